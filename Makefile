@@ -1,0 +1,79 @@
+# Every target works as the first command after a clone: what it needs is set up once, into .venv.
+# To use an environment of your own instead (openwork[dev] already installed in it): make PYTHON=/path/to/python test
+
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint clean
+
+PYTHON3 ?= python3
+VENV := .venv
+TORCH := torch==2.13.0
+LOG := $(VENV)/setup.log
+
+ifeq ($(origin PYTHON),command line)
+CORE :=
+DEV :=
+else
+PYTHON := $(VENV)/bin/python
+CORE := $(VENV)/.core-installed
+DEV := $(VENV)/.dev-installed
+endif
+
+PYTEST := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(PYTHON) -m pytest
+INSTALL := $(PYTHON) -m pip install --disable-pip-version-check
+# A failed installation shows the end of its log; a successful one stays quiet.
+OR_SHOW := || { tail -n 25 $(LOG); echo "error: the installation failed; the whole log is in $(LOG)"; exit 1; }
+
+help: ## this list
+	@echo 'make TARGET [ARGS="..."] [PYTHON=/path/to/python]'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: $(DEV) ## create .venv with everything that developing needs
+
+demo: $(CORE) ## train a Transformer from scratch on dates, watch it learn, write a report; ARGS="..." are passed on
+	@$(PYTHON) -m openwork demo $(ARGS)
+
+test: $(DEV) ## the whole test suite; ARGS="..." are passed to pytest
+	@$(PYTEST) -n 2 $(ARGS)
+
+check: $(DEV) ## formatting, lint, types, architecture and the fast tests: about a minute
+	@$(PYTHON) -m ruff format --check .
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m pyright --pythonpath "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
+	@$(PYTEST) -q tests/architecture
+	@$(PYTEST) -q -n 2 -m "not slow" --ignore tests/architecture
+
+lint: $(DEV) ## format the code and mend what ruff can mend
+	@$(PYTHON) -m ruff format .
+	@$(PYTHON) -m ruff check --fix .
+
+clean: ## remove .venv and caches; trained systems stay
+	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+ifneq ($(CORE),)
+# torch comes first and alone: asked for together with the rest, pip would take the CUDA build (several GB) on any
+# Linux. A local CPU wheel if pip knows one, else PyTorch's own index of CPU builds, else whatever PyPI offers.
+# The dependencies of torch follow with the second command, under the constraints.
+$(CORE): pyproject.toml constraints.txt
+	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'error: openwork needs Python 3.11 or newer; name one with: make PYTHON3=/path/to/python3'; exit 1; }
+	@test -x $(PYTHON) || $(PYTHON3) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo 'error: python3 could not create .venv (Debian, Ubuntu: apt install python3-venv)'; exit 1; }
+	@echo 'Setting up .venv (once; about 1 GB, a minute or a few)...'
+	@echo '  torch'
+	@if nvidia-smi >/dev/null 2>&1; then $(INSTALL) --no-deps '$(TORCH)' >$(LOG) 2>&1; else \
+		$(INSTALL) --no-deps '$(TORCH)+cpu' >$(LOG) 2>&1 \
+		|| $(INSTALL) --no-deps --retries 1 --timeout 20 '$(TORCH)' \
+			--index-url https://download.pytorch.org/whl/cpu >>$(LOG) 2>&1 \
+		|| $(INSTALL) --no-deps '$(TORCH)' >>$(LOG) 2>&1; fi $(OR_SHOW)
+	@echo '  openwork and its libraries'
+	@$(INSTALL) -c constraints.txt -e . >>$(LOG) 2>&1 $(OR_SHOW)
+	@touch $@
+
+$(DEV): $(CORE)
+	@echo 'Setting up the tools for testing (once)...'
+	@$(INSTALL) -c constraints.txt -e '.[dev]' >>$(LOG) 2>&1 $(OR_SHOW)
+	@touch $@
+endif

@@ -1,0 +1,5 @@
+"""`python -m openwork` is `openwork`."""
+
+from openwork.cli.main import main
+
+main()

@@ -1,0 +1,173 @@
+"""Run files: TOML in, frozen settings out, and an error for every mistake that names file, line and remedy.
+
+A run file is read into a `Layer` (plain values and where each came from), changed by `--set` assignments, and built
+into settings: `build(RunSettings, layer.mapping, layer.origins)`. Each settings model stands beside the code that it
+configures; its fields carry a `Field(description=...)` with the unit, and the only default there is.
+"""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from openwork.base import toml
+from openwork.base.errors import ConfigError, UsageError
+from openwork.base.explain import Origin, explain
+
+_BASE_KEY = "base"
+
+
+class Settings(BaseModel):
+    """The base of every settings model: frozen, no unknown keys, no silent conversions (`"256"` is not 256).
+
+    TOML cannot say "nothing", so a field that may be None has None as its default.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Values as a run file gives them, and the origin of each dotted key ("model.width")."""
+
+    mapping: Mapping[str, Any] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+
+
+def read_run_file(path: Path | str) -> Layer:
+    """Read a TOML run file; its top-level key `base` names another (relative to it) whose values it overrides."""
+    return _read_chain(Path(path), ())
+
+
+def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
+    text = _read_text(path)
+    try:
+        mapping = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        what = _name_toml_error(path, text, str(error))
+        raise ConfigError(what, hint="see https://toml.io for the format") from error
+    origins = {key: Origin(str(path), line) for key, line in toml.key_lines(text).items()}
+    layer = Layer(mapping, origins)
+    if _BASE_KEY not in mapping:
+        return layer
+    where = origins[_BASE_KEY]
+    base = mapping.pop(_BASE_KEY)
+    del origins[_BASE_KEY]
+    if not isinstance(base, str):
+        raise ConfigError(f"{where}: base must be the name of another run file", hint='write: base = "other.toml"')
+    base_path = path.parent / base
+    chain = (*above, path.resolve())
+    if base_path.resolve() in chain:
+        raise ConfigError(
+            f"{where}: base = {base!r} leads back to {base_path}",
+            why="run files may not be each other's base",
+            hint="remove one of the base lines",
+        )
+    if not base_path.is_file():
+        raise ConfigError(
+            f"{where}: base = {base!r} is not there",
+            why=f"{base_path} is not a file",
+            hint="the name is relative to the file that holds it",
+        )
+    return _merge(_read_chain(base_path, chain), layer)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path}: no such run file", hint=f"check the path (current folder: {Path.cwd()})") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: the run file cannot be read", why=error.strerror or str(error)) from error
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}:{line}: invalid UTF-8 in a run file", hint="save the file as UTF-8") from error
+
+
+def _name_toml_error(path: Path, text: str, message: str) -> str:
+    found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if not found:
+        return f"{path}: not valid TOML: {message}"
+    line = int(found.group(1)) if found.group(1) else text.rstrip("\n").count("\n") + 1
+    return f"{path}:{line}: not valid TOML: {message[: found.start()]}"
+
+
+def _merge(base: Layer, over: Layer) -> Layer:
+    # Where both files have a table, its header in the file that overrides is the one to point at.
+    return Layer(_merge_mappings(base.mapping, over.mapping), {**base.origins, **over.origins})
+
+
+def _merge_mappings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            value = _merge_mappings(old, value)
+        merged[key] = value
+    return merged
+
+
+def apply_assignments(layer: Layer, assignments: Iterable[str]) -> Layer:
+    """The layer with assignments of the form `model.width=256` (the option `--set`) laid over it.
+
+    The value is read as TOML (`256`, `true`, `[1, 2]`, `"text"`); what is not TOML is taken as text.
+    """
+    for assignment in assignments:
+        key, equals, raw = assignment.partition("=")
+        parts = [part.strip() for part in key.split(".")]
+        if not equals or not all(parts):
+            raise UsageError(f"--set {assignment}: not an assignment", hint="write it as: --set model.width=256")
+        mapping: dict[str, Any] = {parts[-1]: _parse_value(raw.strip())}
+        for part in reversed(parts[:-1]):
+            mapping = {part: mapping}
+        origin = Origin(f"--set {assignment}")
+        origins = {".".join(parts[: depth + 1]): origin for depth in range(len(parts))}
+        for outer in list(origins)[:-1]:
+            if outer in layer.origins:  # an existing section keeps its place in the file
+                del origins[outer]
+        layer = _merge(layer, Layer(mapping, origins))
+    return layer
+
+
+def _parse_value(raw: str) -> Any:
+    if "\n" in raw:
+        return raw
+    try:
+        return tomllib.loads(f"value = {raw}")["value"]
+    except tomllib.TOMLDecodeError:
+        return raw
+
+
+def build(
+    settings_class: type[AnySettings], mapping: Mapping[str, Any], origins: Mapping[str, Origin] | None = None
+) -> AnySettings:
+    """The settings with the values of `mapping`; `ConfigError` names the first key that is unknown or not allowed."""
+    # Read as JSON, a list may fill a tuple and a string a path or an enumeration, while "256" is still no number.
+    text = json.dumps(mapping, default=str)
+    try:
+        return settings_class.model_validate_json(text)
+    except ValidationError as error:
+        raise explain(error, settings_class, mapping, origins or {}) from error
+
+
+def to_toml(settings: Settings) -> str:
+    """The settings, defaults included, as a run file that `read_run_file` and `build` turn into equal settings."""
+    return toml.write_table(settings.model_dump(mode="json"))
+
+
+def fingerprint(settings: Settings) -> str:
+    """Sixteen hexadecimal digits that equal settings share, whatever the order of the keys in their file."""
+    values = settings.model_dump(mode="json", exclude_none=True)
+    canonical = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]

@@ -1,0 +1,45 @@
+"""Errors a person can act on: what happened, why, and what to do about it.
+
+Every error that a user's input can cause is an `OpenworkError`. The command line prints it as two or three
+lines and exits with its code; a traceback is for our mistakes only.
+"""
+
+
+class OpenworkError(Exception):
+    """A failure with a cause and a remedy; `exit_code` is what the command line returns.
+
+    `what` says what went wrong (with file and line where there is one), `why` gives the cause if it is not
+    plain from `what`, and `hint` tells what to type or change.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, why: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.why = why
+        self.hint = hint
+
+
+class UsageError(OpenworkError):
+    """The command line itself is wrong."""
+
+    exit_code = 2
+
+
+class DataError(OpenworkError):
+    """A corpus or a text file cannot be used as it is."""
+
+    exit_code = 3
+
+
+class ConfigError(OpenworkError):
+    """A run file or a setting is wrong."""
+
+    exit_code = 3
+
+
+class BundleError(OpenworkError):
+    """A trained system or a checkpoint is missing, damaged or of another kind."""
+
+    exit_code = 4

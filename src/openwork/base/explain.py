@@ -1,0 +1,243 @@
+"""Turns what pydantic says about a wrong run file into one sentence with the key, its place and the remedy."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from openwork.base.errors import ConfigError
+
+_TYPES = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text in quotes",
+    "boolean": "true or false",
+    "object": "a section",
+}
+_PLAIN_VALUE = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a value came from: a file and its 1-based line, or an option of the command line."""
+
+    source: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.source if self.line is None else f"{self.source}:{self.line}"
+
+
+def explain(
+    error: ValidationError, model: type[BaseModel], mapping: Mapping[str, Any], origins: Mapping[str, Origin]
+) -> ConfigError:
+    """One `ConfigError` for the first mistake, unknown keys first, with the number of the others."""
+    details = error.errors(include_url=False)
+    # A key misspelt is often the reason why another is missing.
+    details.sort(key=lambda detail: detail["type"] != "extra_forbidden")
+    first = details[0]
+    key = _written_key(first, mapping)
+    match first["type"]:
+        case "extra_forbidden":
+            result = _unknown_key(key, first, model, origins)
+        case "missing" | "union_tag_not_found":
+            result = _missing_key(key, first, model, origins)
+        case "value_error" | "assertion_error":
+            result = _refused_by_rule(key, first, origins)
+        case _:
+            result = _bad_value(key, first, model, origins)
+    if len(details) > 1:
+        result.why = f"{result.why}; " * bool(result.why) + f"{len(details) - 1} more mistake(s) after this one"
+    return result
+
+
+def _written_key(detail: ErrorDetails, mapping: Mapping[str, Any]) -> list[str]:
+    """The key as the user wrote it: pydantic's place without the names of union members that it puts in between."""
+    key: list[str] = []
+    here: Any = mapping
+    for part in detail["loc"]:
+        if _holds(here, part):
+            here = here[part]
+            key.append(str(part))
+    if detail["type"] == "missing":
+        key.append(str(detail["loc"][-1]))
+    return key
+
+
+def _holds(container: Any, part: int | str) -> bool:
+    if isinstance(container, Mapping):
+        return part in container
+    return isinstance(container, list) and isinstance(part, int) and part < len(container)
+
+
+def _find_origin(key: list[str], origins: Mapping[str, Origin]) -> Origin | None:
+    """The origin of the key, or of the nearest section around it."""
+    for depth in range(len(key), 0, -1):
+        if found := origins.get(".".join(key[:depth])):
+            return found
+    if not origins:
+        return None
+    files = [origin.source for origin in origins.values() if origin.line is not None]
+    return Origin(files[0]) if files else None
+
+
+def _place(key: list[str], origins: Mapping[str, Origin]) -> str:
+    origin = _find_origin(key, origins)
+    return f"{origin}: " if origin else ""
+
+
+def _unknown_key(
+    key: list[str], detail: ErrorDetails, model: type[BaseModel], origins: Mapping[str, Origin]
+) -> ConfigError:
+    owners = _models_at(model, detail["loc"][:-1])
+    names = sorted({name for owner in owners for name in owner.model_fields})
+    section = ".".join(key[:-1])
+    near = difflib.get_close_matches(key[-1], names, n=1)
+    elsewhere = [path for path in _all_keys(model) if path.split(".")[-1] == key[-1]]
+    if near:
+        hint = f"did you mean {near[0]}?"
+    elif elsewhere:
+        hint = f"did you mean {elsewhere[0]}? It belongs in the section [{elsewhere[0].rpartition('.')[0]}]"
+    elif far := difflib.get_close_matches(key[-1], names, n=1, cutoff=0.45):
+        hint = f"the nearest name is {far[0]}"
+    else:
+        hint = ""
+    where = f"[{section}] knows" if section else "known at the top are"
+    return ConfigError(
+        f"{_place(key, origins)}unknown key {'.'.join(key)}", why=f"{where}: {', '.join(names)}", hint=hint
+    )
+
+
+def _refused_by_rule(key: list[str], detail: ErrorDetails, origins: Mapping[str, Origin]) -> ConfigError:
+    """A validator of ours said no; if it speaks of a key that the user wrote, point at that line."""
+    message = str(detail.get("ctx", {}).get("error", detail["msg"]))
+    for word in re.findall(r"\w+", message):
+        if ".".join([*key, word]) in origins:
+            key = [*key, word]
+            break
+    named = "" if key and key[-1] in message else f"{'.'.join(key)}: " * bool(key)
+    return ConfigError(f"{_place(key, origins)}{named}{message}")
+
+
+def _missing_key(
+    key: list[str], detail: ErrorDetails, model: type[BaseModel], origins: Mapping[str, Origin]
+) -> ConfigError:
+    why = _describe(model, detail["loc"])
+    if detail["type"] == "union_tag_not_found":
+        key = [*key, _discriminator(detail)]
+        why = "it tells which kind of section this is"
+    return ConfigError(
+        f"{_place(key, origins)}{'.'.join(key)} is missing", why=why, hint=f"add a line: {key[-1]} = ..."
+    )
+
+
+def _bad_value(
+    key: list[str], detail: ErrorDetails, model: type[BaseModel], origins: Mapping[str, Origin]
+) -> ConfigError:
+    value, why = detail["input"], _describe(model, detail["loc"])
+    if detail["type"] == "union_tag_invalid":
+        context = detail.get("ctx", {})
+        key, value = [*key, _discriminator(detail)], context.get("tag")
+        why = f"{key[-1]} is one of {context.get('expected_tags')}"
+    name = ".".join(key) or "the run file"
+    return ConfigError(
+        f"{_place(key, origins)}{name} = {_show(value)} is not allowed",
+        why=why or detail["msg"],
+        hint=_suggest_value(detail["type"], key, value),
+    )
+
+
+def _discriminator(detail: ErrorDetails) -> str:
+    return str(detail.get("ctx", {}).get("discriminator", "kind")).strip("'")
+
+
+def _suggest_value(kind: str, key: list[str], value: Any) -> str:
+    """How the same value is written rightly, where only the form was wrong."""
+    name = key[-1] if key else "key"
+    if kind.startswith(("int", "float", "bool")) and isinstance(value, str) and _PLAIN_VALUE.fullmatch(value):
+        return f"write it without quotes: {name} = {value}"
+    if kind == "string_type" and isinstance(value, (int, float)):
+        return f'write it in quotes: {name} = "{_show(value)}"'
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return f"write it as a section: [{'.'.join(key)}]"
+    return "change the value, or leave the key out to get its default"
+
+
+def _describe(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """What a field takes, from its type, its limits and its description."""
+    named = [index for index, part in enumerate(location) if isinstance(part, str)]
+    for index in reversed(named):
+        name = location[index]
+        for owner in _models_at(model, location[:index]):
+            if name in owner.model_fields:
+                schema = owner.model_json_schema()
+                allowed = _allowed(schema["properties"][name], schema.get("$defs", {}))
+                description = owner.model_fields[str(name)].description or ""
+                said = f"{name} is {allowed}" if allowed else ""
+                return f"{said} ({description})" if said and description else said or description
+    return ""
+
+
+def _allowed(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:
+    """The values that a JSON Schema allows, in words; `named` holds the schemas that it refers to."""
+    if "$ref" in schema:
+        schema = named.get(schema["$ref"].rpartition("/")[2], {})
+    if "const" in schema:
+        return _show(schema["const"])
+    if "enum" in schema:
+        return "one of " + ", ".join(map(_show, schema["enum"]))
+    if "anyOf" in schema:
+        return " or ".join(filter(None, (_allowed(part, named) for part in schema["anyOf"])))
+    if schema.get("type") == "array":
+        items = schema.get("prefixItems") or [schema.get("items", {})]
+        return "a list of: " + ", ".join(_allowed(item, named) or "anything" for item in items)
+    words = _TYPES.get(schema.get("type", ""), "")
+    limits = (("minimum", "at least"), ("exclusiveMinimum", "more than"))
+    limits += (("maximum", "at most"), ("exclusiveMaximum", "less than"))
+    parts = [f"{word} {schema[key]}" for key, word in limits if key in schema]
+    return f"{words}, {' and '.join(parts)}" if words and parts else words
+
+
+def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[type[BaseModel]]:
+    """The models that may stand at a place of pydantic's: several where a union allows several."""
+    models = [model]
+    for part in location:
+        fields = [owner.model_fields[part] for owner in models if isinstance(part, str) and part in owner.model_fields]
+        if fields:
+            models = [inner for known in fields for inner in _models_in(known.annotation)]
+        elif isinstance(part, str):  # the name of a union's member, or the value that tells which member it is
+            tagged = [owner for owner in models if owner.__name__ == part or part in _literals(owner)]
+            models = tagged or models
+    return models
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]
+
+
+def _literals(model: type[BaseModel]) -> set[Any]:
+    kinds = [known.annotation for known in model.model_fields.values() if get_origin(known.annotation) is Literal]
+    return {value for kind in kinds for value in get_args(kind)}
+
+
+def _all_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, known in model.model_fields.items():
+        inner = _models_in(known.annotation)
+        for other in inner:
+            yield from _all_keys(other, f"{prefix}{name}.")
+        if not inner:
+            yield f"{prefix}{name}"
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "a section"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)

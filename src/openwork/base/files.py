@@ -1,0 +1,345 @@
+"""Reading text that strangers wrote, and writing files that a crash cannot spoil.
+
+Reading: `open_binary`, `read_lines` and `sha256_file` turn every fault of a file into a `DataError` that names it.
+Writing: `atomic_file`, `atomic_folder` and the two short forms show either the old content or the new, never half.
+"""
+
+import contextlib
+import difflib
+import errno
+import gzip
+import hashlib
+import io
+import os
+import secrets
+import shutil
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+from openwork.base.errors import DataError, OpenworkError
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_PARTIAL = ".partial"
+
+MAX_LINE_CHARACTERS = 1_000_000
+"""The longest line `read_lines` takes by default: it bounds the memory that one line can claim."""
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def open_binary(path: Path | str) -> BinaryIO:
+    """Open a plain or gzip-compressed file for reading; compression is told by the first bytes, not the name.
+
+    Pipes work too. `DataError` for a missing file, a folder, a file that may not be read and, at the read that
+    meets it, for a damaged archive.
+    """
+    path = Path(path)
+    plain = _open_plain(path)
+    try:
+        compressed = plain.peek(2)[:2] == _GZIP_MAGIC
+    except OSError as error:
+        plain.close()
+        _refuse_reading(path, error)
+    return io.BufferedReader(_GuardedReader(path, plain, compressed))
+
+
+class _GuardedReader(io.RawIOBase):
+    """Passes bytes on and turns a failed read or a damaged archive into a `DataError`."""
+
+    def __init__(self, path: Path, plain: io.BufferedReader, compressed: bool) -> None:
+        super().__init__()
+        self._path = path
+        self._plain = plain
+        self._bytes = gzip.GzipFile(fileobj=plain, mode="rb") if compressed else plain
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        try:
+            data = self._bytes.read1(len(buffer))  # what is there: a pipe must not wait for a full buffer
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(
+                f"{self._path}: the gzip archive is damaged or cut short",
+                why=str(error),
+                hint="fetch or compress the file again; `gzip -t FILE` checks it",
+            ) from error
+        except OSError as error:
+            _refuse_reading(self._path, error)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._bytes.close()
+            self._plain.close()
+        super().close()
+
+
+def read_lines(path: Path | str, *, max_line_characters: int | None = MAX_LINE_CHARACTERS) -> Iterator[str]:
+    r"""Yield the lines of a UTF-8 text file, plain or gzip, without their ends.
+
+    Only "\n" ends a line, so that the count agrees with `wc -l` and with the other side of a corpus; characters such
+    as U+2028 or a form feed stay inside the line. One "\r" before the end is dropped, and so is a byte-order mark at
+    the start of the file. `DataError` names file and line for invalid UTF-8, a NUL and a line that is too long.
+    """
+    path = Path(path)
+    # A character takes at most four bytes; the limit on bytes keeps a file without line ends out of memory.
+    limit = -1 if max_line_characters is None else 4 * max_line_characters + 8
+    with open_binary(path) as file:
+        number = 0
+        while True:
+            number += 1
+            try:
+                data = file.readline(limit)
+            except DataError as error:
+                raise DataError(error.what, why=f"{error.why} (at line {number} or later)", hint=error.hint) from error
+            if not data:
+                return
+            whole = data.endswith(b"\n") or limit < 0 or len(data) < limit
+            line = _decode_line(path, number, data) if whole else None
+            if line is None or (max_line_characters is not None and len(line) > max_line_characters):
+                raise DataError(
+                    f"{path}:{number}: the line is longer than {max_line_characters:,} characters",
+                    why="a line should hold one sentence",
+                    hint="check that the file has one sentence a line, or remove this line from both sides",
+                )
+            yield line
+
+
+def _decode_line(path: Path, number: int, data: bytes) -> str:
+    if number == 1:
+        if data.startswith(_UTF16_MARKS):
+            raise DataError(
+                f"{path}:1: the file is UTF-16, not UTF-8",
+                hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW",
+            )
+        data = data.removeprefix(_UTF8_MARK)
+    data = data.removesuffix(b"\n").removesuffix(b"\r")
+    if b"\x00" in data:
+        raise DataError(
+            f"{path}:{number}: the line holds a NUL byte (byte {data.index(0) + 1} of the line)",
+            why="the file is not plain UTF-8 text: perhaps it is binary, or UTF-16",
+            hint="convert it (iconv -f UTF-16 -t UTF-8 FILE > NEW) or remove the line from both sides",
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}:{number}: invalid UTF-8 (byte 0x{data[error.start]:02X}, byte {error.start + 1} of the line)",
+            why="the line is in another encoding, or damaged",
+            hint="convert the file (for example iconv -f LATIN1 -t UTF-8 FILE > NEW) or correct the line",
+        ) from error
+
+
+def sha256_file(path: Path | str) -> str:
+    """The SHA-256 of the file's bytes as they lie on the disk, in hexadecimal."""
+    path = Path(path)
+    with _open_plain(path) as file:
+        try:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            _refuse_reading(path, error)
+
+
+def _open_plain(path: Path) -> io.BufferedReader:
+    try:
+        return path.open("rb")
+    except (OSError, ValueError) as error:
+        _refuse_reading(path, error)
+
+
+def _refuse_reading(path: Path, error: OSError | ValueError) -> NoReturn:
+    match error:
+        case FileNotFoundError():
+            raise DataError(f"{path}: no such file", hint=_nearest_file(path)) from error
+        case IsADirectoryError():
+            raise DataError(f"{path}: this is a folder, not a file", hint="name a file in it") from error
+        case PermissionError():
+            raise DataError(
+                f"{path}: the file may not be read", why="permission denied", hint=f"try: chmod +r '{path}'"
+            ) from error
+        case OSError():
+            why = error.strerror or str(error)
+        case _:
+            why = str(error)
+    raise DataError(f"{path}: the file cannot be read", why=why) from error
+
+
+def _nearest_file(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"the folder {path.parent} does not exist either: check the path"
+    try:
+        names = [other.name for other in path.parent.iterdir()]
+    except OSError:
+        names = []
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"did you mean {path.parent / near[0]}?" if near else f"check the path (current folder: {Path.cwd()})"
+
+
+# ------------------------------------------------------------------------------------------------ writing
+
+
+def atomic_write_bytes(path: Path | str, data: bytes) -> None:
+    """Put `data` into the file so that a crash, `kill -9` or a full disk leaves either the old file or the new one."""
+    with atomic_file(path) as partial:
+        partial.write_bytes(data)
+
+
+def atomic_write_text(path: Path | str, text: str) -> None:
+    """`atomic_write_bytes` in UTF-8, line ends as they are."""
+    atomic_write_bytes(path, text.encode("utf-8"))
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path | str) -> Iterator[Path]:
+    """Give the path of a new file beside `path`; it takes the place of `path` when the block ends without error.
+
+    For libraries that write files themselves. On any error the new file is removed and the old one stays as it was.
+    A full disk and other refusals of the system become an `OpenworkError`.
+    """
+    path, partial = _prepare(Path(path))
+    try:
+        yield partial
+        _copy_mode(path, partial)
+        _flush_to_disk(partial)
+        os.replace(partial, path)
+        _flush_to_disk(path.parent)
+    except OSError as error:
+        if not _concerns(error, partial, path):
+            raise
+        _refuse_writing(path, error)
+    finally:
+        _remove(partial)
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path | str) -> Iterator[Path]:
+    """Give a new empty folder beside `path`; it takes the place of `path` when the block ends without error.
+
+    An older folder at `path` is removed whole, after the new one stands: the caller must know that it may go. On any
+    error the new folder is removed and the old one stays as it was.
+    """
+    path, partial = _prepare(Path(path))
+    try:
+        if path.exists() and not path.is_dir():
+            raise OpenworkError(f"{path}: a file stands where a folder should be written", hint="choose another name")
+        partial.mkdir()
+        yield partial
+        for folder, _, names in os.walk(partial):
+            for name in names:
+                _flush_to_disk(Path(folder, name))
+            _flush_to_disk(Path(folder))
+        _exchange(partial, path)
+        _flush_to_disk(path.parent)
+    except OSError as error:
+        if not _concerns(error, partial, path):
+            raise
+        _refuse_writing(path, error)
+    finally:
+        _remove(partial)
+
+
+def _exchange(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; a folder cannot be renamed over a full one, so the old one steps aside first."""
+    if not path.exists():
+        os.rename(new, path)
+        return
+    old = _put_aside(path)
+    os.rename(path, old)
+    try:
+        os.rename(new, path)
+    except OSError:
+        os.rename(old, path)
+        raise
+    _remove(old)
+
+
+def _put_aside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.old")
+
+
+def _prepare(path: Path) -> tuple[Path, Path]:
+    """The real path (a link is followed, not replaced), and a fresh name beside it on the same disk."""
+    path = Path(os.path.realpath(path))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _tidy(path)
+    except OSError as error:
+        _refuse_writing(path, error)
+    return path, path.with_name(f"{_partial_prefix(path)}{os.getpid()}.{secrets.token_hex(4)}{_PARTIAL}")
+
+
+def _partial_prefix(path: Path) -> str:
+    return f".{path.name[:50]}."  # cut, because a file name may have 255 bytes at most
+
+
+def _tidy(path: Path) -> None:
+    """Clear up what killed processes left: their partial files, and an old folder that had stepped aside."""
+    prefix = _partial_prefix(path)
+    for other in path.parent.iterdir():
+        if other.name.startswith(prefix) and other.name.endswith(_PARTIAL):
+            process = other.name.removeprefix(prefix).split(".")[0]
+            if process.isdecimal() and not _is_running(int(process)):
+                _remove(other)
+    old = _put_aside(path)
+    if old.is_dir():
+        if path.exists():
+            _remove(old)
+        else:
+            os.rename(old, path)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _copy_mode(path: Path, partial: Path) -> None:
+    if path.exists():
+        shutil.copymode(path, partial)
+
+
+def _flush_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _concerns(error: OSError, *paths: Path) -> bool:
+    """Whether the error comes from writing these paths, and not from something else that the caller's block did."""
+    return error.filename is None or str(error.filename).startswith(tuple(map(str, paths)))
+
+
+def _refuse_writing(path: Path, error: OSError) -> NoReturn:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise OpenworkError(
+            f"{path}: the disk is full",
+            why="the file could not be written; what was there before is unchanged",
+            hint=f"free some space on the disk of {path.parent}, then run the command again",
+        ) from error
+    raise OpenworkError(
+        f"{path}: cannot be written",
+        why=error.strerror or str(error),
+        hint="check that the folder exists and that you may write there",
+    ) from error

@@ -1,0 +1,116 @@
+"""The log of a run: one JSON object a line, readable while it is written and after a crash."""
+
+import json
+import math
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from openwork.base.errors import DataError, OpenworkError
+
+
+class RecordWriter:
+    """Appends records to a file; each is on its way to the disk before `write` returns.
+
+    A line that an earlier process left half written is cut off when the file is opened again.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = Path(path)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._path.open("a+b", buffering=0)
+            self._end = _cut_torn_line(self._file)
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def write(self, kind: str, **fields: Any) -> None:
+        """Append `{"time": seconds since 1970, "kind": kind, ...fields}`.
+
+        Numbers that JSON lacks are written as the texts "nan", "inf" and "-inf", which `float` reads back.
+        """
+        record = {"time": round(time.time(), 3), "kind": kind, **fields}
+        line = json.dumps(_plain(record), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        try:
+            written = 0
+            while written < len(line):
+                written += os.write(self._file.fileno(), line[written:])
+        except OSError as error:
+            self._file.truncate(self._end)  # so that a later record does not join half of this one
+            raise self._refused(error) from error
+        self._end += len(line)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _refused(self, error: OSError) -> OpenworkError:
+        return OpenworkError(
+            f"{self._path}: the record cannot be written",
+            why=error.strerror or str(error),
+            hint="free some space on that disk, or check that you may write there; earlier records are safe",
+        )
+
+
+def read_records(path: Path | str) -> list[dict[str, Any]]:
+    """All whole records of a file, oldest first; a last line still being written is left out.
+
+    `DataError` names file and line of a record that is not a JSON object.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: the records cannot be read", why=error.strerror or str(error)) from error
+    records: list[dict[str, Any]] = []
+    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise _damaged(path, number) from error
+        if not isinstance(record, dict):
+            raise _damaged(path, number)
+        records.append(record)
+    return records
+
+
+def _damaged(path: Path, number: int) -> DataError:
+    return DataError(f"{path}:{number}: this line is not a record", hint="remove the line, or restore the file")
+
+
+def _cut_torn_line(file: Any, chunk: int = 1 << 16) -> int:
+    """Cut the file after its last line end and return its new length; only the tail is read."""
+    end = size = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - chunk)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            end = start + found + 1
+            break
+        end = start
+    if end < size:
+        file.truncate(end)
+    return end
+
+
+def _plain(value: Any) -> Any:
+    """The value in JSON's own types."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):  # a number of numpy or torch
+        return _plain(value.item())
+    return str(value)

@@ -1,0 +1,132 @@
+"""TOML beyond the standard library: on which line a key stands, and writing a table as TOML text."""
+
+import datetime
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+# One string literal of any of TOML's four kinds; the long ones first, since they start like the short ones.
+_STRING = re.compile(
+    r'"""(?:\\.|[^\\])*?"{3,5}' r"|'''.*?'{3,5}" r'|"(?:\\.|[^"\\\n])*"' r"|'[^'\n]*'",
+    re.DOTALL,
+)
+_KEY_PART = re.compile(r"""\s*([A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')\s*""")
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+def key_lines(text: str) -> dict[str, int]:
+    """The 1-based line of every dotted key and table header of a valid TOML text.
+
+    `tomllib` forgets positions, and an error message needs them. The text has been accepted by `tomllib` before, so
+    this scan looks only for headers, keys and the ends of values. Keys inside an inline table are not listed: they
+    stand on the line of the key that holds the table.
+    """
+    lines: dict[str, int] = {}
+    table: tuple[str, ...] = ()
+    for position, statement in _statements(text):
+        line = text.count("\n", 0, position) + 1
+        if statement.startswith("["):
+            table = _key_parts(statement.lstrip("["))
+            key = table
+        else:
+            key = table + _key_parts(statement)
+        for depth in range(1, len(key) + 1):
+            lines.setdefault(".".join(key[:depth]), line)
+    return lines
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Each header and each `key = value`, with the position where it starts."""
+    position = 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+        elif text[position] == "#":
+            position = _after(_COMMENT, text, position)
+        else:
+            end = _statement_end(text, position)
+            yield position, text[position:end]
+            position = end
+
+
+def _statement_end(text: str, position: int) -> int:
+    """The first line end outside strings, comments and brackets."""
+    depth = 0
+    while position < len(text):
+        character = text[position]
+        if character == "\n" and depth == 0:
+            return position
+        if character in "\"'":
+            position = _after(_STRING, text, position)
+            continue
+        if character == "#":
+            position = _after(_COMMENT, text, position)
+            continue
+        depth += (character in "[{") - (character in "]}")
+        position += 1
+    return position
+
+
+def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+    found = pattern.match(text, position)
+    return found.end() if found else position + 1
+
+
+def _key_parts(statement: str) -> tuple[str, ...]:
+    """The parts of the dotted key with which the statement starts."""
+    parts: list[str] = []
+    position = 0
+    while found := _KEY_PART.match(statement, position):
+        raw = found.group(1)
+        parts.append(str(tomllib.loads(f"key = {raw}")["key"]) if raw[0] in "\"'" else raw)
+        position = found.end()
+        if statement[position : position + 1] != ".":
+            break
+        position += 1
+    return tuple(parts)
+
+
+def write_table(table: Mapping[str, object], path: tuple[str, ...] = ()) -> str:
+    """The TOML text of nested mappings, lists and plain values; what is None is left out, as TOML has no such value."""
+    values = {key: value for key, value in table.items() if value is not None}
+    plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
+    blocks: list[str] = []
+    if path and (plain or not values):
+        blocks.append(f"[{'.'.join(map(_key, path))}]\n")
+    blocks.append("".join(f"{_key(key)} = {write_value(value)}\n" for key, value in plain.items()))
+    text = "".join(blocks)
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            inner = write_table(value, (*path, key))
+            text += f"\n{inner}" if text else inner
+    return text
+
+
+def write_value(value: object) -> str:
+    """One value as TOML writes it; a mapping becomes an inline table."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return _string(value)
+        case int() | float():
+            return repr(value)
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case Mapping():
+            items = (f"{_key(str(key))} = {write_value(item)}" for key, item in value.items() if item is not None)
+            return "{" + ", ".join(items) + "}"
+        case Sequence():
+            return "[" + ", ".join(map(write_value, value)) + "]"
+    raise TypeError(f"TOML has no value for {type(value).__name__}")
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _string(key)
+
+
+def _string(text: str) -> str:
+    # JSON's escapes are a subset of TOML's, but for the DEL character, which TOML wants escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,170 @@
+"""Batches by token budget: pairs of like lengths together, so that few computed positions are padding.
+
+An epoch's plan is made from the lengths alone, with whole-array operations (ten million pairs take seconds). It follows
+from (seed, epoch), so that a resumed run sees the very batches that it would have seen, and any batch can be had
+without its predecessors.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from openwork.base.config import Settings
+from openwork.data.store import TokenSide, TokenStore
+from openwork.text.tokenizer import Tokenizer
+
+
+class BatchSettings(Settings):
+    """How pairs are grouped into batches."""
+
+    tokens: int = Field(4096, gt=0, description="positions a batch may have on its longer side, padding included")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs as rectangles of ids, padded on the right with 0. B pairs, S and T the longest source and target.
+
+    `source` (B, S): ids, then end. `target_input` (B, T): start, then ids. `target_output` (B, T): ids, then end, what
+    the model is to predict at each position of `target_input`. Lengths (B) count the end symbol. `rows` (B): the pairs'
+    places in the store.
+    """
+
+    rows: NDArray[np.int64]
+    source: NDArray[np.int64]
+    source_lengths: NDArray[np.int64]
+    target_input: NDArray[np.int64]
+    target_output: NDArray[np.int64]
+    target_lengths: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def real_tokens(self) -> int:
+        """Positions that are not padding, both sides, end symbols counted."""
+        return int(self.source_lengths.sum() + self.target_lengths.sum())
+
+    @property
+    def padded_tokens(self) -> int:
+        """Positions that are computed, both sides, padding included."""
+        return self.source.size + self.target_output.size
+
+
+@dataclass(frozen=True)
+class EpochPlan(Sequence[NDArray[np.int64]]):
+    """The batches of one epoch in order; `plan[i]` gives the rows of the store in batch i, in constant time."""
+
+    rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __getitem__(self, index: int) -> NDArray[np.int64]:  # type: ignore[override]
+        batch = self.order[index]
+        return self.rows[self.starts[batch] : self.starts[batch + 1]]
+
+
+class BatchPlan:
+    """Groups the pairs of a corpus into batches, anew in each epoch.
+
+    No batch has more than `settings.tokens` positions on either side, except that a pair longer than that stands alone.
+    """
+
+    def __init__(
+        self,
+        source_lengths: NDArray[np.integer],
+        target_lengths: NDArray[np.integer],
+        settings: BatchSettings,
+        seed: int,
+    ) -> None:
+        self._settings = settings
+        self._seed = seed
+        # Lengths as computed: each side has its end symbol.
+        self._longer = (np.maximum(source_lengths, target_lengths) + 1).astype(np.int32)
+        self._difference = (source_lengths - target_lengths).astype(np.int32)
+
+    @classmethod
+    def of(cls, store: TokenStore, settings: BatchSettings, seed: int) -> "BatchPlan":
+        return cls(store.source_lengths, store.target_lengths, settings, seed)
+
+    def epoch(self, number: int) -> EpochPlan:
+        """The plan of epoch `number` (from 0): every pair once, in other company and order than in other epochs."""
+        generator = np.random.default_rng([self._seed, number])
+        rows = self._by_length(generator)
+        starts = _cut(self._longer[rows], self._settings.tokens)
+        return EpochPlan(rows, starts, generator.permutation(len(starts) - 1))
+
+    def _by_length(self, generator: np.random.Generator) -> NDArray[np.int64]:
+        """All pairs, sorted so that neighbours have nearly the same length on both sides.
+
+        The budget binds the longer side, so that comes first, then the difference of the sides. The difference runs up
+        for one length and down for the next: where a batch spans two lengths, its pairs still match. Ties fall at
+        random, and the difference is moved by up to one token, which costs 1 % of padding and halves the number of
+        pairs that meet again in the next epoch.
+        """
+        rows = generator.permutation(len(self._longer))
+        longer = self._longer[rows].astype(np.int64)
+        difference = self._difference[rows] + generator.integers(-1, 2, len(rows))
+        downwards = (longer + generator.integers(2)) % 2 == 1
+        reach = int(np.abs(difference).max(initial=0)) + 1
+        key = longer * (2 * reach) + np.where(downwards, -difference, difference)
+        return rows[np.argsort(key, kind="stable")]
+
+
+def _cut(lengths: NDArray[np.int32], budget: int) -> NDArray[np.int64]:
+    """Where batches start in rows of ascending `lengths`, and the end: each as large as the budget allows."""
+    starts = [0]
+    counts = np.arange(1, min(budget, len(lengths)) + 1)
+    while starts[-1] < len(lengths):
+        start = starts[-1]
+        window = lengths[start : start + max(1, budget // int(lengths[start]))]
+        # Ascending, so the last row is the longest, and rows times length ascends too.
+        fitting = np.searchsorted(window * counts[: len(window)], budget, side="right")
+        starts.append(start + max(1, int(fitting)))
+    return np.array(starts, dtype=np.int64)
+
+
+def assemble(store: TokenStore, rows: NDArray[np.integer]) -> Batch:
+    """The pairs at `rows` of the store, in that order, as one padded batch."""
+    source_ids, source_lengths = _gather(store.source, rows)
+    source = np.full((len(rows), int(source_lengths.max(initial=0)) + 1), Tokenizer.pad_id, np.int64)
+    _put_ids(source[:, :-1], source_ids, source_lengths)
+    _put_end(source, source_lengths)
+
+    target_ids, target_lengths = _gather(store.target, rows)
+    target_input = np.full((len(rows), int(target_lengths.max(initial=0)) + 1), Tokenizer.pad_id, np.int64)
+    _put_ids(target_input[:, 1:], target_ids, target_lengths)
+    target_output = np.full_like(target_input, Tokenizer.pad_id)
+    target_output[:, :-1] = target_input[:, 1:]
+    target_input[:, 0] = Tokenizer.start_id
+    _put_end(target_output, target_lengths)
+    return Batch(
+        rows=np.asarray(rows, np.int64),
+        source=source,
+        source_lengths=source_lengths + 1,
+        target_input=target_input,
+        target_output=target_output,
+        target_lengths=target_lengths + 1,
+    )
+
+
+def _gather(side: TokenSide, rows: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
+    """The ids of all `rows` one after another, and the length of each."""
+    first = side.offsets[rows]
+    lengths = side.offsets[rows + 1] - first
+    ends = np.cumsum(lengths)
+    places = np.repeat(first - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+    return side.tokens[places], lengths
+
+
+def _put_ids(matrix: NDArray[np.int64], ids: NDArray[np.integer], lengths: NDArray[np.int64]) -> None:
+    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = ids
+
+
+def _put_end(matrix: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+    matrix[np.arange(len(matrix)), lengths] = Tokenizer.end_id

@@ -1,0 +1,100 @@
+"""Leaving out pairs that would teach nothing, and saying which and why."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pydantic import Field
+
+from openwork.base.config import Settings
+from openwork.data.records import Pair
+
+_EXAMPLES = 5
+_SHORT = 20  # so that the ratio lets short greetings and headings pass
+
+
+class FilterSettings(Settings):
+    """Which pairs are left out of training. The defaults drop what is almost surely an accident."""
+
+    maximum_characters: int = Field(2000, gt=0, description="the longest a side may be")
+    maximum_ratio: float = Field(
+        9.0,
+        ge=1,
+        description="how many times longer than the other a side may be, in characters; under 20 counts as 20",
+    )
+    drop_blank: bool = Field(True, description="leave out pairs with nothing but white space on a side")
+    drop_identical: bool = Field(False, description="leave out pairs whose sides are equal")
+
+
+@dataclass
+class Dropped:
+    """How many pairs one rule has dropped, and the line numbers (from 1) of the first few."""
+
+    count: int = 0
+    first_lines: list[int] = field(default_factory=list)
+
+    def add(self, line: int) -> None:
+        self.count += 1
+        if len(self.first_lines) < _EXAMPLES:
+            self.first_lines.append(line)
+
+
+@dataclass
+class FilterReport:
+    """What a filter kept and dropped; complete once the kept pairs have been read to the end."""
+
+    kept: int = 0
+    dropped: dict[str, Dropped] = field(default_factory=dict)
+
+    @property
+    def dropped_pairs(self) -> int:
+        return sum(reason.count for reason in self.dropped.values())
+
+    def lines(self) -> list[str]:
+        """The report as text: one line of totals, one for each rule that dropped something."""
+        total = self.kept + self.dropped_pairs
+        lines = [f"kept {self.kept:,} of {total:,} pairs"]
+        for reason, dropped in sorted(self.dropped.items(), key=lambda item: -item[1].count):
+            numbers = ", ".join(str(number) for number in dropped.first_lines)
+            rest = ", ..." if dropped.count > len(dropped.first_lines) else ""
+            word = "line" if dropped.count == 1 else "lines"
+            lines.append(f"dropped {dropped.count:,}: {reason} ({word} {numbers}{rest})")
+        return lines
+
+
+def apply(pairs: Iterable[Pair], settings: FilterSettings) -> tuple[Iterator[Pair], FilterReport]:
+    """The pairs that pass, as a stream, and the report that fills while they are read.
+
+    A pair's line number is its place in `pairs`, counted from 1. For training only: in validation and translation every
+    line counts.
+    """
+    report = FilterReport()
+
+    def passing() -> Iterator[Pair]:
+        for line, pair in enumerate(pairs, start=1):
+            reason = _reason_to_drop(pair, settings)
+            if reason is None:
+                report.kept += 1
+                yield pair
+            else:
+                report.dropped.setdefault(reason, Dropped()).add(line)
+
+    return passing(), report
+
+
+def _reason_to_drop(pair: Pair, settings: FilterSettings) -> str | None:
+    shorter, longer = sorted((len(pair.source), len(pair.target)))
+    if settings.drop_blank:
+        match pair.source.strip(), pair.target.strip():
+            case "", "":
+                return "blank on both sides"
+            case "", _:
+                return "source is blank"
+            case _, "":
+                return "target is blank"
+    if longer > settings.maximum_characters:
+        return f"longer than {settings.maximum_characters:,} characters"
+    if max(longer, _SHORT) > settings.maximum_ratio * max(shorter, _SHORT):
+        return f"one side more than {settings.maximum_ratio:g} times the other"
+    if settings.drop_identical and pair.source == pair.target:
+        return "source and target are the same"
+    return None

@@ -1,0 +1,1 @@
+"""Corpus formats: one file a format, each giving pairs in the order of the file."""

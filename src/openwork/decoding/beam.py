@@ -1,0 +1,179 @@
+"""Beam search: at each step the most probable few beginnings of each sentence are continued.
+
+A step, for all sentences at once:
+
+    expand      every live hypothesis by its best next tokens; the best 2 x beam of a sentence are its candidates
+    collect     a candidate that ends, and is among the best `beam`, is a finished hypothesis
+    survivors   the best `beam` candidates that do not end are the new live hypotheses
+
+Twice the beam, because at most `beam` of them can end: so `beam` remain to go on.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from openwork.decoding import rows
+from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.scoring import (
+    SYMBOLS,
+    SymbolIds,
+    allow,
+    best_tokens,
+    length_limits,
+    length_penalty,
+    log_normaliser,
+)
+from openwork.decoding.settings import DecodingSettings
+from openwork.models.interfaces import StepModel
+
+
+@dataclass(frozen=True)
+class Live:
+    """The hypotheses that go on, best first. A place of the beam that is not taken has log-probability -inf."""
+
+    sentences: Int[Tensor, "sentence"]  # where each one stands in the caller's batch
+    tokens: Int[Tensor, "sentence beam position"]  # the start symbol first
+    log_probabilities: Float[Tensor, "sentence beam"]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Continuations by one token, the best of each sentence first."""
+
+    log_probabilities: Float[Tensor, "sentence candidate"]
+    parents: Int[Tensor, "sentence candidate"]  # places in the beam
+    tokens: Int[Tensor, "sentence candidate"]
+
+
+@torch.no_grad()
+def beam_search(
+    model: StepModel,
+    source: Int[Tensor, "batch source"],
+    source_lengths: Int[Tensor, "batch"],
+    settings: DecodingSettings,
+    symbols: SymbolIds = SYMBOLS,
+) -> list[list[Hypothesis]]:
+    """The best finished hypotheses of each sentence, at most `settings.best`, the highest score first.
+
+    A sentence is done, and leaves the batch, when it has `patience` x `beam` finished hypotheses, or earlier when
+    no live one can still enter the best. At its length limit it is stopped; its unfinished hypotheses are given
+    only if none is finished, so that every sentence has at least one. Of equals, the better parent and then the
+    lower id comes first. The model should be in evaluation mode.
+    """
+    batch = source.shape[0]
+    if batch == 0:
+        return []
+    finished = Finished(length_limits(source_lengths, settings), settings)
+    live = Live(
+        torch.arange(batch, device=source.device),
+        source.new_full((batch, 1, 1), symbols.start),
+        torch.zeros(batch, 1, device=source.device),
+    )
+    state = model.start(source, source_lengths)
+    while True:
+        logits, state = model.step(rows.fold(live.tokens[..., -1:]), state)
+        candidates = expand(live, logits[:, -1], settings.beam, symbols)
+        finished.collect(live, candidates, symbols.end)
+        grown, parents = survivors(live, candidates, settings.beam, symbols.end)
+        done = finished.done(grown)
+        finished.stop(grown, done)
+        kept = (~done).nonzero().squeeze(-1)
+        if kept.numel() == 0:
+            return finished.ranked()
+        sentences, beam = live.log_probabilities.shape
+        chosen = rows.selection(kept, parents[kept], beam)
+        if not rows.in_place(chosen, sentences * beam):
+            state = state.select(chosen)
+        live = Live(grown.sentences[kept], grown.tokens[kept], grown.log_probabilities[kept])
+
+
+def expand(live: Live, logits: Float[Tensor, "rows vocabulary"], beam: int, symbols: SymbolIds) -> Candidates:
+    """The best 2 x beam continuations of each sentence (fewer if there are no more)."""
+    width = live.tokens.shape[1]
+    allowed = allow(logits, symbols)
+    values, tokens = best_tokens(allowed, 2 * beam)
+    choices = tokens.shape[-1]
+    values = rows.unfold(values - log_normaliser(allowed), width) + live.log_probabilities[..., None]
+    best, order = values.flatten(1).sort(dim=-1, descending=True, stable=True)
+    best, order = best[:, : 2 * beam], order[:, : 2 * beam]
+    return Candidates(best, order // choices, rows.unfold(tokens, width).flatten(1).gather(1, order))
+
+
+def survivors(live: Live, candidates: Candidates, beam: int, end: int) -> tuple[Live, Int[Tensor, "sentence beam"]]:
+    """The best candidates that do not end, as the new live hypotheses, and their parents' places."""
+    ended = candidates.tokens == end
+    values = candidates.log_probabilities.masked_fill(ended, -torch.inf)
+    order = (values == -torch.inf).long().argsort(dim=-1, stable=True)[:, :beam]
+    width = int((values > -torch.inf).sum(-1).max().clamp(1, order.shape[1]))  # places that no sentence takes: away
+    order = order[:, :width]
+    parents = candidates.parents.gather(1, order)
+    history = live.tokens.gather(1, parents[..., None].expand(-1, -1, live.tokens.shape[2]))
+    tokens = torch.cat([history, candidates.tokens.gather(1, order)[..., None]], dim=-1)
+    return Live(live.sentences, tokens, values.gather(1, order)), parents
+
+
+class Finished:
+    """The finished hypotheses of a batch, and from them the knowledge of which sentences are done."""
+
+    def __init__(self, limits: Int[Tensor, "batch"], settings: DecodingSettings) -> None:
+        self.settings = settings
+        self.limits = limits
+        self.hypotheses: list[list[Hypothesis]] = [[] for _ in range(limits.shape[0])]
+        self.counts = torch.zeros_like(limits)
+        # the scores of the best few so far, best first: what a live hypothesis has to beat
+        self.best = torch.full((limits.shape[0], settings.best), -torch.inf, device=limits.device)
+        lengths = range(int(limits.max()) + 1)
+        self.penalties = torch.tensor(
+            [length_penalty(n, settings.length_penalty) for n in lengths], device=limits.device
+        )
+
+    def collect(self, live: Live, candidates: Candidates, end: int) -> None:
+        """Takes over the candidates that end, if they are among the best `beam` of their sentence."""
+        values = candidates.log_probabilities[:, : self.settings.beam]
+        ended = (candidates.tokens[:, : self.settings.beam] == end) & (values > -torch.inf)
+        if not bool(ended.any()):
+            return
+        length = live.tokens.shape[2]  # with the end symbol, without the start symbol
+        scores = torch.where(ended, values / self.penalties[length], -torch.inf)
+        known = torch.cat([self.best[live.sentences], scores], dim=-1)
+        self.best[live.sentences] = known.topk(self.settings.best).values
+        self.counts[live.sentences] += ended.sum(-1)
+        sentence, place = ended.nonzero(as_tuple=True)
+        parents = candidates.parents[sentence, place]
+        self._add(live.sentences[sentence], live.tokens[sentence, parents], values[sentence, place], length, True)
+
+    def done(self, live: Live) -> Bool[Tensor, "sentence"]:
+        """True for the sentences whose result is settled.
+
+        A log-probability only falls and a penalty only grows with the length, so no continuation of a live
+        hypothesis can score more than its log-probability over the penalty of the longest target allowed.
+        """
+        s = live.sentences
+        limits = self.limits[s]
+        hope = live.log_probabilities[:, 0]
+        beaten = self.best[s, -1] > hope / self.penalties[limits]
+        full = self.counts[s] >= self.settings.patience * self.settings.beam
+        stopped = limits <= live.tokens.shape[2] - 1
+        return beaten | full | stopped | (hope == -torch.inf)
+
+    def stop(self, live: Live, done: Bool[Tensor, "sentence"]) -> None:
+        """Takes over the unfinished hypotheses of sentences that are done without a finished one."""
+        empty = done & (self.counts[live.sentences] == 0)
+        if bool(empty.any()):
+            sentence, place = (empty[:, None] & (live.log_probabilities > -torch.inf)).nonzero(as_tuple=True)
+            length = live.tokens.shape[2] - 1
+            values = live.log_probabilities[sentence, place]
+            self._add(live.sentences[sentence], live.tokens[sentence, place], values, length, False)
+
+    def ranked(self) -> list[list[Hypothesis]]:
+        """The best of each sentence; of equal scores the one found first."""
+        return [sorted(found, key=lambda h: -h.score)[: self.settings.best] for found in self.hypotheses]
+
+    def _add(self, sentences: Tensor, tokens: Tensor, values: Tensor, length: int, finished: bool) -> None:
+        penalty = length_penalty(length, self.settings.length_penalty)
+        # tolist() once for all: a loop over single tensor elements would cost more than the search
+        for sentence, written, value in zip(sentences.tolist(), tokens.tolist(), values.tolist(), strict=True):
+            self.hypotheses[sentence].append(Hypothesis(tuple(written[1:]), value, value / penalty, finished))

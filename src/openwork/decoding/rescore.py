@@ -1,0 +1,44 @@
+"""How probable given targets are: the score of a hypothesis by another way than the search's."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from openwork.decoding.scoring import SYMBOLS, SymbolIds, allow, log_normaliser
+from openwork.models.interfaces import StepModel
+
+
+@torch.no_grad()
+def score(
+    model: StepModel,
+    source: Int[Tensor, "batch source"],
+    source_lengths: Int[Tensor, "batch"],
+    targets: Sequence[Sequence[int]],
+    *,
+    ended: bool = True,
+    symbols: SymbolIds = SYMBOLS,
+) -> Float[Tensor, "batch"]:
+    """log P(target | source) of one target for each source, in nats, without a length penalty.
+
+    Targets are token ids without start and end symbol. With `ended` the end symbol's probability is included, as
+    in a finished hypothesis; without it the result is that of an unfinished one. The whole targets are one step of
+    the model (teacher forcing). A target with a forbidden symbol in it has log-probability minus infinity.
+    """
+    if len(targets) != source.shape[0]:
+        raise ValueError(f"{len(targets)} targets for {source.shape[0]} sources")
+    if not targets:
+        return torch.zeros(0, device=source.device)
+    outputs = [[*target, symbols.end] if ended else list(target) for target in targets]
+    size = max(len(output) for output in outputs)
+    lengths = torch.tensor([len(output) for output in outputs], device=source.device)
+    padded = torch.tensor([o + [symbols.pad] * (size - len(o)) for o in outputs], dtype=source.dtype).to(source.device)
+    if size == 0:
+        return torch.zeros(len(outputs), device=source.device)
+    shifted = torch.cat([padded.new_full((len(outputs), 1), symbols.start), padded[:, :-1]], dim=1)
+    logits, _ = model.step(shifted, model.start(source, source_lengths))
+    allowed = allow(logits, symbols)
+    chosen = allowed.gather(-1, padded[..., None]) - log_normaliser(allowed)
+    real = torch.arange(size, device=source.device) < lengths[:, None]
+    return chosen.squeeze(-1).masked_fill(~real, 0.0).sum(-1)

@@ -1,0 +1,94 @@
+"""What is searched for: which tokens may come, how long a target may be, and how targets are ranked.
+
+Every search and the re-scoring take these facts from here, so that a hypothesis means the same everywhere.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from openwork.base.errors import OpenworkError
+from openwork.decoding.settings import DecodingSettings
+
+
+@dataclass(frozen=True)
+class SymbolIds:
+    """The ids of the symbols that a search must know."""
+
+    pad: int = 0
+    unknown: int = 1
+    start: int = 2
+    end: int = 3
+
+    @property
+    def forbidden(self) -> tuple[int, ...]:
+        """What no target contains: only real tokens and the end symbol are ever produced."""
+        return self.pad, self.unknown, self.start
+
+
+SYMBOLS = SymbolIds()
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / 6)^alpha, the length in tokens with the end symbol (Wu et al. 2016, equation 14).
+
+    A log-probability is divided by it, so the score of a longer target is raised. It grows with the length.
+    """
+    return ((5 + length) / 6) ** alpha
+
+
+def length_limits(source_lengths: Int[Tensor, "batch"], settings: DecodingSettings) -> Int[Tensor, "batch"]:
+    """The most tokens, end symbol included, that each target may have; at least one."""
+    return (source_lengths + settings.extra_length).clamp(1, settings.maximum_length)
+
+
+def allow(logits: Float[Tensor, "*rows vocabulary"], symbols: SymbolIds) -> Float[Tensor, "*rows vocabulary"]:
+    """The logits in float32, minus infinity for what may not come; the argument stays as it is.
+
+    Probabilities are taken after this: they are those of the model given that no forbidden symbol comes.
+    """
+    allowed = logits.to(torch.float32, copy=True)
+    for token in symbols.forbidden:
+        allowed[..., token] = -torch.inf
+    return allowed
+
+
+def log_normaliser(allowed: Float[Tensor, "*rows vocabulary"]) -> Float[Tensor, "*rows 1"]:
+    """log Z of each row: logit - log Z is the log-probability.
+
+    Searches look at few of a row's log-probabilities; a log-softmax would write all of them, which on a CPU costs
+    more than all the rest of a search. Raises OpenworkError where the logits give no distribution.
+    """
+    normaliser = allowed.logsumexp(-1, keepdim=True)
+    if not bool(normaliser.isfinite().all()):
+        raise OpenworkError(
+            "the model gave no probabilities for the next token",
+            why="its logits are infinite or not numbers",
+            hint="the training may have diverged: look at its loss, or use an earlier checkpoint",
+        )
+    return normaliser
+
+
+def best_tokens(
+    scores: Float[Tensor, "rows vocabulary"], count: int
+) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
+    """The `count` best of each row, best first, and of equals the lower id first.
+
+    topk alone leaves open which of equals it takes. One candidate more than needed shows whether equals stand on
+    both sides of the cut, and only then the row is looked at again.
+    """
+    vocabulary = scores.shape[-1]
+    count = min(count, vocabulary)
+    values, tokens = scores.topk(min(count + 1, vocabulary))
+    doubtful = (values[:, count - 1] == values[:, -1]).nonzero().squeeze(-1)
+    if count < vocabulary and doubtful.numel():
+        cut = values[doubtful, count - 1, None]
+        # distinct whole numbers: all that beat the cut come first, then equals, each by lower id
+        ids = torch.arange(vocabulary, 0, -1, device=scores.device)
+        ranks = ids * (scores[doubtful] >= cut) + vocabulary * (scores[doubtful] > cut)
+        tokens[doubtful, :count] = ranks.topk(count).indices
+    tokens = tokens[:, :count].sort(-1).values
+    values, order = scores.gather(-1, tokens).sort(dim=-1, descending=True, stable=True)
+    return values, tokens.gather(-1, order)

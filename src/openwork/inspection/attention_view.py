@@ -1,0 +1,186 @@
+"""A map of attention weights as SVG: one row a query, one column a key, darker where more attention goes.
+
+The scale is one hue, fixed to 0..1 in every map, so that two maps can be compared by eye.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from openwork.inspection.look import BLUE, PAPER, mixed, paint, readable_on, stroke
+from openwork.inspection.svg import Markup, element, figure, number, shortened, text_width
+
+CELL, SMALLEST_CELL = 34.0, 12.0
+WIDEST_GRID = 1000.0
+LABEL, SMALL = 13.0, 11.0
+EDGE = 18.0
+LONGEST_LABEL = 24
+# Sums of float32 weights are not exactly 1.
+SLACK = 1e-4
+
+# A row is a piece, or what the decoder was given and what it then predicted.
+RowLabel = str | tuple[str, str]
+
+_VISIBLE = {" ": "␣", "\u3000": "␣", "\u00a0": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
+
+
+def visible(piece: str) -> str:
+    """A piece of text with its spaces and other invisible characters shown: `" the"` is `"␣the"`."""
+    if not piece:
+        return "∅"
+    shown = "".join(_VISIBLE.get(character, character) for character in piece)
+    shown = "".join("�" if unicodedata.category(character) == "Cc" else character for character in shown)
+    # A combining mark alone would sit on whatever stands before it.
+    return f"◌{shown}" if unicodedata.category(shown[0]) in {"Mn", "Me"} else shown
+
+
+def attention_map(
+    weights: np.ndarray,
+    row_labels: Sequence[RowLabel],
+    column_labels: Sequence[str],
+    title: str,
+    *,
+    row_title: str = "decoder's input → predicted piece",
+    column_title: str = "source",
+) -> str:
+    """A heat map of `weights` (T, S): row t is what position t attends to; returns SVG.
+
+    A row label that is a pair is written "input → predicted": a decoder attends from the piece it was given, to
+    predict the next one, and a map labelled with one of the two alone seems shifted by one. Each cell tells its
+    exact value under the pointer. ValueError: labels that do not fit the shape, or a weight outside 0..1.
+    """
+    rows, columns = _checked(weights, row_labels, column_labels)
+    names = [_row_text(label) for label in row_labels]
+    keys = [visible(label) for label in column_labels]
+    cell = max(SMALLEST_CELL, min(CELL, WIDEST_GRID / max(columns, 1)))
+    left = EDGE + 22 + max((text_width(shortened(name, LONGEST_LABEL), LABEL) for name in names), default=0)
+    slope = max((text_width(shortened(key, LONGEST_LABEL), LABEL) for key in keys), default=0)
+    # Labels of one or two characters stand upright above their column, longer ones lean.
+    leaning = slope > cell
+    top = 62 + (slope * 0.8 if leaning else LABEL) + 12
+    grid_width, grid_height = columns * cell, rows * cell
+    width = max(left + grid_width + EDGE + (slope * 0.6 if leaning else 0), left + 250)
+    width = max(width, EDGE * 2 + text_width(title, 16))
+    cells = [
+        _cell(float(weights[t, s]), left + s * cell, top + t * cell, cell, f"{names[t]} · {keys[s]}")
+        for t in range(rows)
+        for s in range(columns)
+    ]
+    parts = [
+        element("text", title, x=EDGE, y=26, font_size=16, font_weight=600, **paint("ink")),
+        element("text", column_title, x=left, y=50, font_size=SMALL, **_part("column-title"), **paint("muted")),
+        _side_title(row_title, top + grid_height / 2),
+        *_row_names(names, left, top, cell),
+        *_column_names(keys, left, top, cell, leaning),
+        element("g", *cells, data_part="cells"),
+        element("rect", x=left, y=top, width=grid_width, height=grid_height, **stroke("rule")),
+        _legend(left, top + grid_height + 22),
+    ]
+    needed = text_width(row_title, SMALL) + 2 * EDGE
+    return figure(width, max(top + grid_height + 66, needed), title, *parts)
+
+
+def _checked(weights: np.ndarray, row_labels: Sequence[RowLabel], column_labels: Sequence[str]) -> tuple[int, int]:
+    if weights.ndim != 2 or weights.shape != (len(row_labels), len(column_labels)):
+        raise ValueError(
+            f"weights of shape {weights.shape} do not fit {len(row_labels)} row and {len(column_labels)} column labels"
+        )
+    if not (np.isfinite(weights).all() and (weights >= -SLACK).all() and (weights <= 1 + SLACK).all()):
+        raise ValueError("an attention weight lies outside 0..1")
+    return weights.shape[0], weights.shape[1]
+
+
+def _row_text(label: RowLabel) -> str:
+    return visible(label) if isinstance(label, str) else f"{visible(label[0])} → {visible(label[1])}"
+
+
+def _part(name: str) -> dict[str, str]:
+    return {"data-part": name}
+
+
+def _cell(weight: float, x: float, y: float, size: float, name: str) -> Markup:
+    """A square whose opacity is the weight: one hue from the paper's colour to full, in both themes."""
+    share = min(max(weight, 0.0), 1.0)
+    square = element(
+        "rect",
+        element("title", f"{name}: {weight:.4f}"),
+        x=x,
+        y=y,
+        width=size,
+        height=size,
+        fill_opacity=f"{share:.3f}",
+        data_weight=f"{weight:.6f}",
+        **paint("blue"),
+    )
+    if size < 28 or weight < 0.005:
+        return square
+    light = readable_on(mixed(BLUE.light, PAPER.light, share))
+    dark = readable_on(mixed(BLUE.dark, PAPER.dark, share))
+    # Leading zero left out: ".53" fits a cell, and the pointer goes through to the square's own title.
+    written = "1" if weight >= 0.995 else f"{weight:.2f}".removeprefix("0")
+    place = {"x": x + size / 2, "y": y + size / 2 + 4, "text_anchor": "middle", "font_size": SMALL}
+    ink = {"class": f"dark-{dark}", "fill": "#000" if light == "black" else "#fff"}
+    return Markup(square + element("text", written, pointer_events="none", **place, **ink))
+
+
+def _row_names(names: Sequence[str], left: float, top: float, cell: float) -> list[Markup]:
+    return [
+        element(
+            "text",
+            element("title", name) if len(name) > LONGEST_LABEL else Markup(""),
+            shortened(name, LONGEST_LABEL),
+            x=left - 8,
+            y=top + (place + 0.5) * cell + 4,
+            text_anchor="end",
+            font_size=min(LABEL, cell),
+            **_part("row"),
+            **paint("ink"),
+        )
+        for place, name in enumerate(names)
+    ]
+
+
+def _column_names(keys: Sequence[str], left: float, top: float, cell: float, leaning: bool) -> list[Markup]:
+    names = []
+    for place, key in enumerate(keys):
+        x, y = left + (place + 0.5) * cell, top - 7
+        turn = f"rotate(-55 {number(x)} {number(y)})" if leaning else None
+        names.append(
+            element(
+                "text",
+                element("title", key) if len(key) > LONGEST_LABEL else Markup(""),
+                shortened(key, LONGEST_LABEL),
+                x=x,
+                y=y,
+                text_anchor="start" if leaning else "middle",
+                font_size=min(LABEL, cell),
+                transform=turn,
+                **_part("column"),
+                **paint("ink"),
+            )
+        )
+    return names
+
+
+def _side_title(row_title: str, middle: float) -> Markup:
+    centre = max(middle, text_width(row_title, SMALL) / 2 + EDGE)
+    place = {"text_anchor": "middle", "transform": f"translate({number(EDGE)} {number(centre)}) rotate(-90)"}
+    return element("text", row_title, font_size=SMALL, **place, **_part("row-title"), **paint("muted"))
+
+
+def _legend(x: float, y: float) -> Markup:
+    """Eleven steps of the scale, 0 to 1."""
+    steps = [
+        element("rect", x=x + 16 * i, y=y, width=16, height=12, fill_opacity=f"{i / 10:.1f}", **paint("blue"))
+        for i in range(11)
+    ]
+    frame = element("rect", x=x, y=y, width=16 * 11, height=12, **stroke("rule"))
+    numbers = [
+        element(
+            "text", label, x=x + 16 * (place + 0.5), y=y + 27, text_anchor="middle", font_size=SMALL, **paint("muted")
+        )
+        for place, label in ((0, "0"), (5, "0.5"), (10, "1"))
+    ]
+    name = element("text", "weight", x=x + 16 * 11 + 8, y=y + 10, font_size=SMALL, **paint("muted"))
+    return element("g", *steps, frame, *numbers, name, data_part="legend")

@@ -1,0 +1,66 @@
+"""Attention weights of a forward pass: seen by lending the model a kernel that keeps them.
+
+Nothing is stored on a module: the record is a value that the caller gets, and the model is as before afterwards.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.kernels.reference import attention_weights
+from openwork.nn.masks import Mask
+
+
+@dataclass
+class AttentionRecord:
+    """Name of the attention module -> weights (batch, head, query, key), one tensor for each call, in order."""
+
+    weights: dict[str, list[Tensor]] = field(default_factory=dict)
+
+
+class _RecordingKernel:
+    """The reference kernel, which also notes its weights."""
+
+    def __init__(self, name: str, record: AttentionRecord) -> None:
+        self.name = name
+        self.record = record
+
+    def __call__(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Mask, scale: float, dropout: float = 0.0
+    ) -> Tensor:
+        weights = attention_weights(query, key, mask, scale)
+        self.record.weights.setdefault(self.name, []).append(weights.detach())
+        return weights @ value
+
+
+@contextmanager
+def recording(model: nn.Module) -> Iterator[AttentionRecord]:
+    """While the block runs, every multi-head attention of `model` notes its weights in the record that is given."""
+    record = AttentionRecord()
+    found = {name: module for name, module in model.named_modules() if isinstance(module, MultiHeadAttention)}
+    kernels = {name: module.kernel for name, module in found.items()}
+    try:
+        for name, module in found.items():
+            module.kernel = _RecordingKernel(name, record)
+        yield record
+    finally:
+        for name, module in found.items():
+            module.kernel = kernels[name]
+
+
+def cross_attention(
+    model: nn.Module, source: Tensor, source_lengths: Tensor, target_input: Tensor
+) -> dict[int, Tensor]:
+    """Decoder layer -> cross-attention weights (batch, head, target position, source position), by teacher forcing."""
+    model.eval()
+    with torch.inference_mode(), recording(model) as record:
+        model(source, source_lengths, target_input)
+    return {
+        int(name.split(".")[2]): calls[0]
+        for name, calls in record.weights.items()
+        if name.startswith("decoder.layers.") and name.endswith(".cross_attention")
+    }

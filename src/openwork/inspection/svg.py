@@ -1,0 +1,82 @@
+"""Writing SVG by hand: elements, escaping, and how wide a text will be.
+
+Text stays text, so that a figure can be searched, copied and read aloud.
+"""
+
+import re
+import unicodedata
+from xml.sax.saxutils import escape, quoteattr
+
+from openwork.inspection.look import FONTS, PAPER, dark_style
+
+# Characters that no XML document may hold, not even escaped.
+_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Markup(str):
+    """Text that is already markup: written as it is, where a plain `str` is escaped."""
+
+    __slots__ = ()
+
+
+def element(tag: str, *children: str, **attributes: str | float | None) -> Markup:
+    """One element. An underscore in an attribute's name stands for a hyphen, one at its end is dropped (`class_`);
+    an attribute that is None is left out. Children that are not `Markup` are escaped. What is written is SVG and
+    HTML alike: an element without children is closed by a tag of its own.
+    """
+    written = "".join(
+        f" {name.rstrip('_').replace('_', '-')}={quoteattr(_legal(value if isinstance(value, str) else number(value)))}"
+        for name, value in attributes.items()
+        if value is not None
+    )
+    inside = "".join(child if isinstance(child, Markup) else text(child) for child in children)
+    return Markup(f"<{tag}{written}>{inside}</{tag}>")
+
+
+def text(content: str) -> Markup:
+    """A plain string as markup: `<` becomes `&lt;`, what XML forbids becomes U+FFFD."""
+    return Markup(escape(_legal(content)))
+
+
+def number(value: float) -> str:
+    """At most two decimals, which is a hundredth of a pixel; no trailing zeros and no minus zero."""
+    written = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if written == "-0" else written
+
+
+def figure(width: float, height: float, title: str, *children: Markup) -> Markup:
+    """A whole picture with its title (also for those who hear it), its fonts and its two themes."""
+    return element(
+        "svg",
+        element("title", title),
+        element("style", Markup(dark_style())),
+        element("rect", width=width, height=height, fill=PAPER.light, class_="fill-paper"),
+        *children,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {number(width)} {number(height)}",
+        width=width,
+        height=height,
+        class_="openwork-figure",
+        role="img",
+        aria_label=title,
+        font_family=FONTS,
+    )
+
+
+def text_width(content: str, size: float) -> float:
+    """About how wide a text is in a sans-serif font of this size: wide characters count 1 em, others 0.6."""
+    ems = 0.0
+    for character in content:
+        if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+            continue
+        ems += 1.0 if unicodedata.east_asian_width(character) in {"W", "F"} else 0.6
+    return ems * size
+
+
+def shortened(content: str, most: int) -> str:
+    """At most so many characters, the last an ellipsis where some were cut."""
+    return content if len(content) <= most else content[: most - 1] + "…"
+
+
+def _legal(content: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", content)

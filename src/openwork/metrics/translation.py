@@ -1,0 +1,102 @@
+"""Scores of translations, all computed by sacreBLEU, with its signature and bootstrap intervals.
+
+sacreBLEU and sacremoses are imported where they are used, so that a command that scores nothing does not wait.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from openwork.base.errors import ConfigError, DataError
+
+_SEED_VARIABLE = "SACREBLEU_SEED"
+
+
+@dataclass(frozen=True)
+class Score:
+    """A corpus score from 0 to 100; `low` and `high` bound it with 95 % confidence where it was resampled."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    signature: str
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str], *, bootstrap: int = 0, seed: int = 12345) -> Score:
+    """BLEU as WMT reports it: cased, sacreBLEU's tokenisation 13a. `bootstrap` is the number of resamples, 0 for none.
+
+    Papineni et al. (2002); Post, "A Call for Clarity in Reporting BLEU Scores" (2018).
+    """
+    from sacrebleu.metrics.bleu import BLEU
+
+    return _score("BLEU", BLEU(tokenize="13a", force=True), hypotheses, references, bootstrap, seed)
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[str], *, bootstrap: int = 0, seed: int = 12345) -> Score:
+    """chrF2: F-score of character n-grams up to 6. Popović (2015)."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    return _score("chrF2", CHRF(), hypotheses, references, bootstrap, seed)
+
+
+def lowercased_bleu(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    language: str,
+    bootstrap: int = 0,
+    seed: int = 12345,
+) -> Score:
+    """ "lc-BLEU" of the Multi30k papers: both sides lower-cased and tokenised by Moses' rules for the target language.
+
+    `language` is the code of the target language ("de"). Nothing is escaped, and sacreBLEU does not split again.
+    """
+    from sacrebleu.metrics.bleu import BLEU
+    from sacremoses import MosesTokenizer
+
+    if not language.isalpha() or len(language) > 3:
+        raise ConfigError(f"{language!r} is not a language code", hint='give two letters, for example "de"')
+    moses = MosesTokenizer(lang=language)
+
+    def prepared(lines: Sequence[str]) -> list[str]:
+        return [str(moses.tokenize(line.lower(), return_str=True, escape=False)) for line in lines]
+
+    metric = BLEU(tokenize="none", force=True)
+    score = _score("lc-BLEU", metric, prepared(hypotheses), prepared(references), bootstrap, seed)
+    signature = score.signature.replace("case:mixed", "case:lc").replace("tok:none", f"tok:moses-{language}")
+    return Score(score.name, score.value, score.low, score.high, signature)
+
+
+def _score(
+    name: str, metric: Any, hypotheses: Sequence[str], references: Sequence[str], bootstrap: int, seed: int
+) -> Score:
+    if len(hypotheses) != len(references):
+        raise DataError(
+            f"{len(hypotheses):,} translations cannot be scored against {len(references):,} references",
+            hint="give one reference line for each translation, in the same order",
+        )
+    if not references:
+        raise DataError("there is nothing to score", why="the test set is empty", hint="give at least one line")
+    with _seeded(seed):
+        result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=max(bootstrap, 1))
+    low = high = None
+    if bootstrap > 1:
+        low, high = float(result._mean - result._ci), float(result._mean + result._ci)
+    return Score(name, float(result.score), low, high, str(metric.get_signature()))
+
+
+@contextlib.contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """sacreBLEU takes the seed of its resampling from the environment, and from nowhere else."""
+    before = os.environ.get(_SEED_VARIABLE)
+    os.environ[_SEED_VARIABLE] = str(seed)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SEED_VARIABLE]
+        else:
+            os.environ[_SEED_VARIABLE] = before

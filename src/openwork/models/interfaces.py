@@ -1,0 +1,65 @@
+"""What a sequence-to-sequence model offers: enough to train it, to search with it, and nothing of its insides.
+
+    state = model.start(source, source_lengths)         read the source
+    logits, state = model.step(tokens, state)           one or more tokens a row; the logits of what follows each
+    state = state.select(rows)                          reorder, repeat or drop rows
+
+Training is the same path with the whole target as one step: `model.advance` gives the vectors before the output
+projection, so that a loss can be joined with that projection.
+"""
+
+from typing import Protocol, runtime_checkable
+
+from torch import Tensor, nn
+
+
+@runtime_checkable
+class State(Protocol):
+    """Everything a model knows after the tokens so far; a value that is never changed."""
+
+    def select(self, rows: Tensor) -> "State":
+        """The given rows (rows,), in the given order; a row may come several times."""
+        ...
+
+
+@runtime_checkable
+class StepModel(Protocol):
+    """What a search needs."""
+
+    def start(self, source: Tensor, source_lengths: Tensor) -> State:
+        """Reads source ids (batch, position), padded on the right, with their lengths (batch,)."""
+        ...
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Takes token ids (rows, positions); gives logits (rows, positions, vocabulary) of each next token."""
+        ...
+
+
+class SequenceModel(nn.Module):
+    """What training needs besides: the vectors before the output projection, and its weight."""
+
+    def start(self, source: Tensor, source_lengths: Tensor) -> State:
+        """Reads source ids (batch, position), padded on the right, with their lengths (batch,)."""
+        raise NotImplementedError
+
+    def advance(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Takes token ids (rows, positions); gives vectors (rows, positions, width) and the next state."""
+        raise NotImplementedError
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The matrix (vocabulary, width) that turns those vectors into logits."""
+        raise NotImplementedError
+
+    def project(self, hidden: Tensor) -> Tensor:
+        """Logits (..., vocabulary) of vectors (..., width)."""
+        return nn.functional.linear(hidden, self.output_weight)
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Takes token ids (rows, positions); gives logits (rows, positions, vocabulary) of each next token."""
+        hidden, state = self.advance(tokens, state)
+        return self.project(hidden), state
+
+    def forward(self, source: Tensor, source_lengths: Tensor, target_input: Tensor) -> Tensor:
+        """Vectors (batch, position, width) for a whole target at once (teacher forcing)."""
+        return self.advance(target_input, self.start(source, source_lengths))[0]

@@ -1,0 +1,93 @@
+"""The LSTM encoder-decoder with additive attention: the family before the Transformer, behind the same interface."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from openwork.base.errors import ConfigError
+from openwork.models.interfaces import SequenceModel
+from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.seq2seq import matrix
+from openwork.nn.dropout import Dropout
+from openwork.nn.initialise import initialise
+from openwork.nn.masks import padding
+from openwork.nn.recurrent import CellState, Memory, RecurrentDecoder, RecurrentEncoder
+
+
+@dataclass(frozen=True)
+class RecurrentState:
+    """What the decoder may look at, and its cells after the tokens so far."""
+
+    memory: Memory
+    cells: CellState
+
+    def select(self, rows: Int[Tensor, "rows"]) -> "RecurrentState":
+        """The given rows, in the given order; a row may come several times."""
+        return RecurrentState(self.memory.select(rows), self.cells.select(rows))
+
+
+class RecurrentModel(SequenceModel):
+    """Reads a source with the encoder; the decoder tells what follows each target token.
+
+    Embeddings are not scaled. `output`, a parameter, is the matrix of the output layer; with tied weights it
+    is the target embedding's own.
+    """
+
+    def __init__(
+        self,
+        source_embedding: nn.Embedding,
+        target_embedding: nn.Embedding,
+        encoder: RecurrentEncoder,
+        decoder: RecurrentDecoder,
+        output: Tensor,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.source_embedding = source_embedding
+        self.target_embedding = target_embedding
+        self.embedding_dropout = Dropout(dropout)
+        self.encoder = encoder
+        self.decoder = decoder
+        self.output = output
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.output
+
+    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> RecurrentState:
+        x = self.embedding_dropout(self.source_embedding(source))
+        memory, backward = self.encoder(x, source_lengths)
+        return RecurrentState(*self.decoder.start(memory, backward, padding(source_lengths, source.shape[1])))
+
+    def advance(  # pyright: ignore[reportIncompatibleMethodOverride]  a model is given no states but its own
+        self, tokens: Int[Tensor, "rows positions"], state: RecurrentState
+    ) -> tuple[Float[Tensor, "rows positions width"], RecurrentState]:
+        x = self.embedding_dropout(self.target_embedding(tokens))
+        hidden, cells = self.decoder(x, state.memory, state.cells)
+        return hidden, RecurrentState(state.memory, cells)
+
+
+def build_recurrent(settings: RecurrentSettings, source_vocabulary: int, target_vocabulary: int) -> RecurrentModel:
+    """The model in the sizes of `settings`, with fresh weights from torch's generator.
+
+    Raises ConfigError if three-way tying is asked for and the vocabularies differ.
+    """
+    s = settings
+    target_embedding = nn.Embedding(target_vocabulary, s.width)
+    if s.tying == "three-way":
+        if source_vocabulary != target_vocabulary:
+            raise ConfigError(
+                "three-way tying needs one vocabulary for source and target",
+                why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
+                hint='set text.shared = true, or model.tying = "target"',
+            )
+        source_embedding = target_embedding
+    else:
+        source_embedding = nn.Embedding(source_vocabulary, s.width)
+    output = matrix(target_vocabulary, s.width) if s.tying == "none" else target_embedding.weight
+    encoder = RecurrentEncoder(s.width, s.width, s.encoder_layers, s.dropout)
+    decoder = RecurrentDecoder(s.width, 2 * s.width, s.score_width, s.decoder_layers, s.dropout)
+    model = RecurrentModel(source_embedding, target_embedding, encoder, decoder, output, s.dropout)
+    initialise(model)
+    return model

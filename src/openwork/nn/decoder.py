@@ -1,0 +1,81 @@
+"""The decoder: masked self-attention, attention to the memory, feed-forward (section 3.1 of the paper)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.cache import KeyValue, extend
+from openwork.nn.feedforward import FeedForward
+from openwork.nn.masks import CAUSAL, Mask
+from openwork.nn.residual import PostNorm, PreNorm
+
+
+@dataclass(frozen=True)
+class LayerCache:
+    """What one decoder layer needs again: the memory's keys and values, and those of the positions so far."""
+
+    memory: KeyValue
+    past: KeyValue | None = None
+
+    def select(self, rows: Tensor) -> "LayerCache":
+        """The given rows, in the given order."""
+        return LayerCache(self.memory.select(rows), None if self.past is None else self.past.select(rows))
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, cross-attention to the memory, feed-forward, each inside its residual wiring."""
+
+    def __init__(
+        self,
+        self_attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention,
+        feedforward: FeedForward,
+        wirings: tuple[PostNorm | PreNorm, PostNorm | PreNorm, PostNorm | PreNorm],
+    ) -> None:
+        super().__init__()
+        self.self_attention = self_attention
+        self.cross_attention = cross_attention
+        self.feedforward = feedforward
+        self.self_wiring, self.cross_wiring, self.feedforward_wiring = wirings
+
+    def start(self, memory: Float[Tensor, "batch source width"]) -> LayerCache:
+        """Projects the memory once; every later step asks these keys and values."""
+        return LayerCache(self.cross_attention.keys_values(memory))
+
+    def forward(
+        self, x: Float[Tensor, "batch position width"], cache: LayerCache, memory_mask: Mask
+    ) -> tuple[Float[Tensor, "batch position width"], LayerCache]:
+        """`x` holds the positions after those in the cache; returns them and the cache that includes them."""
+        inside = self.self_wiring.before(x)
+        past = extend(cache.past, self.self_attention.keys_values(inside))
+        # Targets are padded on the right, so the causal mask alone keeps real positions from looking at padding.
+        x = self.self_wiring.after(x, self.self_attention(inside, past, CAUSAL))
+        inside = self.cross_wiring.before(x)
+        x = self.cross_wiring.after(x, self.cross_attention(inside, cache.memory, memory_mask))
+        inside = self.feedforward_wiring.before(x)
+        return self.feedforward_wiring.after(x, self.feedforward(inside)), replace(cache, past=past)
+
+
+class Decoder(nn.Module):
+    """N layers one after the other, closed by `final_norm` (nothing with post-norm)."""
+
+    def __init__(self, layers: Sequence[DecoderLayer], final_norm: nn.Module) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.final_norm = final_norm
+
+    def start(self, memory: Float[Tensor, "batch source width"]) -> tuple[LayerCache, ...]:
+        """An empty cache for each layer, with the memory projected."""
+        return tuple(layer.start(memory) for layer in self.layers)  # type: ignore[operator]
+
+    def forward(
+        self, x: Float[Tensor, "batch position width"], caches: tuple[LayerCache, ...], memory_mask: Mask
+    ) -> tuple[Float[Tensor, "batch position width"], tuple[LayerCache, ...]]:
+        grown = []
+        for layer, cache in zip(self.layers, caches, strict=True):
+            x, cache = layer(x, cache, memory_mask)
+            grown.append(cache)
+        return self.final_norm(x), tuple(grown)

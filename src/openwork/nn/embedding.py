@@ -1,0 +1,16 @@
+"""Token embeddings (section 3.4 of the paper)."""
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+class TokenEmbedding(nn.Module):
+    """One vector a token, multiplied by sqrt(width) so that it is not drowned by the positions added to it."""
+
+    def __init__(self, vocabulary: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(vocabulary, width)
+        self.scale = width**0.5
+
+    def forward(self, tokens: Int[Tensor, "batch position"]) -> Float[Tensor, "batch position width"]:
+        return self.table(tokens) * self.scale

@@ -1,0 +1,47 @@
+"""The encoder: a stack of self-attention and feed-forward layers (section 3.1 of the paper)."""
+
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.feedforward import FeedForward
+from openwork.nn.masks import Mask
+from openwork.nn.residual import PostNorm, PreNorm
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then the feed-forward network, each inside its residual wiring."""
+
+    def __init__(
+        self,
+        self_attention: MultiHeadAttention,
+        feedforward: FeedForward,
+        wirings: tuple[PostNorm | PreNorm, PostNorm | PreNorm],
+    ) -> None:
+        super().__init__()
+        self.self_attention = self_attention
+        self.feedforward = feedforward
+        self.attention_wiring, self.feedforward_wiring = wirings
+
+    def forward(self, x: Float[Tensor, "batch position width"], mask: Mask) -> Float[Tensor, "batch position width"]:
+        inside = self.attention_wiring.before(x)
+        asked = self.self_attention.keys_values(inside)
+        x = self.attention_wiring.after(x, self.self_attention(inside, asked, mask))
+        inside = self.feedforward_wiring.before(x)
+        return self.feedforward_wiring.after(x, self.feedforward(inside))
+
+
+class Encoder(nn.Module):
+    """N layers one after the other, closed by `final_norm` (nothing with post-norm)."""
+
+    def __init__(self, layers: Sequence[EncoderLayer], final_norm: nn.Module) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.final_norm = final_norm
+
+    def forward(self, x: Float[Tensor, "batch position width"], mask: Mask) -> Float[Tensor, "batch position width"]:
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.final_norm(x)

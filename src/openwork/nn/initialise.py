@@ -1,0 +1,19 @@
+"""First values of the weights."""
+
+from torch import nn
+
+
+def initialise(model: nn.Module) -> None:
+    """Glorot-uniform matrices, zero biases, embeddings N(0, 1 / width).
+
+    The paper does not say. Glorot and Bengio 2010, equation 16 for the matrices; an embedding of variance
+    1 / width has unit variance after the scaling by sqrt(width) and gives logits of unit variance when it is
+    also the output matrix.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)

@@ -1,0 +1,16 @@
+"""Ways to compute scaled dot-product attention: one reads as the formula, the others are held equal to it."""
+
+from typing import Protocol, runtime_checkable
+
+from torch import Tensor
+
+from openwork.nn.masks import Mask
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """Attention(Q, K, V) for queries, keys and values of shape (batch, head, position, ...)."""
+
+    def __call__(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Mask, scale: float, dropout: float = 0.0
+    ) -> Tensor: ...

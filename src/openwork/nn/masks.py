@@ -1,0 +1,51 @@
+"""Who may look at whom. The only file that makes boolean masks; True always means *may attend*.
+
+Callers describe a mask (`Mask`); a kernel either uses the description (a fast path) or asks for the booleans.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+def padding(lengths: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch 1 1 key"]:
+    """True for the keys that are real: position j of sentence b where j < lengths[b]."""
+    positions = torch.arange(size, device=lengths.device)
+    return (positions < lengths[:, None])[:, None, None, :]
+
+
+def causal(query_size: int, key_size: int, device: torch.device | None = None) -> Bool[Tensor, "1 1 query key"]:
+    """True where a key is not later than the query (section 3.2.3 of the paper).
+
+    The last query stands at the last key, so with a cache of earlier keys, query i may see the keys up to
+    i + (key_size - query_size).
+    """
+    queries = torch.arange(query_size, device=device)[:, None] + (key_size - query_size)
+    keys = torch.arange(key_size, device=device)[None, :]
+    return (keys <= queries)[None, None]
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A description of who may attend: all of its conditions together.
+
+    `key_lengths` (batch): each sentence's real keys come first, the rest is padding; None: no padding.
+    `is_causal`: no query looks at a later key.
+    """
+
+    key_lengths: Tensor | None = None
+    is_causal: bool = False
+
+    def boolean(self, query_size: int, key_size: int, device: torch.device) -> Tensor | None:
+        """The mask as booleans, broadcastable to (batch, head, query, key); None when all may attend."""
+        keys = None if self.key_lengths is None else padding(self.key_lengths, key_size)
+        if not self.is_causal or query_size == 1:  # one query is the last one: nothing is later than it
+            return keys
+        order = causal(query_size, key_size, device)
+        return order if keys is None else keys & order
+
+
+EVERYTHING = Mask()
+CAUSAL = Mask(is_causal=True)

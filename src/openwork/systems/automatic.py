@@ -1,0 +1,104 @@
+"""Settings chosen from the size of the data, each with its reason. Rules, no magic: see the table."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from openwork.base.config import Layer, build
+from openwork.base.errors import UsageError
+from openwork.data.records import Pair
+from openwork.systems.pairs import read_training_pairs
+from openwork.systems.run_file import DataSettings, RunSettings, resolve_run
+
+
+@dataclass(frozen=True)
+class Size:
+    """Up to how many pairs a row of the table holds, and what it sets."""
+
+    pairs: float
+    preset: str
+    vocabulary: int
+    dropout: float
+    passes: int  # epochs over the corpus, at least
+    peak: float  # learning rate
+
+
+# Small corpora need small models with much dropout: on the 29,000 pairs of Multi30k the "tiny" shape beats the paper's
+# base model (Wu et al. 2021). The vocabulary follows the corpus, so that each piece is seen often enough to be learnt.
+SIZES = (
+    Size(3_000, "nano", 1_000, 0.3, 120, 3e-3),
+    Size(15_000, "tiny", 3_000, 0.3, 60, 5e-3),
+    Size(100_000, "tiny", 6_000, 0.3, 30, 5e-3),
+    Size(500_000, "small", 8_000, 0.2, 15, 2e-3),
+    Size(float("inf"), "small", 16_000, 0.1, 6, 1e-3),
+)
+FEWEST_STEPS, MOST_STEPS = 1_500, 100_000
+VALIDATIONS = 15
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What the choice depends on."""
+
+    pairs: int
+    characters: int  # of both sides together
+
+
+def measure(pairs: Iterable[Pair]) -> Corpus:
+    """Counts a corpus in one reading."""
+    count = characters = 0
+    for pair in pairs:
+        count += 1
+        characters += len(pair.source) + len(pair.target)
+    return Corpus(count, characters)
+
+
+def choose(corpus: Corpus) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Sections of a run file, and the reasons in words."""
+    size = next(size for size in SIZES if corpus.pairs <= size.pairs)
+    # A side has about a token for every four characters with a vocabulary of this order; 4,096 fit into a batch.
+    tokens_per_pass = max(corpus.characters / 2 / 4, corpus.pairs)
+    steps = round(min(MOST_STEPS, max(FEWEST_STEPS, size.passes * tokens_per_pass / 3700)) / 100) * 100
+    interval = max(100, steps // VALIDATIONS // 50 * 50)
+    sections: dict[str, dict[str, Any]] = {
+        "text": {"vocabulary_size": size.vocabulary},
+        "model": {"preset": size.preset, "dropout": size.dropout},
+        "training": {
+            "schedule": "inverse-square-root",
+            "learning_rate": size.peak,
+            "warmup": max(200, steps // 5),
+            "cooldown": steps // 4,
+            "steps": steps,
+            "validate_every": interval,
+        },
+    }
+    reasons = [
+        f"{corpus.pairs:,} pairs: preset {size.preset} with dropout {size.dropout} (the fewer pairs, the smaller)",
+        f"vocabulary: at most {size.vocabulary:,} pieces, shared by both sides",
+        f"length: {steps:,} updates of about 4,096 tokens, at least {size.passes} passes over the corpus, "
+        f"a look at held-out pairs every {interval}",
+        "all of it can be changed in a run file or with --set; the whole is saved as run.toml",
+    ]
+    return sections, reasons
+
+
+def overlay(chosen: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The chosen sections, with what was given laid over them, key by key."""
+    merged: dict[str, Any] = {section: dict(values) for section, values in chosen.items()}
+    for section, values in given.items():
+        merged[section] = {**merged.get(section, {}), **values} if isinstance(values, Mapping) else values
+    return merged
+
+
+def resolve(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> RunSettings:
+    """The settings of a run; with `choose_rest`, those that are not given are chosen from the data and told."""
+    if "data" not in layer.mapping:
+        raise UsageError("there is nothing to train on", hint="give --source and --target, --corpus, or a run file")
+    if not choose_rest:
+        return resolve_run(layer)
+    data = build(DataSettings, layer.mapping["data"], layer.origins)
+    chosen, reasons = choose(measure(read_training_pairs(data)))
+    say("no run file, so these settings were chosen:")
+    for reason in reasons:
+        say(f"  {reason}")
+    return resolve_run(Layer(overlay(chosen, layer.mapping), layer.origins))

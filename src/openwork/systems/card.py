@@ -1,0 +1,44 @@
+"""The card of a bundle: what it is, in words that a person reads."""
+
+from datetime import UTC, datetime
+
+from openwork import __version__
+from openwork.base.config import to_toml
+from openwork.data.filters import FilterReport
+from openwork.systems.run_file import RunSettings
+from openwork.training.progress import Progress, Validation
+
+
+def write_card(settings: RunSettings, report: FilterReport, chosen: Validation, progress: Progress) -> str:
+    """Markdown: data, training, validation scores, all settings."""
+    data = settings.data
+    origin = data.corpus or data.tsv or f"{data.source} and {data.target}"
+    scores = [f"- loss {chosen.loss:.4f} nats per token, perplexity {chosen.perplexity:.3f}"]
+    if chosen.bleu is not None:
+        scores.append(f"- BLEU {chosen.bleu:.2f} (greedy search, sacreBLEU's defaults)")
+    if chosen.exact is not None:
+        scores.append(f"- exact matches {100 * chosen.exact:.2f} %")
+    return "\n".join(
+        [
+            f"# {settings.model.kind} trained on {origin}",
+            "",
+            f"Written by openwork {__version__} on {datetime.now(UTC):%Y-%m-%d}.",
+            "",
+            "## Data",
+            *report.lines(),
+            "Its licence is that of the corpus: look there before you pass",
+            "this folder on.",
+            "",
+            "## Training",
+            f"{progress.step:,} updates, {progress.target_tokens:,} target tokens, {progress.seconds / 60:.1f} minutes.",
+            "",
+            "## Scores on the validation pairs (weights were chosen on them)",
+            *scores,
+            "",
+            "## Settings",
+            "```toml",
+            to_toml(settings).strip(),
+            "```",
+            "",
+        ]
+    )

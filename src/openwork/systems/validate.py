@@ -1,0 +1,72 @@
+"""Validation while training: the loss of held-out pairs, and scores of their translations."""
+
+import math
+import time
+
+import torch
+
+from openwork.data.batching import BatchPlan, BatchSettings, assemble
+from openwork.data.records import Pair
+from openwork.data.store import TokenStore
+from openwork.decoding.settings import DecodingSettings
+from openwork.metrics.accuracy import exact_match
+from openwork.metrics.ratio import Ratio, perplexity
+from openwork.metrics.translation import bleu
+from openwork.models.interfaces import SequenceModel
+from openwork.systems.translator import Translator
+from openwork.text.pair import TokenizerPair
+from openwork.training.batches import to_tensors
+from openwork.training.precision import PrecisionName
+from openwork.training.progress import Validation
+from openwork.training.step import batch_loss
+
+
+class Validator:
+    """Looks at the same held-out pairs each time; no random number is drawn."""
+
+    def __init__(
+        self,
+        model: SequenceModel,
+        tokenizers: TokenizerPair,
+        store: TokenStore,
+        pairs: list[Pair],
+        precision: PrecisionName,
+    ) -> None:
+        """`pairs` are those to translate: the first of the store, or none."""
+        greedy = DecodingSettings(beam=1)
+        self.model = model
+        self.store = store
+        self.pairs = pairs
+        self.precision: PrecisionName = precision
+        self.translator = Translator(model, tokenizers, greedy, precision=precision)
+        self.plan = BatchPlan.of(store, BatchSettings(), seed=0).epoch(0)
+
+    def loss(self) -> Ratio:
+        """Nats of all real target tokens, without smoothing, and their number."""
+        self.model.eval()
+        total = Ratio(0.0, 0)
+        with torch.inference_mode():
+            for rows in self.plan:
+                batch = to_tensors(assemble(self.store, rows), self.translator.device)
+                sums = batch_loss(self.model, batch, 0.0, self.precision)
+                total += Ratio(sums.likelihood.item(), batch.target_tokens)
+        return total
+
+    def validate(self, step: int) -> Validation:
+        """Loss, perplexity and, if there are pairs to translate, BLEU, exact matches and a sample."""
+        before = time.perf_counter()
+        loss = self.loss()
+        scores: dict[str, float] = {}
+        sample = None
+        if self.pairs:
+            hypotheses = self.translator.best([pair.source for pair in self.pairs])
+            references = [pair.target for pair in self.pairs]
+            scores = {
+                "bleu": bleu(hypotheses, references).value,
+                "exact": exact_match(hypotheses, references).value,
+            }
+            shown = (step * 7919) % len(self.pairs)  # another one each time
+            sample = (self.pairs[shown].source, references[shown], hypotheses[shown])
+        seconds = time.perf_counter() - before
+        value = loss.value if math.isfinite(loss.value) else math.inf
+        return Validation(step, value, perplexity(loss), **scores, seconds=round(seconds, 3), sample=sample)

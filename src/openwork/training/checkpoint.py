@@ -1,0 +1,121 @@
+"""Checkpoints: all that a run needs to continue as if it had never stopped.
+
+A checkpoint is a folder `step-00001000` with `weights.safetensors`, `optimiser.safetensors` and `state.json`. It
+appears under its name only when it is complete, and `state.json` holds the checksums of the other two.
+"""
+
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from openwork.base.errors import BundleError
+from openwork.base.files import atomic_folder
+from openwork.training.optimisers import optimiser_tensors, restore_optimiser
+from openwork.training.progress import Progress
+from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
+
+FORMAT = 1
+_WEIGHTS, _OPTIMISER, _STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
+
+
+def save_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress) -> Path:
+    """Writes `folder/step-N`; a full disk leaves the earlier checkpoints as they were and no half one."""
+    path = folder / f"step-{progress.step:08d}"
+    tensors = {_WEIGHTS: model_weights(model), _OPTIMISER: optimiser_tensors(model, optimiser)}
+    with atomic_folder(path) as partial:
+        checksums = {}
+        for name, content in tensors.items():
+            data = tensors_to_bytes(content)
+            checksums[name] = hashlib.sha256(data).hexdigest()
+            (partial / name).write_bytes(data)
+        state = {"format": FORMAT, "sha256": checksums, "progress": progress.to_json()}
+        (partial / _STATE).write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
+    return path
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The complete checkpoints in a folder, oldest first."""
+    return sorted(path for path in folder.glob("step-*") if path.is_dir() and path.name[5:].isdigit())
+
+
+def checkpoint_step(path: Path) -> int:
+    """The update after which it was written."""
+    return int(path.name[5:])
+
+
+def load_weights(path: Path) -> dict[str, Tensor]:
+    """The weights alone."""
+    _check(path, _WEIGHTS, _read_state(path))
+    return read_tensors(path / _WEIGHTS)
+
+
+def load_checkpoint(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
+    """Puts weights and optimiser state back and gives the place of the run. Damage is a BundleError."""
+    state = _read_state(path)
+    for name in (_WEIGHTS, _OPTIMISER):
+        _check(path, name, state)
+    restore_weights(model, read_tensors(path / _WEIGHTS), str(path))
+    restore_optimiser(model, optimiser, read_tensors(path / _OPTIMISER))
+    return Progress.from_json(state["progress"])
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """Where a run goes on, and which newer checkpoints were passed over because they are damaged."""
+
+    progress: Progress
+    path: Path
+    damaged: tuple[BundleError, ...]
+
+
+def resume_latest(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Resumed | None:
+    """Loads the newest checkpoint that is whole; None when there is none at all."""
+    damaged: list[BundleError] = []
+    found = checkpoints(folder)
+    for path in reversed(found):
+        try:
+            return Resumed(load_checkpoint(path, model, optimiser), path, tuple(damaged))
+        except BundleError as error:
+            damaged.append(error)
+    if damaged:
+        raise damaged[0]
+    return None
+
+
+def remove_checkpoint(path: Path) -> None:
+    """Deletes one; the state goes first, so that a half-deleted folder is never taken for a checkpoint."""
+    (path / _STATE).unlink(missing_ok=True)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _read_state(path: Path) -> dict:
+    try:
+        state = json.loads((path / _STATE).read_text(encoding="utf-8"))
+        known = state["format"]
+        if known != FORMAT:
+            raise BundleError(f"{path}: written in checkpoint format {known}, this version reads {FORMAT}")
+        if not {"sha256", "progress"} <= state.keys():
+            raise KeyError("progress")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BundleError(
+            f"{path}: not a complete checkpoint", why=f"{_STATE} is missing or damaged", hint="delete this folder"
+        ) from error
+    return state
+
+
+def _check(path: Path, name: str, state: dict) -> None:
+    try:
+        data = (path / name).read_bytes()
+    except OSError as error:
+        raise BundleError(f"{path}: the checkpoint has lost its {name}", hint="delete this folder") from error
+    if hashlib.sha256(data).hexdigest() != state["sha256"].get(name):
+        raise BundleError(
+            f"{path}: {name} is damaged",
+            why=f"its checksum is not the one that was written with it ({len(data):,} bytes)",
+            hint="delete this folder; the checkpoint before it is used",
+        )

@@ -1,0 +1,25 @@
+"""The training loop: updates, one after the other, announced to the observers."""
+
+import time
+
+from openwork.training.batches import BatchStream
+from openwork.training.moments import Run
+from openwork.training.step import Updater
+
+
+def train(updater: Updater, stream: BatchStream, run: Run) -> None:
+    """Goes on from `run.progress` until all updates are made or an observer asks for the end."""
+    progress = run.progress
+    for observer in run.observers:
+        observer.started(run)
+    while progress.step < run.settings.steps and run.stop_reason is None:
+        before = time.perf_counter()
+        batches = [stream.next(progress) for _ in range(run.settings.accumulate)]
+        report = updater.update(batches, progress.step + 1)
+        progress.step = report.step
+        progress.target_tokens += report.target_tokens
+        progress.seconds += time.perf_counter() - before
+        for observer in run.observers:
+            observer.stepped(run, report)
+    for observer in run.observers:
+        observer.finished(run)

@@ -1,0 +1,59 @@
+"""The moments of a training, and who may watch them.
+
+An observer has a method for each moment that it cares for. Moments are announced in this order:
+
+    started      once, before the first update of this process (also when a run is resumed)
+    stepped      after each update
+    validated    after held-out pairs were looked at
+    saved        after a checkpoint was written
+    finished     once, after the last update or when the run was stopped
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openwork.training.progress import Progress, Validation
+from openwork.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from openwork.training.step import StepReport
+
+
+@dataclass
+class Run:
+    """What observers see, and the two things they may do: announce a moment, and ask for the end."""
+
+    settings: TrainingSettings
+    progress: Progress
+    observers: Sequence["Observer"]
+    stop_reason: str | None = field(default=None)
+
+    def stop(self, reason: str) -> None:
+        """Ends the run after the present update."""
+        self.stop_reason = self.stop_reason or reason
+
+    def announce_validated(self, validation: Validation) -> None:
+        """A validation observer calls this when it has looked."""
+        for observer in self.observers:
+            observer.validated(self, validation)
+
+    def announce_saved(self, folder: Path) -> None:
+        """A checkpoint observer calls this when it has written."""
+        for observer in self.observers:
+            observer.saved(self, folder)
+
+
+class Observer:
+    """Watches a run; each method does nothing unless it is overridden."""
+
+    def started(self, run: Run) -> None: ...
+
+    def stepped(self, run: Run, report: "StepReport") -> None: ...
+
+    def validated(self, run: Run, validation: Validation) -> None: ...
+
+    def saved(self, run: Run, folder: Path) -> None: ...
+
+    def finished(self, run: Run) -> None: ...

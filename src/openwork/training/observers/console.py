@@ -1,0 +1,159 @@
+"""Shows a run: a live block on a terminal, plain `key=value` lines elsewhere."""
+
+import time
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from openwork.training.moments import Observer, Run
+from openwork.training.progress import Validation
+from openwork.training.step import StepReport
+
+SPARKS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: list[float], width: int = 40) -> str:
+    """The curve of some values in one line of block characters."""
+    if not values:
+        return ""
+    size = min(width, len(values))
+    picked = [values[round(i * (len(values) - 1) / max(size - 1, 1))] for i in range(size)]
+    low, high = min(picked), max(picked)
+    scale = (len(SPARKS) - 1) / (high - low) if high > low else 0.0
+    return "".join(SPARKS[round((value - low) * scale)] for value in picked)
+
+
+def duration(seconds: float) -> str:
+    """41s, 3m05s, 1h02m."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+class Speed:
+    """Target tokens a second and seconds an update, over the last updates, validation left out."""
+
+    def __init__(self) -> None:
+        self.rate = 0.0
+        self.step_seconds = 0.0
+        self._last: tuple[int, float] | None = None
+
+    def note(self, run: Run, report: StepReport) -> None:
+        """After each update."""
+        now = run.progress.seconds
+        if self._last is not None:
+            seconds = max(now - self._last[1], 1e-9)
+            weight = 0.05 if self.step_seconds else 1.0
+            self.step_seconds += weight * (seconds - self.step_seconds)
+            self.rate += weight * (report.target_tokens / seconds - self.rate)
+        self._last = (report.step, now)
+
+    def remaining(self, run: Run) -> float:
+        """Seconds until the last update, validations not counted."""
+        return (run.settings.steps - run.progress.step) * self.step_seconds
+
+
+class LineObserver(Observer):
+    """One plain line every `log_every` updates: nothing that a log file could not hold."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.speed = Speed()
+
+    def _say(self, text: str) -> None:
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def stepped(self, run: Run, report: StepReport) -> None:
+        self.speed.note(run, report)
+        if report.step % run.settings.log_every == 0:
+            self._say(
+                f"step={report.step} loss={report.loss:.4f} rate={report.learning_rate:.2e} "
+                f"norm={report.gradient_norm:.2f} tokens_per_second={self.speed.rate:.0f} "
+                f"epoch={run.progress.epoch} remaining={duration(self.speed.remaining(run))}"
+            )
+
+    def validated(self, run: Run, validation: Validation) -> None:
+        self._say(f"validation {describe(validation, ' ', '=')}")
+        if validation.sample:
+            source, reference, translation = validation.sample
+            self._say(f"sample source={source!r} reference={reference!r} translation={translation!r}")
+
+    def finished(self, run: Run) -> None:
+        self._say(f"finished step={run.progress.step} reason={(run.stop_reason or 'all updates made')!r}")
+
+
+def describe(validation: Validation, between: str, equals: str) -> str:
+    """The figures of a validation in one line."""
+    figures = [("step", str(validation.step)), ("loss", f"{validation.loss:.4f}")]
+    figures.append(("perplexity", f"{validation.perplexity:.3f}"))
+    if validation.bleu is not None:
+        figures.append(("bleu", f"{validation.bleu:.2f}"))
+    if validation.exact is not None:
+        figures.append(("exact", f"{100 * validation.exact:.2f}%"))
+    figures.append(("seconds", f"{validation.seconds:.1f}"))
+    return between.join(f"{name}{equals}{value}" for name, value in figures)
+
+
+class LiveObserver(Observer):
+    """A block that is redrawn in place: progress, speed, loss curve, the last validation and a sample."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.speed = Speed()
+        self.losses: list[float] = []
+        self._drawn = 0.0
+        self._live: Live | None = None
+
+    def started(self, run: Run) -> None:
+        self._live = Live(console=self.console, auto_refresh=False, transient=False)
+        self._live.start()
+
+    def stepped(self, run: Run, report: StepReport) -> None:
+        self.speed.note(run, report)
+        self.losses.append(report.loss)
+        if time.perf_counter() - self._drawn > 0.25:
+            self._draw(run, report)
+
+    def validated(self, run: Run, validation: Validation) -> None:
+        self._drawn = 0.0  # the next update shows it
+
+    def finished(self, run: Run) -> None:
+        if self._live is not None:
+            self._draw(run, None)
+            self._live.stop()
+            self._live = None
+
+    def _draw(self, run: Run, report: StepReport | None) -> None:
+        self._drawn = time.perf_counter()
+        if self._live is not None:
+            self._live.update(self._block(run, report), refresh=True)
+
+    def _block(self, run: Run, report: StepReport | None) -> Group:
+        steps, progress = run.settings.steps, run.progress
+        table = Table.grid(padding=(0, 1))
+        table.add_row("update", f"{progress.step:,} of {steps:,}", ProgressBar(steps, progress.step, width=30))
+        left = duration(self.speed.remaining(run))
+        table.add_row("speed", f"{self.speed.rate:,.0f} tokens/s", f"about {left} left, {progress.epoch} epochs done")
+        if self.losses:
+            recent = self.losses[-20:]
+            table.add_row("loss", f"{sum(recent) / len(recent):.3f}", sparkline(self.losses))
+        if report is not None:
+            table.add_row("rate", f"{report.learning_rate:.2e}", f"gradient norm {report.gradient_norm:.2f}")
+        if progress.validations:
+            last = progress.validations[-1]
+            table.add_row("held out", "", Text(describe(last, "  ", " ")))
+            if last.sample:
+                for name, text in zip(("source", "reference", "translation"), last.sample, strict=True):
+                    table.add_row("", name, Text(text, overflow="ellipsis", no_wrap=True))
+        return Group(table)
+
+
+def console_observer(console: Console) -> Observer:
+    """The live block on a terminal, lines elsewhere."""
+    return LiveObserver(console) if console.is_terminal and not console.is_dumb_terminal else LineObserver(console)

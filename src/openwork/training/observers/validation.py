@@ -1,0 +1,21 @@
+"""Looks at held-out pairs every so many updates."""
+
+from collections.abc import Callable
+
+from openwork.training.moments import Observer, Run
+from openwork.training.progress import Validation
+from openwork.training.step import StepReport
+
+
+class ValidationObserver(Observer):
+    """Calls `validate(step)` and notes the result in the run's progress before the others hear of it."""
+
+    def __init__(self, validate: Callable[[int], Validation]) -> None:
+        self.validate = validate
+
+    def stepped(self, run: Run, report: StepReport) -> None:
+        last = report.step == run.settings.steps
+        if last or report.step % run.settings.validate_every == 0:
+            validation = self.validate(report.step)
+            run.progress.validations.append(validation)
+            run.announce_validated(validation)

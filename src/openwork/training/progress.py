@@ -1,0 +1,61 @@
+"""How far a training has come: everything that is neither weight nor optimiser state, and fits on a page."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Metric = Literal["loss", "bleu", "exact"]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """One look at held-out pairs: nats per token without smoothing, its exponential, and scores of translations."""
+
+    step: int
+    loss: float
+    perplexity: float
+    bleu: float | None = None
+    exact: float | None = None
+    seconds: float = 0.0
+    sample: tuple[str, str, str] | None = None  # source, reference, translation
+
+    def figure(self, metric: Metric) -> float:
+        """The figure to compare by; higher is better for each metric."""
+        value = -self.loss if metric == "loss" else getattr(self, metric)
+        if value is None:
+            raise ValueError(f"this validation has no {metric}: no sentences were translated")
+        return value
+
+
+@dataclass
+class Progress:
+    """The place of a run. `epoch` and `batch` name the next batch; `step` counts the updates that were made."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    target_tokens: int = 0
+    seconds: float = 0.0
+    validations: list[Validation] = field(default_factory=list)
+
+    def best(self, metric: Metric) -> Validation | None:
+        """The best validation so far; the earlier of two equals."""
+        return max(self.validations, key=lambda validation: validation.figure(metric), default=None)
+
+    def since_best(self, metric: Metric) -> int:
+        """Validations since the best one."""
+        best = self.best(metric)
+        return 0 if best is None else len(self.validations) - 1 - self.validations.index(best)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        plain = {name: getattr(self, name) for name in ("step", "epoch", "batch", "target_tokens", "seconds")}
+        return {**plain, "validations": [vars(validation) for validation in self.validations]}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Progress":
+        """The inverse of `to_json`."""
+        validations = [
+            Validation(**{**item, "sample": tuple(item["sample"]) if item["sample"] else None})
+            for item in values["validations"]
+        ]
+        return cls(**{**values, "validations": validations})

@@ -1,0 +1,53 @@
+"""What can be chosen about a training. No torch here, so that help and checks are instant."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from openwork.base.config import Settings
+
+
+class TrainingSettings(Settings):
+    """How a model is trained; the optimiser's values are the paper's (section 5.3)."""
+
+    seed: int = Field(default=1, ge=0, description="every random choice of the run follows from it")
+    steps: int = Field(default=100_000, ge=1, description="updates of the weights, at most")
+    accumulate: int = Field(default=1, ge=1, description="batches whose gradients make one update")
+    schedule: Literal["paper", "inverse-square-root"] = Field(
+        default="paper",
+        description="paper: rate from width and step (equation 3); inverse-square-root: from learning_rate",
+    )
+    learning_rate: float = Field(default=1e-3, gt=0, description="peak rate of inverse-square-root")
+    schedule_scale: float = Field(default=1.0, gt=0, description="factor on the paper's schedule")
+    warmup: int = Field(default=4000, ge=1, description="updates in which the rate rises linearly")
+    cooldown: int = Field(default=0, ge=0, description="last updates, in which the rate also falls linearly to 0")
+    beta1: float = Field(default=0.9, ge=0, lt=1, description="Adam: decay of the mean of the gradients")
+    beta2: float = Field(default=0.98, ge=0, lt=1, description="Adam: decay of the mean of their squares")
+    epsilon: float = Field(default=1e-9, gt=0, description="Adam: added to the divisor")
+    label_smoothing: float = Field(
+        default=0.1, ge=0, lt=1, description="epsilon_ls: probability spread over the vocabulary"
+    )
+    clip_norm: float = Field(default=1.0, ge=0, description="greatest norm of an update's gradient; 0: no clipping")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        default="auto", description="type of the matrix products; auto measures which is faster here"
+    )
+    validate_every: int = Field(
+        default=500, ge=1, description="updates between validations; each also saves a checkpoint"
+    )
+    validation_sentences: int = Field(
+        default=1000, ge=0, description="validation sentences that are translated for the score; 0: loss only"
+    )
+    metric: Literal["loss", "bleu", "exact"] = Field(
+        default="bleu", description="validation figure that decides what is best"
+    )
+    patience: int = Field(
+        default=10, ge=1, description="validations without a better figure after which training stops"
+    )
+    average: int = Field(default=5, ge=1, description="checkpoints whose mean becomes the model; 1: no averaging")
+    log_every: int = Field(default=50, ge=1, description="updates between records and plain log lines")
+
+    @model_validator(mode="after")
+    def _cooldown_fits(self) -> "TrainingSettings":
+        if self.cooldown > self.steps:
+            raise ValueError(f"cooldown ({self.cooldown}) cannot be longer than the run ({self.steps} steps)")
+        return self

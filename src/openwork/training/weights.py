@@ -1,0 +1,48 @@
+"""A model's weights as named tensors, each once: shared ones are stored under their first name."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from openwork.base.errors import BundleError
+
+
+def model_weights(model: nn.Module) -> dict[str, Tensor]:
+    """Name -> tensor (not a copy)."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], origin: str) -> None:
+    """Puts the weights into the model; names and shapes must fit exactly. `origin` is named in the error."""
+    own = model_weights(model)
+    missing, foreign = sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
+    if missing or foreign:
+        why = f"missing: {', '.join(missing[:3]) or 'none'}; unknown: {', '.join(foreign[:3]) or 'none'}"
+        raise BundleError(f"{origin}: these weights belong to another model", why=why)
+    for name, tensor in own.items():
+        if tensor.shape != weights[name].shape:
+            raise BundleError(
+                f"{origin}: these weights belong to a model of other sizes",
+                why=f"{name} is {tuple(weights[name].shape)} there and {tuple(tensor.shape)} in the settings",
+            )
+        tensor.copy_(weights[name])
+
+
+def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
+    """The safetensors form: names, types, shapes and numbers, and nothing that could run."""
+    return save({name: tensor.contiguous().cpu() for name, tensor in tensors.items()})
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Reads a safetensors file; one that is cut off or of another kind is refused."""
+    try:
+        return load(path.read_bytes())
+    except FileNotFoundError as error:
+        raise BundleError(f"{path}: the file is missing") from error
+    except OSError as error:
+        raise BundleError(f"{path}: cannot be read", why=error.strerror or str(error)) from error
+    except SafetensorError as error:
+        raise BundleError(f"{path}: damaged or not a safetensors file", why=str(error)) from error

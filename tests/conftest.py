@@ -1,0 +1,45 @@
+"""What all tests share: checked shapes, one thread, the profiles of hypothesis, and the way to the real corpora."""
+
+import importlib.util
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Read by torch and by its libraries when they are loaded, so it must stand before any of them. One thread each: the
+# tests run in several processes, and sums are then made in the same order on every machine.
+for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+# No test may depend on a network; a library that would fetch something fails at once.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+settings.register_profile("here", deadline=None)
+# The same examples at each run, so that a failure concerns the change under test.
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+CHECKED_FLOORS = ("openwork.nn", "openwork.models", "openwork.decoding", "openwork.training")
+
+if importlib.util.find_spec("torch") and importlib.util.find_spec("beartype"):
+    from jaxtyping import install_import_hook
+
+    # Holds every annotated argument and result to its shape. Must be installed before these modules are imported.
+    install_import_hook(list(CHECKED_FLOORS), "beartype.beartype")
+
+
+@pytest.fixture(scope="session")
+def openwork_data() -> Callable[[str], Path]:
+    """`openwork_data(name)` gives the folder of a real corpus, or skips the test and says why."""
+
+    def folder(name: str) -> Path:
+        root = os.environ.get("OPENWORK_DATA")
+        if not root:
+            pytest.skip(f"needs the corpus {name!r}: set OPENWORK_DATA to the folder that holds it")
+        path = Path(root) / name
+        if not path.is_dir():
+            pytest.skip(f"needs the corpus {name!r}: OPENWORK_DATA ({root}) has no such folder")
+        return path
+
+    return folder
