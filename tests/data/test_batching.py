@@ -85,11 +85,11 @@ def test_epochs_and_seeds_differ_in_company_and_order() -> None:
     assert abs(np.corrcoef(means[:-1], means[1:])[0, 1]) < 0.5
 
 
-@pytest.mark.parametrize("tokens", [2048, 4096, 8192])
-def test_nine_tenths_of_the_tokens_are_real(tokens: int) -> None:
+@pytest.mark.parametrize(("tokens", "least"), [(2048, 0.95), (4096, 0.94), (8192, 0.93)])
+def test_more_than_nine_tenths_of_the_tokens_are_real(tokens: int, least: float) -> None:
     source, target = natural_lengths(29_000)
     for epoch in range(2):
-        assert fill(BatchPlan(source, target, BatchSettings(tokens=tokens), 1).epoch(epoch), source, target) >= 0.9
+        assert fill(BatchPlan(source, target, BatchSettings(tokens=tokens), 1).epoch(epoch), source, target) >= least
 
 
 def test_nine_tenths_are_real_on_multi30k(openwork_data: Callable[[str], Path]) -> None:

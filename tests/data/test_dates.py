@@ -132,6 +132,10 @@ def test_splits_share_no_date_and_the_answer_is_the_date_written() -> None:
 def test_locales_come_equally_often_and_every_format_occurs() -> None:
     examples = list(generate("train", 100 * len(LOCALES)))
     assert set(Counter(example.locale for example in examples).values()) == {100}
+    rounds = [
+        tuple(example.locale for example in examples[start : start + len(LOCALES)]) for start in (0, len(LOCALES))
+    ]
+    assert len(set(rounds)) == 2  # each round in an order of its own
     seen = {(example.locale, example.format) for example in examples}
     assert seen == {(locale, name) for locale in LOCALES for name in format_names(locale)}
 

@@ -1,6 +1,5 @@
 """openwork info"""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,7 +23,7 @@ def info(
 
         from openwork.systems.info import describe
 
-        facts = describe(name, Path.cwd())
+        facts = describe(name)
         print(json.dumps(facts.values, ensure_ascii=False) if as_json else "\n".join(facts.lines))
 
     run(work)

@@ -4,14 +4,14 @@ from openwork.base.errors import ConfigError
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.seq2seq import Transformer, matrix
+from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.decoder import Decoder, DecoderLayer
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import Encoder, EncoderLayer
 from openwork.nn.feedforward import FeedForward
-from openwork.nn.initialise import initialise
+from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.kernels import Kernel, fused
 from openwork.nn.residual import PostNorm, PreNorm
 
@@ -44,12 +44,8 @@ def build_transformer(
         DecoderLayer(attention(), attention(), feedforward(), (wire(), wire(), wire())) for _ in range(s.decoder_layers)
     ]
     target_embedding = TokenEmbedding(target_vocabulary, s.width)
-    if s.tying == "three-way":
-        _check_shared(source_vocabulary, target_vocabulary)
-        source_embedding = target_embedding
-    else:
-        source_embedding = TokenEmbedding(source_vocabulary, s.width)
-    output = matrix(target_vocabulary, s.width) if s.tying == "none" else target_embedding.table.weight
+    source_embedding = target_embedding if s.tying == "three-way" else TokenEmbedding(source_vocabulary, s.width)
+    output = output_matrix(target_vocabulary, s.width) if s.tying == "none" else target_embedding.table.weight
     encoder = Encoder(encoder_layers, wiring.final_norm(s.width))
     decoder = Decoder(decoder_layers, wiring.final_norm(s.width))
     model = Transformer(source_embedding, target_embedding, encoder, decoder, output, s.dropout)
@@ -67,7 +63,12 @@ def _check_shared(source_vocabulary: int, target_vocabulary: int) -> None:
 
 
 def build_model(settings: ModelSettings, source_vocabulary: int, target_vocabulary: int) -> SequenceModel:
-    """The model that `settings` describe; a new family adds one line here."""
+    """The model that `settings` describe; a new family adds one line here.
+
+    ConfigError when all three matrices should be one and the vocabularies differ.
+    """
+    if settings.tying == "three-way":
+        _check_shared(source_vocabulary, target_vocabulary)
     match settings:
         case TransformerSettings():
             return build_transformer(settings, source_vocabulary, target_vocabulary)

@@ -8,7 +8,8 @@ Training is the same path with the whole target as one step: `model.advance` giv
 projection, so that a loss can be joined with that projection.
 """
 
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -22,40 +23,44 @@ class State(Protocol):
         ...
 
 
+# A model is given no states but its own; which class they have is known to the model alone.
+StateT = TypeVar("StateT", bound=State)
+
+
 @runtime_checkable
-class StepModel(Protocol):
+class StepModel(Protocol[StateT]):
     """What a search needs."""
 
-    def start(self, source: Tensor, source_lengths: Tensor) -> State:
+    def start(self, source: Tensor, source_lengths: Tensor) -> StateT:
         """Reads source ids (batch, position), padded on the right, with their lengths (batch,)."""
         ...
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: StateT) -> tuple[Tensor, StateT]:
         """Takes token ids (rows, positions); gives logits (rows, positions, vocabulary) of each next token."""
         ...
 
 
-class SequenceModel(nn.Module):
+class SequenceModel(nn.Module, ABC, Generic[StateT]):
     """What training needs besides: the vectors before the output projection, and its weight."""
 
-    def start(self, source: Tensor, source_lengths: Tensor) -> State:
+    @abstractmethod
+    def start(self, source: Tensor, source_lengths: Tensor) -> StateT:
         """Reads source ids (batch, position), padded on the right, with their lengths (batch,)."""
-        raise NotImplementedError
 
-    def advance(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    @abstractmethod
+    def advance(self, tokens: Tensor, state: StateT) -> tuple[Tensor, StateT]:
         """Takes token ids (rows, positions); gives vectors (rows, positions, width) and the next state."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def output_weight(self) -> Tensor:
         """The matrix (vocabulary, width) that turns those vectors into logits."""
-        raise NotImplementedError
 
     def project(self, hidden: Tensor) -> Tensor:
         """Logits (..., vocabulary) of vectors (..., width)."""
         return nn.functional.linear(hidden, self.output_weight)
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: StateT) -> tuple[Tensor, StateT]:
         """Takes token ids (rows, positions); gives logits (rows, positions, vocabulary) of each next token."""
         hidden, state = self.advance(tokens, state)
         return self.project(hidden), state

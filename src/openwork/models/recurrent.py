@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from openwork.base.errors import ConfigError
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.seq2seq import matrix
 from openwork.nn.dropout import Dropout
-from openwork.nn.initialise import initialise
+from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.masks import padding
 from openwork.nn.recurrent import CellState, Memory, RecurrentDecoder, RecurrentEncoder
 
@@ -27,7 +25,7 @@ class RecurrentState:
         return RecurrentState(self.memory.select(rows), self.cells.select(rows))
 
 
-class RecurrentModel(SequenceModel):
+class RecurrentModel(SequenceModel[RecurrentState]):
     """Reads a source with the encoder; the decoder tells what follows each target token.
 
     Embeddings are not scaled. `output`, a parameter, is the matrix of the output layer; with tied weights it
@@ -60,7 +58,7 @@ class RecurrentModel(SequenceModel):
         memory, backward = self.encoder(x, source_lengths)
         return RecurrentState(*self.decoder.start(memory, backward, padding(source_lengths, source.shape[1])))
 
-    def advance(  # pyright: ignore[reportIncompatibleMethodOverride]  a model is given no states but its own
+    def advance(
         self, tokens: Int[Tensor, "rows positions"], state: RecurrentState
     ) -> tuple[Float[Tensor, "rows positions width"], RecurrentState]:
         x = self.embedding_dropout(self.target_embedding(tokens))
@@ -69,23 +67,11 @@ class RecurrentModel(SequenceModel):
 
 
 def build_recurrent(settings: RecurrentSettings, source_vocabulary: int, target_vocabulary: int) -> RecurrentModel:
-    """The model in the sizes of `settings`, with fresh weights from torch's generator.
-
-    Raises ConfigError if three-way tying is asked for and the vocabularies differ.
-    """
+    """The model in the sizes of `settings`, with fresh weights from torch's generator."""
     s = settings
     target_embedding = nn.Embedding(target_vocabulary, s.width)
-    if s.tying == "three-way":
-        if source_vocabulary != target_vocabulary:
-            raise ConfigError(
-                "three-way tying needs one vocabulary for source and target",
-                why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
-                hint='set text.shared = true, or model.tying = "target"',
-            )
-        source_embedding = target_embedding
-    else:
-        source_embedding = nn.Embedding(source_vocabulary, s.width)
-    output = matrix(target_vocabulary, s.width) if s.tying == "none" else target_embedding.weight
+    source_embedding = target_embedding if s.tying == "three-way" else nn.Embedding(source_vocabulary, s.width)
+    output = output_matrix(target_vocabulary, s.width) if s.tying == "none" else target_embedding.weight
     encoder = RecurrentEncoder(s.width, s.width, s.encoder_layers, s.dropout)
     decoder = RecurrentDecoder(s.width, 2 * s.width, s.score_width, s.decoder_layers, s.dropout)
     model = RecurrentModel(source_embedding, target_embedding, encoder, decoder, output, s.dropout)

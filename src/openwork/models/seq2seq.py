@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -29,10 +28,10 @@ class TransformerState:
         return TransformerState(caches, self.source_lengths.index_select(0, rows), self.position)
 
 
-class Transformer(SequenceModel):
+class Transformer(SequenceModel[TransformerState]):
     """Reads a source with the encoder; the decoder tells what follows each target token.
 
-    `output` is the matrix of the output layer; with tied weights it is the target embedding's own.
+    `output`, a parameter, is the matrix of the output layer; with tied weights it is the target embedding's own.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class Transformer(SequenceModel):
         target_embedding: TokenEmbedding,
         encoder: Encoder,
         decoder: Decoder,
-        output: nn.Parameter,
+        output: Tensor,
         dropout: float,
     ) -> None:
         super().__init__()
@@ -79,8 +78,3 @@ class Transformer(SequenceModel):
 def parameter_count(model: nn.Module) -> int:
     """Weights of the model, those that are shared counted once."""
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-def matrix(rows: int, columns: int) -> nn.Parameter:
-    """An output matrix (rows, columns), Glorot-uniform."""
-    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(rows, columns)))

@@ -10,7 +10,7 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.cache import KeyValue, extend
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.masks import CAUSAL, Mask
-from openwork.nn.residual import PostNorm, PreNorm
+from openwork.nn.residual import Wiring
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class DecoderLayer(nn.Module):
         self_attention: MultiHeadAttention,
         cross_attention: MultiHeadAttention,
         feedforward: FeedForward,
-        wirings: tuple[PostNorm | PreNorm, PostNorm | PreNorm, PostNorm | PreNorm],
+        wirings: tuple[Wiring, Wiring, Wiring],
     ) -> None:
         super().__init__()
         self.self_attention = self_attention

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.masks import Mask
-from openwork.nn.residual import PostNorm, PreNorm
+from openwork.nn.residual import Wiring
 
 
 class EncoderLayer(nn.Module):
@@ -18,7 +18,7 @@ class EncoderLayer(nn.Module):
         self,
         self_attention: MultiHeadAttention,
         feedforward: FeedForward,
-        wirings: tuple[PostNorm | PreNorm, PostNorm | PreNorm],
+        wirings: tuple[Wiring, Wiring],
     ) -> None:
         super().__init__()
         self.self_attention = self_attention

@@ -1,5 +1,6 @@
 """First values of the weights."""
 
+import torch
 from torch import nn
 
 
@@ -17,3 +18,8 @@ def initialise(model: nn.Module) -> None:
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+
+
+def output_matrix(vocabulary: int, width: int) -> nn.Parameter:
+    """An output matrix of its own (vocabulary, width), Glorot-uniform; with tied weights a model needs none."""
+    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(vocabulary, width)))

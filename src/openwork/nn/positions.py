@@ -40,5 +40,6 @@ class SinusoidalPositions(nn.Module):
         """`first` is the position of x's first token in its sentence."""
         last = first + x.shape[1]
         if last > self.table.shape[0]:
-            self.table = sinusoids(2 * last, self.width).to(self.table.device)
+            with torch.inference_mode(False):  # a table made while translating must serve training as well
+                self.table = sinusoids(2 * last, self.width).to(self.table.device)
         return x + self.table[first:last].to(x.dtype)

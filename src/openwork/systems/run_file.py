@@ -21,6 +21,10 @@ from openwork.training.settings import TrainingSettings
 ModelSettings = Annotated[TransformerSettings | RecurrentSettings, Field(discriminator="kind")]
 
 
+class _ModelSection(Settings):
+    model: ModelSettings
+
+
 class DataSettings(Settings):
     """Where the sentence pairs come from: a corpus by name, two aligned files, or one TSV file."""
 
@@ -81,6 +85,11 @@ def _quote(value: object) -> str:
 def _nearest_preset(wrong: str) -> str:
     close = difflib.get_close_matches(wrong, PRESETS, n=1)
     return f"did you mean {close[0]}?" if close else "openwork info lists them with their sizes"
+
+
+def model_settings(values: Mapping[str, object]) -> TransformerSettings | RecurrentSettings:
+    """The settings of a model alone, from values such as a preset's."""
+    return _ModelSection.model_validate({"model": {"kind": "transformer", **values}}).model
 
 
 def resolve_run(layer: Layer) -> RunSettings:

@@ -7,10 +7,15 @@ from torch import Tensor
 
 
 def average(weights: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of each named tensor, summed in double precision; one set is held at a time."""
+    """The mean of each named tensor, summed in double precision; one set is held at a time.
+
+    All sets must have the same names.
+    """
     total: dict[str, Tensor] = {}
     count = 0
     for count, one in enumerate(weights, start=1):
+        if count > 1 and one.keys() != total.keys():
+            raise ValueError("these weights belong to different models")
         for name, tensor in one.items():
             wide = tensor.to(torch.float64)
             total[name] = wide if count == 1 else total[name] + wide

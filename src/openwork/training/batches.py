@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from openwork.data.batching import Batch, BatchPlan, assemble
+from openwork.data.batching import Batch, BatchPlan, EpochPlan, assemble
 from openwork.data.store import TokenStore
 from openwork.training.progress import Progress
 
@@ -52,15 +52,19 @@ class BatchStream:
         self.store = store
         self.plan = plan
         self.device = device
-        self._number, self._epoch = -1, plan.epoch(0)  # the plan of the epoch that was asked for last
+        self._last: tuple[int, EpochPlan] | None = None  # the epoch that was asked for last: making its plan costs
 
     def next(self, progress: Progress) -> TensorBatch:
         """The batch at `progress`, which moves on by one."""
-        if self._number != progress.epoch:
-            self._number, self._epoch = progress.epoch, self.plan.epoch(progress.epoch)
-        rows = self._epoch[progress.batch]
+        epoch = self._plan_of(progress.epoch)
+        rows = epoch[progress.batch]
         progress.batch += 1
-        if progress.batch == len(self._epoch):
+        if progress.batch == len(epoch):
             progress.epoch += 1
             progress.batch = 0
         return to_tensors(assemble(self.store, rows), self.device)
+
+    def _plan_of(self, number: int) -> EpochPlan:
+        if self._last is None or self._last[0] != number:
+            self._last = number, self.plan.epoch(number)
+        return self._last[1]

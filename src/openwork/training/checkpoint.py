@@ -1,7 +1,7 @@
 """Checkpoints: all that a run needs to continue as if it had never stopped.
 
 A checkpoint is a folder `step-00001000` with `weights.safetensors`, `optimiser.safetensors` and `state.json`. It
-appears under its name only when it is complete, and `state.json` holds the checksums of the other two.
+appears under its name only when it is complete, and `state.json` holds the checksums of all three parts.
 """
 
 import hashlib
@@ -21,6 +21,7 @@ from openwork.training.weights import model_weights, read_tensors, restore_weigh
 
 FORMAT = 1
 _WEIGHTS, _OPTIMISER, _STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
+_PROGRESS = "progress"  # the entry of state.json that tells the place of the run
 
 
 def save_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress) -> Path:
@@ -33,13 +34,15 @@ def save_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optim
             data = tensors_to_bytes(content)
             checksums[name] = hashlib.sha256(data).hexdigest()
             (partial / name).write_bytes(data)
-        state = {"format": FORMAT, "sha256": checksums, "progress": progress.to_json()}
+        place = progress.to_json()
+        checksums[_PROGRESS] = _checksum_of(place)
+        state = {"format": FORMAT, "sha256": checksums, _PROGRESS: place}
         (partial / _STATE).write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
     return path
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The complete checkpoints in a folder, oldest first."""
+    """The checkpoints in a folder, oldest first; that one is whole is known when it is loaded."""
     return sorted(path for path in folder.glob("step-*") if path.is_dir() and path.name[5:].isdigit())
 
 
@@ -59,9 +62,11 @@ def load_checkpoint(path: Path, model: nn.Module, optimiser: torch.optim.Optimiz
     state = _read_state(path)
     for name in (_WEIGHTS, _OPTIMISER):
         _check(path, name, state)
+    if _checksum_of(state[_PROGRESS]) != state["sha256"].get(_PROGRESS):
+        raise _incomplete(path)
     restore_weights(model, read_tensors(path / _WEIGHTS), str(path))
     restore_optimiser(model, optimiser, read_tensors(path / _OPTIMISER))
-    return Progress.from_json(state["progress"])
+    return Progress.from_json(state[_PROGRESS])
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def resume_latest(folder: Path, model: nn.Module, optimiser: torch.optim.Optimiz
 
 
 def remove_checkpoint(path: Path) -> None:
-    """Deletes one; the state goes first, so that a half-deleted folder is never taken for a checkpoint."""
+    """Deletes one; the state goes first, so that a half-deleted folder is not loaded."""
     (path / _STATE).unlink(missing_ok=True)
     shutil.rmtree(path, ignore_errors=True)
 
@@ -99,13 +104,22 @@ def _read_state(path: Path) -> dict:
         known = state["format"]
         if known != FORMAT:
             raise BundleError(f"{path}: written in checkpoint format {known}, this version reads {FORMAT}")
-        if not {"sha256", "progress"} <= state.keys():
-            raise KeyError("progress")
+        if not {"sha256", _PROGRESS} <= state.keys():
+            raise KeyError(_PROGRESS)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BundleError(
-            f"{path}: not a complete checkpoint", why=f"{_STATE} is missing or damaged", hint="delete this folder"
-        ) from error
+        raise _incomplete(path) from error
     return state
+
+
+def _incomplete(path: Path) -> BundleError:
+    return BundleError(
+        f"{path}: not a complete checkpoint", why=f"{_STATE} is missing or damaged", hint="delete this folder"
+    )
+
+
+def _checksum_of(values: dict) -> str:
+    """Of plain values, however they are written; JSON gives numbers back exactly."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode("utf-8")).hexdigest()
 
 
 def _check(path: Path, name: str, state: dict) -> None:

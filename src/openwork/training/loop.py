@@ -9,9 +9,19 @@ from openwork.training.step import Updater
 
 def train(updater: Updater, stream: BatchStream, run: Run) -> None:
     """Goes on from `run.progress` until all updates are made or an observer asks for the end."""
+    try:
+        for observer in run.observers:
+            observer.started(run)
+        _make_updates(updater, stream, run)
+        for observer in run.observers:
+            observer.finished(run)
+    finally:
+        for observer in run.observers:
+            observer.closed(run)
+
+
+def _make_updates(updater: Updater, stream: BatchStream, run: Run) -> None:
     progress = run.progress
-    for observer in run.observers:
-        observer.started(run)
     while progress.step < run.settings.steps and run.stop_reason is None:
         before = time.perf_counter()
         batches = [stream.next(progress) for _ in range(run.settings.accumulate)]
@@ -21,5 +31,3 @@ def train(updater: Updater, stream: BatchStream, run: Run) -> None:
         progress.seconds += time.perf_counter() - before
         for observer in run.observers:
             observer.stepped(run, report)
-    for observer in run.observers:
-        observer.finished(run)

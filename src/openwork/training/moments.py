@@ -7,18 +7,16 @@ An observer has a method for each moment that it cares for. Moments are announce
     validated    after held-out pairs were looked at
     saved        after a checkpoint was written
     finished     once, after the last update or when the run was stopped
+    closed       once, at the very end, also after an error: the time to give back the terminal and the signals
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from openwork.training.progress import Progress, Validation
 from openwork.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from openwork.training.step import StepReport
+from openwork.training.step import StepReport
 
 
 @dataclass
@@ -50,10 +48,12 @@ class Observer:
 
     def started(self, run: Run) -> None: ...
 
-    def stepped(self, run: Run, report: "StepReport") -> None: ...
+    def stepped(self, run: Run, report: StepReport) -> None: ...
 
     def validated(self, run: Run, validation: Validation) -> None: ...
 
     def saved(self, run: Run, folder: Path) -> None: ...
 
     def finished(self, run: Run) -> None: ...
+
+    def closed(self, run: Run) -> None: ...

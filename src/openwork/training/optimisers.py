@@ -22,10 +22,11 @@ def optimiser_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dic
 
 
 def restore_optimiser(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """The inverse of `optimiser_tensors`."""
+    """The inverse of `optimiser_tensors`; whatever the optimiser had gathered before is gone."""
     parameters = dict(model.named_parameters())
+    optimiser.state.clear()
     for name, value in tensors.items():
         parameter_name, key = name.rsplit("/", 1)
         parameter = parameters[parameter_name]
-        target = value if key == "step" else value.to(parameter.device)
-        optimiser.state[parameter][key] = target.clone()
+        # also the count of steps: the fused kernel wants it beside the parameter
+        optimiser.state[parameter][key] = value.to(parameter.device, copy=True)

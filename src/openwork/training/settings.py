@@ -10,7 +10,7 @@ from openwork.base.config import Settings
 class TrainingSettings(Settings):
     """How a model is trained; the optimiser's values are the paper's (section 5.3)."""
 
-    seed: int = Field(default=1, ge=0, description="every random choice of the run follows from it")
+    seed: int = Field(default=1, ge=0, lt=2**32, description="every random choice of the run follows from it")
     steps: int = Field(default=100_000, ge=1, description="updates of the weights, at most")
     accumulate: int = Field(default=1, ge=1, description="batches whose gradients make one update")
     schedule: Literal["paper", "inverse-square-root"] = Field(
@@ -50,4 +50,12 @@ class TrainingSettings(Settings):
     def _cooldown_fits(self) -> "TrainingSettings":
         if self.cooldown > self.steps:
             raise ValueError(f"cooldown ({self.cooldown}) cannot be longer than the run ({self.steps} steps)")
+        return self
+
+    @model_validator(mode="after")
+    def _metric_is_measured(self) -> "TrainingSettings":
+        if self.metric != "loss" and self.validation_sentences == 0:
+            raise ValueError(
+                f'the metric {self.metric} needs translations: set validation_sentences, or metric = "loss"'
+            )
         return self

@@ -28,6 +28,7 @@ def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], origin: str
                 f"{origin}: these weights belong to a model of other sizes",
                 why=f"{name} is {tuple(weights[name].shape)} there and {tuple(tensor.shape)} in the settings",
             )
+    for name, tensor in own.items():
         tensor.copy_(weights[name])
 
 

@@ -13,7 +13,9 @@ from openwork.training.progress import Validation
 class CheckpointObserver(Observer):
     """Saves after each validation and at the end of the run, so that a stop loses at most one interval.
 
-    Kept are the last `settings.average` checkpoints, and as many that end with the best one.
+    Kept are the last `settings.average` checkpoints of validations, as many that end with the best one, and in any
+    case the newest. One that was written in between, because the run was interrupted, goes when a newer one stands:
+    so a resumed run averages the very checkpoints that an undisturbed one would.
     """
 
     def __init__(self, folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
@@ -32,15 +34,18 @@ class CheckpointObserver(Observer):
     def _save(self, run: Run) -> None:
         path = save_checkpoint(self.folder, self.model, self.optimiser, run.progress)
         self._saved_step = run.progress.step
-        self._remove_unneeded(run)
+        self._remove_unneeded(run, path)
         run.announce_saved(path)
 
-    def _remove_unneeded(self, run: Run) -> None:
+    def _remove_unneeded(self, run: Run, newest: Path) -> None:
         found = checkpoints(self.folder)
         count = run.settings.average
         best = run.progress.best(run.settings.metric)
-        until_best = [path for path in found if best and checkpoint_step(path) <= best.step]
-        needed = {*found[-max(count, 2) :], *until_best[-count:]}
+        steps = {validation.step for validation in run.progress.validations}
+        validated = [path for path in found if checkpoint_step(path) in steps]
+        until_best = [path for path in validated if best and checkpoint_step(path) <= best.step]
+        # two at least, so that there is another when one is damaged
+        needed = {newest, *validated[-max(count, 2) :], *until_best[-count:]}
         for path in found:
             if path not in needed:
                 remove_checkpoint(path)

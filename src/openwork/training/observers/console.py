@@ -26,6 +26,11 @@ def sparkline(values: list[float], width: int = 40) -> str:
     return "".join(SPARKS[round((value - low) * scale)] for value in picked)
 
 
+def printable(text: str) -> str:
+    """The text with a space for each character that would move the cursor or command the terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 def duration(seconds: float) -> str:
     """41s, 3m05s, 1h02m."""
     whole = max(0, round(seconds))
@@ -126,6 +131,9 @@ class LiveObserver(Observer):
     def finished(self, run: Run) -> None:
         if self._live is not None:
             self._draw(run, None)
+
+    def closed(self, run: Run) -> None:
+        if self._live is not None:
             self._live.stop()
             self._live = None
 
@@ -150,7 +158,7 @@ class LiveObserver(Observer):
             table.add_row("held out", "", Text(describe(last, "  ", " ")))
             if last.sample:
                 for name, text in zip(("source", "reference", "translation"), last.sample, strict=True):
-                    table.add_row("", name, Text(text, overflow="ellipsis", no_wrap=True))
+                    table.add_row("", name, Text(printable(text), overflow="ellipsis", no_wrap=True))
         return Group(table)
 
 

@@ -1,18 +1,22 @@
 """Ctrl-C and SIGTERM: the first ends the run after the present update and saves; the second ends at once."""
 
 import signal
+from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 from openwork.training.moments import Observer, Run
 
 INTERRUPTED = "interrupted"
+
+Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers
 
 
 class InterruptionObserver(Observer):
     """Catches the signals while the run lasts."""
 
     def __init__(self) -> None:
-        self._previous: dict[signal.Signals, object] = {}
+        self._previous: dict[signal.Signals, Handler] = {}
 
     def started(self, run: Run) -> None:
         def handle(number: int, frame: FrameType | None) -> None:
@@ -20,12 +24,13 @@ class InterruptionObserver(Observer):
             self._give_back()
 
         for number in (signal.SIGINT, signal.SIGTERM):
-            self._previous[number] = signal.signal(number, handle)
+            # None: the handler before was not set by Python, and Python cannot put it back
+            self._previous[number] = signal.signal(number, handle) or signal.SIG_DFL
 
-    def finished(self, run: Run) -> None:
+    def closed(self, run: Run) -> None:
         self._give_back()
 
     def _give_back(self) -> None:
         for number, previous in self._previous.items():
-            signal.signal(number, previous)  # type: ignore[arg-type]
+            signal.signal(number, previous)
         self._previous.clear()

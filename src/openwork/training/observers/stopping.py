@@ -7,7 +7,13 @@ from openwork.training.progress import Validation
 class StoppingObserver(Observer):
     """Stops after `patience` validations without a better figure."""
 
+    def started(self, run: Run) -> None:
+        self._judge(run)  # a run that had stopped for this reason does not go on when it is resumed
+
     def validated(self, run: Run, validation: Validation) -> None:
+        self._judge(run)
+
+    def _judge(self, run: Run) -> None:
         settings = run.settings
         since = run.progress.since_best(settings.metric)
         if since >= settings.patience:
