@@ -1,10 +1,9 @@
-"""The recurrent model keeps the promises of the interface, and the searches work with it as with any other."""
+"""The recurrent model is searched and trained as any other; what all models promise stands in contract.py."""
 
 import pytest
 import torch
 from torch import Tensor
 
-from openwork.base.errors import ConfigError
 from openwork.decoding.rescore import score
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
@@ -36,68 +35,12 @@ def model(request: pytest.FixtureRequest) -> RecurrentModel:
     return build(request.param)
 
 
-def test_step_by_step_is_the_whole_sequence(model: RecurrentModel) -> None:
-    source, lengths = sentences()
-    whole = model.project(model.advance(TARGET, model.start(source, lengths))[0])
-    assert whole.shape == (3, 5, TARGET_VOCABULARY)
-    state = model.start(source, lengths)
-    for position in range(TARGET.shape[1]):
-        logits, state = model.step(TARGET[:, position : position + 1], state)
-        torch.testing.assert_close(logits[:, 0], whole[:, position])
-
-
-def test_a_batch_gives_what_its_sentences_give_alone(model: RecurrentModel) -> None:
-    source, lengths = sentences()
-    together, _ = model.step(TARGET, model.start(source, lengths))
-    for row, length in enumerate(lengths.tolist()):
-        alone, _ = model.step(
-            TARGET[row : row + 1], model.start(source[row : row + 1, :length], lengths[row : row + 1])
-        )
-        torch.testing.assert_close(together[row], alone[0])
-
-
-def test_padding_is_never_read(model: RecurrentModel) -> None:
-    source, lengths = sentences()
-    other = source.clone()
-    other[source == 0] = 10
-    assert torch.equal(
-        model.step(TARGET, model.start(source, lengths))[0], model.step(TARGET, model.start(other, lengths))[0]
-    )
-
-
-def test_no_position_sees_a_later_token(model: RecurrentModel) -> None:
-    source, lengths = sentences()
-    changed = TARGET.clone()
-    changed[:, 3:] = 4
-    before, after = (model.step(t, model.start(source, lengths))[0] for t in (TARGET, changed))
-    torch.testing.assert_close(before[:, :3], after[:, :3])
-    assert not torch.allclose(before[:, 3:], after[:, 3:])
-
-
-def test_select_reorders_repeats_and_drops_and_leaves_the_old_state(model: RecurrentModel) -> None:
-    source, lengths = sentences()
-    _, state = model.step(TARGET[:, :2], model.start(source, lengths))
-    rows = torch.tensor([2, 0, 0])
-    chosen, _ = model.step(TARGET[rows, 2:], state.select(rows))
-    everything, _ = model.step(TARGET[:, 2:], state)
-    torch.testing.assert_close(chosen, everything[rows])
-
-
 def test_dropout_acts_in_training_only(model: RecurrentModel) -> None:
     source, lengths = sentences()
     for mode, equal in ((True, False), (False, True)):
         model.train(mode)
         first, second = (model(source, lengths, TARGET) for _ in range(2))
         assert torch.equal(first, second) is equal
-
-
-def test_every_weight_learns(model: RecurrentModel) -> None:
-    source, lengths = sentences()
-    logits = model.train().project(model(source, lengths, TARGET))
-    torch.nn.functional.cross_entropy(logits.flatten(0, 1), TARGET.flatten()).backward()
-    for name, weight in model.named_parameters():
-        assert weight.grad is not None and bool(weight.grad.any()), name
-        assert bool(weight.grad.isfinite().all()), name
 
 
 @pytest.mark.parametrize("beam", [1, 3])
@@ -112,17 +55,6 @@ def test_the_searches_know_this_model(model: RecurrentModel, beam: int) -> None:
         for h in hypotheses:
             again = score(model, source[row : row + 1], length, [h.tokens], ended=h.finished)
             assert again.item() == pytest.approx(h.log_probability, abs=1e-4)
-
-
-def test_tying() -> None:
-    tied = build_recurrent(RecurrentSettings(width=8, tying="three-way"), 12, 12)
-    assert tied.output_weight is tied.target_embedding.weight is tied.source_embedding.weight
-    target = build(RecurrentSettings(width=8, tying="target"))
-    assert target.output_weight is target.target_embedding.weight
-    assert target.source_embedding.weight.shape[0] == SOURCE_VOCABULARY
-    assert build(RecurrentSettings(width=8, tying="none")).output_weight.shape == (TARGET_VOCABULARY, 8)
-    with pytest.raises(ConfigError, match="one vocabulary"):
-        build_recurrent(RecurrentSettings(tying="three-way"), 11, 12)
 
 
 def test_it_learns_to_reverse() -> None:

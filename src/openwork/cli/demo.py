@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.terminal import INTERRUPTED, run, say
+from openwork.cli.terminal import INTERRUPTED, progress_console, run, say
 
 
 def demo(
@@ -20,12 +20,10 @@ def demo(
     """
 
     def work() -> None:
-        from rich.console import Console
-
         from openwork.systems.demo import run_demo
         from openwork.training.observers.console import console_observer
 
-        finished = run_demo(out, expressions or [], say, [console_observer(Console(stderr=True))])
+        finished = run_demo(out, expressions or [], say, [console_observer(progress_console())])
         if not finished:
             say("saved; to continue, run the same command again")
             raise typer.Exit(INTERRUPTED)

@@ -1,13 +1,17 @@
 """The command `openwork`: one module a command; what a command needs is loaded only when it runs."""
 
+import difflib
 import os
+import sys
 from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 from openwork import __version__
+from openwork.base.errors import UsageError
 from openwork.cli import demo, evaluate, info, tokenize, train, translate
-from openwork.cli.terminal import DEBUG
+from openwork.cli.terminal import DEBUG, INTERRUPTED, open_missing_streams, show_error
 
 app = typer.Typer(
     help="Train and use sequence-to-sequence Transformers, with every part in view.",
@@ -46,4 +50,26 @@ app.command("tokenize")(tokenize.tokenize)
 
 def main() -> None:
     """The entry point of the console script."""
-    app(prog_name="openwork")
+    open_missing_streams()
+    try:
+        code = app(prog_name="openwork", standalone_mode=False)
+    except typer.Abort:
+        code = INTERRUPTED
+    except TyperException as error:
+        code = _refuse(error)
+    sys.exit(code)
+
+
+def _refuse(error: TyperException) -> int:
+    """A wrong command line, in the form that all our errors have."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "openwork"
+    if len(sys.argv) == 1:
+        return UsageError.exit_code  # `openwork` alone: the help stands there already
+    possible = getattr(error, "possibilities", None)
+    message = error.message if possible else error.format_message()
+    near = difflib.get_close_matches(getattr(error, "option_name", ""), possible or [], n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    what = f"{message[:1].lower()}{message[1:]}".removesuffix(".")
+    show_error(UsageError(what, hint=f"{hint}{path} --help shows what there is"))
+    return UsageError.exit_code

@@ -4,23 +4,52 @@ Data goes to standard output, everything else to standard error. Exit codes: 0 d
 3 bad data or settings, 4 missing or unusable bundle, 130 interrupted.
 """
 
+import contextlib
 import os
 import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import typer
 
 from openwork.base.errors import OpenworkError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 DEBUG = "OPENWORK_DEBUG"
 INTERRUPTED = 130
 
 
 def say(text: str) -> None:
-    """A line for the person at the terminal."""
-    print(text, file=sys.stderr, flush=True)
+    """A line for the person at the terminal; that nobody listens any more (as in `2>&1 | head`) ends no training."""
+    # RuntimeError: a signal's handler speaks while a line is being printed
+    with contextlib.suppress(OSError, RuntimeError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def progress_console() -> "Console":
+    """Where the progress of a training is drawn: standard error, until nobody listens any more."""
+    from rich.console import Console
+
+    class LastingConsole(Console):
+        def on_broken_pipe(self) -> None:  # rich would end the process here, and the training with it
+            self.quiet = True
+
+    return LastingConsole(stderr=True)
+
+
+def open_missing_streams() -> None:
+    """Gives a process that was started without one of the three streams (as by `<&-`) an empty one."""
+    for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
 
 
 def show_error(error: OpenworkError) -> None:
@@ -42,6 +71,7 @@ def run(command: Callable[[], None]) -> None:
 def _attempt(command: Callable[[], None], *, debug: bool) -> int:
     try:
         command()
+        sys.stdout.flush()  # here, where a failure can still be told
     except OpenworkError as error:
         if debug:
             raise
@@ -50,30 +80,51 @@ def _attempt(command: Callable[[], None], *, debug: bool) -> int:
     except KeyboardInterrupt:
         say("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone (as in `| head`); Python must not complain while it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader of our output has gone, as in `| head`
+        _discard_output()
         return 0
     except typer.Exit:
         raise
     except Exception as error:
         if debug:
             raise
-        show_error(_unexpected(error))
+        show_error(_refused_by_system(error) if isinstance(error, OSError) else _unexpected(error))
         return OpenworkError.exit_code
     return 0
 
 
+def _discard_output() -> None:
+    """What standard output still holds goes nowhere, so that Python does not complain when it closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refused_by_system(error: OSError) -> OpenworkError:
+    why = error.strerror or str(error)
+    if error.filename is not None:
+        return OpenworkError(f"{os.fsdecode(error.filename)}: cannot be read or written", why=why)
+    _discard_output()
+    return OpenworkError("the output cannot be written", why=why, hint="check where standard output goes")
+
+
 def _unexpected(error: Exception) -> OpenworkError:
     """A mistake of ours, or a machine at its limits: the traceback goes to a file."""
-    with tempfile.NamedTemporaryFile("w", prefix="openwork-", suffix=".log", delete=False, encoding="utf-8") as log:
-        log.write("".join(traceback.format_exception(error)))
+    details = _log(error)
     if isinstance(error, MemoryError) or "not enough memory" in str(error):
         return OpenworkError(
-            "not enough memory", why=f"details: {log.name}", hint="lower batches.tokens, or the beam when translating"
+            "not enough memory", why=details, hint="lower batches.tokens, or the beam when translating"
         )
+    first_line = (str(error).splitlines() or [""])[0]
     return OpenworkError(
-        f"unexpected {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".strip(),
-        why=f"this is a mistake in openwork; details: {log.name}",
+        f"unexpected {type(error).__name__}: {first_line}".removesuffix(": "),
+        why=f"this is a mistake in openwork; {details}",
         hint="please report it with that file; --debug shows the traceback here",
     )
+
+
+def _log(error: Exception) -> str:
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="openwork-", suffix=".log", delete=False, encoding="utf-8") as log:
+            log.write("".join(traceback.format_exception(error)))
+    except OSError:  # a full disk, perhaps the very cause
+        return "the details could not be written to a file"
+    return f"details: {log.name}"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.terminal import run
+from openwork.cli.terminal import run, say
 
 
 def tokenize(
@@ -19,13 +19,13 @@ def tokenize(
 
     echo 'Ein Hund.' | openwork tokenize --bundle de-en
 
-    echo 'Ein Hund.' | openwork tokenize --bundle de-en --ids | openwork tokenize --bundle de-en --decode
+    echo '265 270' | openwork tokenize --bundle de-en --decode
     """
 
     def work() -> None:
         from openwork.systems.tokenize import Form, tokenize_stream
 
         form = Form.JSON if as_json else Form.TEXT if decode else Form.IDS if ids else Form.PIECES
-        tokenize_stream(bundle, side, form)
+        tokenize_stream(bundle, side, form, say)
 
     run(work)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.cli.terminal import INTERRUPTED, run, say
+from openwork.cli.terminal import INTERRUPTED, progress_console, run, say
 
 
 def train(
@@ -45,12 +45,10 @@ def _train(run_file: Path | None, out: Path | None, given: dict[str, Any], assig
     layer = read_run(run_file, assignments, {"data": given} if given else {})
     settings = resolve(layer, say, choose_rest=run_file is None)
 
-    from rich.console import Console  # here, so that a mistake in the settings is told before torch is loaded
-
-    from openwork.systems.train import train_bundle
+    from openwork.systems.train import train_bundle  # here: a mistake in the settings is told before torch is loaded
     from openwork.training.observers.console import console_observer
 
-    outcome = train_bundle(settings, out, say, [console_observer(Console(stderr=True))])
+    outcome = train_bundle(settings, out, say, [console_observer(progress_console())])
     if outcome.bundle is None:
         say(f"saved after update {outcome.progress.step:,}; to continue, run the same command again")
         raise typer.Exit(INTERRUPTED)

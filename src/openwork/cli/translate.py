@@ -27,7 +27,7 @@ def translate(
         from openwork.systems.translate import Output, translate_stream
 
         loaded = load_bundle(bundle)
-        changes = {"best": best, "beam": beam or max(best, loaded.settings.decoding.beam)}
+        changes: dict[str, float] = {"best": best, "beam": beam or max(best, loaded.settings.decoding.beam)}
         if length_penalty is not None:
             changes["length_penalty"] = length_penalty
         values = {**loaded.settings.decoding.model_dump(), **changes}

@@ -20,7 +20,9 @@ from openwork.text.tokenizer import Tokenizer
 class BatchSettings(Settings):
     """How pairs are grouped into batches."""
 
-    tokens: int = Field(4096, gt=0, description="positions a batch may have on its longer side, padding included")
+    tokens: int = Field(
+        default=4096, gt=0, description="positions a batch may have on its longer side, padding included"
+    )
 
 
 @dataclass(frozen=True)

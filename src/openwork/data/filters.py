@@ -15,14 +15,14 @@ _SHORT = 20  # so that the ratio lets short greetings and headings pass
 class FilterSettings(Settings):
     """Which pairs are left out of training. The defaults drop what is almost surely an accident."""
 
-    maximum_characters: int = Field(2000, gt=0, description="the longest a side may be")
+    maximum_characters: int = Field(default=2000, gt=0, description="the longest a side may be")
     maximum_ratio: float = Field(
-        9.0,
+        default=9.0,
         ge=1,
         description="how many times longer than the other a side may be, in characters; under 20 counts as 20",
     )
-    drop_blank: bool = Field(True, description="leave out pairs with nothing but white space on a side")
-    drop_identical: bool = Field(False, description="leave out pairs whose sides are equal")
+    drop_blank: bool = Field(default=True, description="leave out pairs with nothing but white space on a side")
+    drop_identical: bool = Field(default=False, description="leave out pairs whose sides are equal")
 
 
 @dataclass

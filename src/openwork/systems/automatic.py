@@ -8,7 +8,7 @@ from openwork.base.config import Layer, build
 from openwork.base.errors import UsageError
 from openwork.data.records import Pair
 from openwork.systems.pairs import read_training_pairs
-from openwork.systems.run_file import DataSettings, RunSettings, resolve_run
+from openwork.systems.run_file import DataSection, RunSettings, resolve_run
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def resolve(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> R
         raise UsageError("there is nothing to train on", hint="give --source and --target, --corpus, or a run file")
     if not choose_rest:
         return resolve_run(layer)
-    data = build(DataSettings, layer.mapping["data"], layer.origins)
+    data = build(DataSection, {"data": layer.mapping["data"]}, layer.origins).data
     chosen, reasons = choose(measure(read_training_pairs(data)))
     say("no run file, so these settings were chosen:")
     for reason in reasons:

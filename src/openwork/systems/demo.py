@@ -27,7 +27,6 @@ EXAMPLES = (("de_DE", "long"), ("ja_JP", "full"), ("ar_EG", "full"))  # whose at
 
 def run_demo(out: Path, expressions: Sequence[str], say: Say, watchers: Sequence[Observer] = ()) -> bool:
     """Trains (or takes what an earlier demo has trained), evaluates, translates, reports. False: interrupted."""
-    start = time.perf_counter()
     folder = RunFolder(out)
     settings = resolve_run(read_run_file(RUN_FILE))
     if (folder.bundle / "bundle.json").is_file():
@@ -37,7 +36,7 @@ def run_demo(out: Path, expressions: Sequence[str], say: Say, watchers: Sequence
         if train_bundle(settings, out, say, watchers).bundle is None:
             return False
     bundle = load_bundle(folder.bundle)
-    result = judge(bundle, time.perf_counter() - start)
+    result = judge(bundle)
     say("")
     for line in summary(result):
         say(line)
@@ -53,7 +52,7 @@ def run_demo(out: Path, expressions: Sequence[str], say: Say, watchers: Sequence
     return True
 
 
-def judge(bundle: Bundle, training_seconds: float) -> DemoResult:
+def judge(bundle: Bundle) -> DemoResult:
     """Translates the held-out dates and counts, locale by locale."""
     examples = list(dates.generate("test", TEST_SIZE))
     start = time.perf_counter()
@@ -62,7 +61,7 @@ def judge(bundle: Bundle, training_seconds: float) -> DemoResult:
     for example, translation in zip(examples, translations, strict=True):
         one = Ratio(float(translation == example.iso), 1)
         by_locale[example.locale] = by_locale.get(example.locale, Ratio()) + one
-    return DemoResult(examples, translations, by_locale, training_seconds, time.perf_counter() - start)
+    return DemoResult(examples, translations, by_locale, time.perf_counter() - start)
 
 
 def summary(result: DemoResult) -> list[str]:

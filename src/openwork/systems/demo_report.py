@@ -116,6 +116,5 @@ def _machine(result: DemoResult, records: Records) -> Facts:
         ("processor", f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"),
         ("Python and torch", f"{platform.python_version()}, {torch.__version__}"),
         ("training", trained),
-        ("preparing, training and choosing", f"{result.training_seconds:.0f} s"),
         ("translating the held-out dates", f"{result.seconds:.1f} s"),
     )

@@ -14,7 +14,6 @@ class DemoResult:
     examples: Sequence[DateExample]
     translations: Sequence[str]
     by_locale: dict[str, Ratio]
-    training_seconds: float
     seconds: float  # for translating all examples
 
     @property

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Layer, Settings, apply_assignments, build, read_run_file
 from openwork.base.errors import ConfigError
+from openwork.base.toml import write_value
 from openwork.data.batching import BatchSettings
 from openwork.data.filters import FilterSettings
 from openwork.decoding.settings import DecodingSettings
@@ -22,7 +23,7 @@ ModelSettings = Annotated[TransformerSettings | RecurrentSettings, Field(discrim
 
 
 class _ModelSection(Settings):
-    model: ModelSettings
+    model: ModelSettings = TransformerSettings()
 
 
 class DataSettings(Settings):
@@ -55,6 +56,12 @@ class DataSettings(Settings):
         return self
 
 
+class DataSection(Settings):
+    """What can be read of a run file before the other settings are chosen."""
+
+    data: DataSettings
+
+
 class RunSettings(Settings):
     """Everything that a training depends on."""
 
@@ -71,15 +78,8 @@ def read_run(path: Path | None, assignments: Iterable[str], given: Mapping[str, 
     """A run file, overridden by `--set` assignments, overridden by what the command line's own options give."""
     layer = read_run_file(path) if path is not None else Layer()
     layer = apply_assignments(layer, assignments)
-    plain = [f"{section}.{key}={_quote(value)}" for section, values in given.items() for key, value in values.items()]
+    plain = [f"{section}.{key}={write_value(value)}" for section, values in given.items() for key, value in values.items()]
     return apply_assignments(layer, plain)
-
-
-def _quote(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str):
-        return str(value).lower() if isinstance(value, bool) else str(value)
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _nearest_preset(wrong: str) -> str:
@@ -95,10 +95,13 @@ def model_settings(values: Mapping[str, object]) -> TransformerSettings | Recurr
 def resolve_run(layer: Layer) -> RunSettings:
     """The settings that the layer describes; `model.preset` names a table of sizes that other keys override."""
     mapping = dict(layer.mapping)
-    model = dict(mapping.get("model", {}))
+    section = mapping.get("model", {})
+    if not isinstance(section, Mapping):  # such as model = "tiny"
+        build(RunSettings, mapping, layer.origins)
+    model = dict(section)
     preset = model.pop("preset", None)
     if preset is not None:
-        if preset not in PRESETS:
+        if not isinstance(preset, str) or preset not in PRESETS:
             origin = layer.origins.get("model.preset")
             raise ConfigError(
                 f"{origin or 'model.preset'}: there is no preset {preset!r}",

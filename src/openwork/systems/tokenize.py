@@ -2,12 +2,13 @@
 
 import json
 import sys
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
 from openwork.base.errors import DataError, UsageError
 from openwork.systems.bundle_folder import find_bundle
-from openwork.systems.lines import clean_line
+from openwork.systems.lines import clean_line, lines_of, standard_input
 from openwork.text.pair import TokenizerPair
 from openwork.text.tokenizer import Tokenizer
 
@@ -42,18 +43,21 @@ def one_line(tokenizer: Tokenizer, line: str, form: Form, number: int) -> str:
 def _numbers(tokenizer: Tokenizer, line: str, number: int) -> list[int]:
     size = tokenizer.vocabulary_size
     words = line.split()
-    if wrong := [word for word in words if not (word.isascii() and word.isdigit() and int(word) < size)]:
+    # no number of ten digits is a piece's, and Python refuses to read one of thousands
+    if wrong := [word for word in words if not (word.isascii() and word.isdigit() and int(word[:10]) < size)]:
         raise DataError(f"line {number}: {wrong[0]!r} is not a piece's number", why=f"numbers run from 0 to {size - 1}")
     return [int(word) for word in words]
 
 
-def tokenize_stream(bundle: Path, side: str, form: Form) -> None:
+def tokenize_stream(bundle: Path, side: str, form: Form, say: Callable[[str], None]) -> None:
     """Standard input to standard output, line for line."""
     if side not in ("source", "target"):
         raise UsageError(f"--side {side}: there is no such side", hint="source or target")
     pair = TokenizerPair.load(find_bundle(bundle))
     tokenizer = pair.source if side == "source" else pair.target
-    for number, data in enumerate(sys.stdin.buffer, start=1):
-        text, _ = clean_line(data)
+    for number, data in enumerate(lines_of(standard_input()), start=1):
+        text, problem = clean_line(data)
+        if problem:
+            say(f"line {number}: {problem}")
         sys.stdout.buffer.write(one_line(tokenizer, text, form, number).encode("utf-8", errors="replace") + b"\n")
         sys.stdout.buffer.flush()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from openwork.systems.lines import arriving_lines, clean_line
+from openwork.systems.lines import arriving_lines, clean_line, standard_input
 from openwork.systems.translator import Translation, Translator
 
 
@@ -25,9 +25,10 @@ class Output:
                 for t in translations
             ]
             return json.dumps({"source": source, "cut": translations[0].cut, "translations": found}, ensure_ascii=False)
-        if self.best == 1:
-            return translations[0].text
-        return "\t".join(f"{t.score:.4f} {t.text}" for t in translations)
+        if self.best == 1 or not source.strip():
+            return translations[0].text  # a blank line stays blank in each form but JSON
+        texts = (t.text.replace("\t", " ") for t in translations)
+        return "\t".join(f"{t.score:.4f} {text}" for t, text in zip(translations, texts, strict=True))
 
 
 def translate_stream(
@@ -35,7 +36,7 @@ def translate_stream(
 ) -> int:
     """Translates standard input (or `stream`) to standard output; gives the number of lines."""
     number = 0
-    for batch in arriving_lines(stream or sys.stdin.buffer):
+    for batch in arriving_lines(stream or standard_input()):
         texts = []
         for data in batch:
             number += 1

@@ -1,0 +1,85 @@
+"""Label smoothing by hand, the framework's cross-entropy, and the joined projection equal to both."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from openwork.training import loss as loss_module
+from openwork.training.loss import projected_cross_entropy, smoothed_cross_entropy
+
+
+def test_by_hand() -> None:
+    # Logits ln 2, ln 1, ln 1 give p = 1/2, 1/4, 1/4; the right token is the first.
+    # -log p = ln 2; the mean over the vocabulary is (ln 2 + 2 ln 4) / 3 = 5/3 ln 2.
+    # smoothing 0.1: 0.9 ln 2 + 0.1 * 5/3 ln 2 = (0.9 + 1/6) ln 2
+    logits, right = torch.tensor([[2.0, 1.0, 1.0]]).log(), torch.tensor([0])
+    sums = smoothed_cross_entropy(logits, right, 0.1)
+    assert sums.likelihood.item() == pytest.approx(math.log(2))
+    assert sums.smoothed.item() == pytest.approx((0.9 + 1 / 6) * math.log(2))
+    assert sums.tokens == 1
+    # the same logits as a projection: hidden vectors of width 1
+    joined = projected_cross_entropy(torch.ones(1, 1), logits.T.contiguous(), right, 0.1)
+    assert joined.smoothed.item() == pytest.approx((0.9 + 1 / 6) * math.log(2))
+    assert joined.likelihood.item() == pytest.approx(math.log(2))
+
+
+def case(tokens: int, width: int, vocabulary: int) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(tokens)
+    hidden = torch.randn(tokens, width, generator=generator, requires_grad=True)
+    weight = torch.randn(vocabulary, width, generator=generator, requires_grad=True)
+    return hidden, weight, torch.randint(vocabulary, (tokens,), generator=generator)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@given(st.integers(1, 23), st.integers(1, 7))
+def test_value_and_gradients_are_the_references_and_the_frameworks(smoothing: float, tokens: int, rows: int) -> None:
+    hidden, weight, targets = case(tokens, 5, 11)
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loss_module, "CHUNK_ELEMENTS", 11 * rows)  # chunks of so many rows, the last one shorter
+        joined = projected_cross_entropy(hidden, weight, targets, smoothing)
+    plain = smoothed_cross_entropy(hidden @ weight.T, targets, smoothing)
+    framework = cross_entropy(hidden @ weight.T, targets, reduction="sum", label_smoothing=smoothing)
+    assert joined.tokens == plain.tokens == tokens
+    torch.testing.assert_close(joined.likelihood.float(), plain.likelihood)
+    for value in (joined.smoothed, plain.smoothed, framework):
+        gradients = torch.autograd.grad(value / tokens, (hidden, weight), retain_graph=True)
+        found.append((value.detach(), *gradients))
+    for ours in found[:2]:
+        for mine, theirs in zip(ours, found[2], strict=True):
+            torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_large_logits_do_not_overflow() -> None:
+    sums = projected_cross_entropy(torch.tensor([[500.0]]), torch.tensor([[1.0], [-1.0]]), torch.tensor([1]), 0.0)
+    assert sums.likelihood.item() == pytest.approx(1000.0)
+
+
+def test_products_in_bfloat16_are_close() -> None:
+    hidden, weight, targets = case(64, 32, 50)
+    exact = projected_cross_entropy(hidden, weight, targets, 0.1)
+    narrow = projected_cross_entropy(hidden, weight, targets, 0.1, torch.bfloat16)
+    assert narrow.smoothed.item() == pytest.approx(exact.smoothed.item(), rel=0.01)
+    for theirs, ours in zip(*(torch.autograd.grad(x.smoothed, (hidden, weight)) for x in (exact, narrow)), strict=True):
+        assert ours.dtype is theirs.dtype
+        assert (ours - theirs).norm() < 0.02 * theirs.norm()
+
+
+def test_sums_add_over_parts() -> None:
+    hidden, weight, targets = case(10, 4, 9)
+    whole = projected_cross_entropy(hidden, weight, targets, 0.1)
+    parts = [projected_cross_entropy(hidden[i : i + 5], weight, targets[i : i + 5], 0.1) for i in (0, 5)]
+    assert sum(part.smoothed.item() for part in parts) == pytest.approx(whole.smoothed.item(), rel=1e-6)
+    assert sum(part.tokens for part in parts) == whole.tokens
+
+
+def test_nothing_costs_nothing() -> None:
+    hidden, weight, targets = case(0, 4, 9)
+    sums = projected_cross_entropy(hidden, weight, targets, 0.1)
+    sums.smoothed.backward()
+    assert sums.smoothed.item() == 0.0 and weight.grad is not None and not weight.grad.any()

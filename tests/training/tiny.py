@@ -1,0 +1,77 @@
+"""A training in miniature: forty short pairs, a model of a few hundred weights, with dropout."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from openwork.data.batching import BatchPlan, BatchSettings
+from openwork.data.store import TokenStore, write_store
+from openwork.models.build import build_model
+from openwork.models.interfaces import SequenceModel
+from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.settings import TransformerSettings
+from openwork.training.batches import BatchStream
+from openwork.training.loop import train
+from openwork.training.moments import Observer, Run
+from openwork.training.optimisers import make_adam
+from openwork.training.progress import Progress, Validation
+from openwork.training.schedules import make_schedule
+from openwork.training.settings import TrainingSettings
+from openwork.training.step import StepReport, Updater
+
+CPU = torch.device("cpu")
+VOCABULARY = 12
+SETTINGS = TrainingSettings(
+    steps=12, warmup=4, schedule="inverse-square-root", learning_rate=0.01, precision="float32", metric="loss",
+    validate_every=4, log_every=2, average=2,
+)  # fmt: skip
+MODEL = TransformerSettings(width=8, heads=2, feedforward_width=12, encoder_layers=1, decoder_layers=1, dropout=0.2)
+RECURRENT = RecurrentSettings(width=6, encoder_layers=2, decoder_layers=2, dropout=0.2, tying="three-way")
+
+
+def make_store(folder: Path) -> TokenStore:
+    """Forty sentences of one to six tokens and what they say backwards."""
+    generator = np.random.default_rng(0)
+    sentences = [generator.integers(4, VOCABULARY, size).tolist() for size in generator.integers(1, 7, 40)]
+    return write_store(folder, ((words, words[::-1]) for words in sentences), vocabulary_size=VOCABULARY)
+
+
+@dataclass
+class Training:
+    """All parts of a run."""
+
+    model: SequenceModel
+    optimiser: torch.optim.Adam
+    updater: Updater
+    stream: BatchStream
+
+    def go(self, settings: TrainingSettings, progress: Progress, observers: Sequence[Observer] = ()) -> Run:
+        run = Run(settings, progress, observers)
+        train(self.updater, self.stream, run)
+        return run
+
+
+def make_training(
+    store: TokenStore,
+    settings: TrainingSettings = SETTINGS,
+    model_settings: TransformerSettings | RecurrentSettings = MODEL,
+) -> Training:
+    torch.manual_seed(settings.seed)
+    model = build_model(model_settings, VOCABULARY, VOCABULARY)
+    optimiser = make_adam(model, settings)
+    schedule = make_schedule(settings, model_settings.width)
+    precision = "bfloat16" if settings.precision == "bfloat16" else "float32"
+    plan = BatchPlan.of(store, BatchSettings(tokens=40), settings.seed)
+    updater = Updater(model, optimiser, schedule, settings, precision)
+    return Training(model, optimiser, updater, BatchStream(store, plan, CPU))
+
+
+def report(step: int, loss: float = 2.0) -> StepReport:
+    return StepReport(step, loss, loss, 0.5, 1e-3, 100, 90, 10)
+
+
+def validation(step: int, loss: float = 1.0, **others: object) -> Validation:
+    return Validation(step, loss, 2.7, **others)  # pyright: ignore[reportArgumentType]
