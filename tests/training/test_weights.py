@@ -50,6 +50,8 @@ def test_weights_that_do_not_fit_are_refused_and_change_nothing() -> None:
     with pytest.raises(BundleError, match="another model") as refused:
         restore_weights(model, {"weight": torch.zeros(3, 2), "extra": torch.zeros(1)}, "x.safetensors")
     assert "missing: bias; unknown: extra" in refused.value.why and "x.safetensors" in refused.value.what
+    with pytest.raises(BundleError, match="another model"):
+        restore_weights(model, {**before, "extra": torch.zeros(1)}, "x")
     with pytest.raises(BundleError, match="other sizes"):
         restore_weights(model, {"weight": torch.zeros(3, 2), "bias": torch.zeros(4)}, "x")
     assert all(torch.equal(tensor, before[name]) for name, tensor in model_weights(model).items())

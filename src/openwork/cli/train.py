@@ -48,7 +48,11 @@ def _train(run_file: Path | None, out: Path | None, given: dict[str, Any], assig
     from openwork.systems.train import train_bundle  # here: a mistake in the settings is told before torch is loaded
     from openwork.training.observers.console import console_observer
 
-    outcome = train_bundle(settings, out, say, [console_observer(progress_console())])
+    try:
+        outcome = train_bundle(settings, out, say, [console_observer(progress_console())])
+    except KeyboardInterrupt:
+        say("stopped at once; to continue from what was saved last, run the same command again")
+        raise
     if outcome.bundle is None:
         say(f"saved after update {outcome.progress.step:,}; to continue, run the same command again")
         raise typer.Exit(INTERRUPTED)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from openwork.base.errors import UsageError
 from openwork.cli.terminal import run, say
 
 
@@ -23,6 +24,11 @@ def translate(
     """
 
     def work() -> None:
+        from openwork.base.config import build
+
+        if beam is not None and best > beam:
+            raise UsageError(f"--best {best} needs a beam of at least {best}", hint=f"--beam {best}, or leave it out")
+
         from openwork.systems.bundle import load_bundle
         from openwork.systems.translate import Output, translate_stream
 
@@ -31,7 +37,7 @@ def translate(
         if length_penalty is not None:
             changes["length_penalty"] = length_penalty
         values = {**loaded.settings.decoding.model_dump(), **changes}
-        decoding = type(loaded.settings.decoding).model_validate(values)
+        decoding = build(type(loaded.settings.decoding), values)
         translate_stream(loaded.translator(decoding), Output(best, as_json), say)
 
     run(work)

@@ -17,23 +17,26 @@ class Size:
 
     pairs: float
     preset: str
-    vocabulary: int
     dropout: float
-    passes: int  # epochs over the corpus, at least
+    vocabulary: int
+    batch_tokens: int
     peak: float  # learning rate
+    passes: int  # epochs over the corpus, at least
 
 
 # Small corpora need small models with much dropout: on the 29,000 pairs of Multi30k the "tiny" shape beats the paper's
 # base model (Wu et al. 2021). The vocabulary follows the corpus, so that each piece is seen often enough to be learnt.
 SIZES = (
-    Size(3_000, "nano", 1_000, 0.3, 120, 3e-3),
-    Size(15_000, "tiny", 3_000, 0.3, 60, 5e-3),
-    Size(100_000, "tiny", 6_000, 0.3, 30, 5e-3),
-    Size(500_000, "small", 8_000, 0.2, 15, 2e-3),
-    Size(float("inf"), "small", 16_000, 0.1, 6, 1e-3),
+    Size(3_000, "nano", 0.3, 1_000, 1024, 2e-3, 100),
+    Size(15_000, "tiny", 0.3, 2_000, 2048, 3e-3, 50),
+    Size(100_000, "tiny", 0.3, 4_000, 2048, 3e-3, 30),
+    Size(500_000, "small", 0.2, 8_000, 4096, 2e-3, 15),
+    Size(float("inf"), "small", 0.1, 16_000, 4096, 1e-3, 6),
 )
 FEWEST_STEPS, MOST_STEPS = 1_500, 100_000
 VALIDATIONS = 15
+CHARACTERS_PER_TOKEN = 4  # about, with vocabularies of this order
+FILL = 0.93  # share of a batch that is no padding
 
 
 @dataclass(frozen=True)
@@ -56,27 +59,29 @@ def measure(pairs: Iterable[Pair]) -> Corpus:
 def choose(corpus: Corpus) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Sections of a run file, and the reasons in words."""
     size = next(size for size in SIZES if corpus.pairs <= size.pairs)
-    # A side has about a token for every four characters with a vocabulary of this order; 4,096 fit into a batch.
-    tokens_per_pass = max(corpus.characters / 2 / 4, corpus.pairs)
-    steps = round(min(MOST_STEPS, max(FEWEST_STEPS, size.passes * tokens_per_pass / 3700)) / 100) * 100
+    tokens_per_pass = max(corpus.characters / 2 / CHARACTERS_PER_TOKEN, corpus.pairs)
+    wanted = size.passes * tokens_per_pass / (size.batch_tokens * FILL)
+    steps = round(min(MOST_STEPS, max(FEWEST_STEPS, wanted)) / 100) * 100
     interval = max(100, steps // VALIDATIONS // 50 * 50)
     sections: dict[str, dict[str, Any]] = {
         "text": {"vocabulary_size": size.vocabulary},
+        "batches": {"tokens": size.batch_tokens},
         "model": {"preset": size.preset, "dropout": size.dropout},
         "training": {
             "schedule": "inverse-square-root",
             "learning_rate": size.peak,
-            "warmup": max(200, steps // 5),
+            "warmup": max(200, steps // 10),
             "cooldown": steps // 4,
             "steps": steps,
             "validate_every": interval,
         },
     }
+    passes = steps * size.batch_tokens * FILL / tokens_per_pass
     reasons = [
         f"{corpus.pairs:,} pairs: preset {size.preset} with dropout {size.dropout} (the fewer pairs, the smaller)",
         f"vocabulary: at most {size.vocabulary:,} pieces, shared by both sides",
-        f"length: {steps:,} updates of about 4,096 tokens, at least {size.passes} passes over the corpus, "
-        f"a look at held-out pairs every {interval}",
+        f"length: {steps:,} updates of up to {size.batch_tokens:,} tokens, about {passes:.0f} "
+        f"passes over the corpus; a look at held-out pairs every {interval} updates",
         "all of it can be changed in a run file or with --set; the whole is saved as run.toml",
     ]
     return sections, reasons
@@ -85,6 +90,9 @@ def choose(corpus: Corpus) -> tuple[dict[str, dict[str, Any]], list[str]]:
 def overlay(chosen: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> dict[str, Any]:
     """The chosen sections, with what was given laid over them, key by key."""
     merged: dict[str, Any] = {section: dict(values) for section, values in chosen.items()}
+    model = given.get("model", {})
+    if isinstance(model, Mapping) and "kind" in model and "preset" not in model:
+        merged.pop("model", None)  # another family: the sizes of the preset are not its own
     for section, values in given.items():
         merged[section] = {**merged.get(section, {}), **values} if isinstance(values, Mapping) else values
     return merged

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from openwork.base.config import fingerprint
-from openwork.base.errors import DataError
+from openwork.base.errors import ConfigError, DataError
 from openwork.base.files import sha256_file
 from openwork.data import corpora
 from openwork.data.filters import FilterReport, FilterSettings, apply
@@ -119,14 +119,23 @@ def _hold_out(pairs: PairSource, count: int, wanted: int) -> tuple[PairSource, P
     return train, valid
 
 
-def store_pairs(folder: Path, pairs: PairSource, tokenizers: TokenizerPair) -> TokenStore:
-    """The token store of these pairs; one that was made of the same pairs and tokenizers is used again."""
+def store_pairs(folder: Path, pairs: PairSource, tokenizers: TokenizerPair, *, begun: bool = False) -> TokenStore:
+    """The token store of these pairs; one that was made of the same pairs and tokenizers is used again.
+
+    ConfigError for other pairs when the training has `begun`: it could not go on as if nothing had happened.
+    """
     identity = hashlib.sha256(f"{pairs.identity} {tokenizers.fingerprint}".encode()).hexdigest()
     if folder.exists():
         try:
             store = TokenStore.open(folder)
             if store.fingerprint == identity:
                 return store
+            if begun:
+                raise ConfigError(
+                    f"{pairs.description}: not the pairs with which this run began",
+                    why=f"the data, or how it is read, has changed since {folder} was written",
+                    hint="bring the data back to continue, or give another --out to begin anew",
+                )
         except DataError:
             pass  # damaged: it is made again below
     size = max(tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)

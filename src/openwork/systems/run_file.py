@@ -23,7 +23,7 @@ ModelSettings = Annotated[TransformerSettings | RecurrentSettings, Field(discrim
 
 
 class _ModelSection(Settings):
-    model: ModelSettings = TransformerSettings()
+    model: ModelSettings
 
 
 class DataSettings(Settings):
@@ -73,13 +73,24 @@ class RunSettings(Settings):
     training: TrainingSettings = TrainingSettings()
     decoding: DecodingSettings = DecodingSettings()
 
+    @model_validator(mode="after")
+    def _tying_fits_vocabularies(self) -> "RunSettings":
+        # Two vocabularies of the same size would pass for one when the model is built.
+        if self.model.tying == "three-way" and not self.text.shared:
+            raise ValueError(
+                "text.shared = false gives each side a vocabulary of its own, which three-way tying cannot use; "
+                'set model.tying = "target" or text.shared = true'
+            )
+        return self
+
 
 def read_run(path: Path | None, assignments: Iterable[str], given: Mapping[str, Any]) -> Layer:
     """A run file, overridden by `--set` assignments, overridden by what the command line's own options give."""
     layer = read_run_file(path) if path is not None else Layer()
     layer = apply_assignments(layer, assignments)
-    plain = [f"{section}.{key}={write_value(value)}" for section, values in given.items() for key, value in values.items()]
-    return apply_assignments(layer, plain)
+    for section, values in given.items():
+        layer = apply_assignments(layer, [f"{section}.{key}={write_value(value)}" for key, value in values.items()])
+    return layer
 
 
 def _nearest_preset(wrong: str) -> str:

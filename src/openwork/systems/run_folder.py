@@ -1,5 +1,8 @@
 """The folder of a run: what lies where, and whether a training there may go on."""
 
+import contextlib
+import fcntl
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +65,21 @@ class RunFolder:
                 f"{self.path}: the run in this folder has other settings: {'; '.join(changes[:5])}",
                 hint="give the same settings to continue it, or another --out",
             )
+
+    @contextlib.contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keeps every other process from training in this folder; the system gives it free when this one ends."""
+        with (self.path / ".lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise OpenworkError(
+                    f"{self.path}: another openwork is training in this folder",
+                    hint="wait for it, or give another --out",
+                ) from error
+            except OSError:  # a file system without locks
+                pass
+            yield
 
     def _create(self, settings: RunSettings) -> None:
         if self.path.exists() and not self.path.is_dir():

@@ -1,6 +1,7 @@
 """From a run's settings to a trained bundle: data, tokenizers, model, loop, observers, and the choice at the end."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -70,19 +71,23 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus
     say(f"training pairs: {splits.train.description}")
     for line in splits.report.lines():
         say(f"  {line}")
-    tokenizers = _tokenizers(settings, folder, splits.train.read, say)
-    train_store = store_pairs(folder.stores / "train", splits.train, tokenizers)
-    valid_store = store_pairs(folder.stores / "valid", splits.valid, tokenizers)
+    begun = bool(checkpoints(folder.checkpoints))
+    tokenizers = _tokenizers(settings, folder, splits.train.read, say, begun=begun)
+    train_store = store_pairs(folder.stores / "train", splits.train, tokenizers, begun=begun)
+    valid_store = store_pairs(folder.stores / "valid", splits.valid, tokenizers, begun=begun)
     say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
     valid_pairs = list(islice(splits.valid.read(), settings.training.validation_sentences))
     return Corpus(tokenizers, train_store, valid_store, valid_pairs, splits.report)
 
 
-def _tokenizers(settings: RunSettings, folder: RunFolder, read: Callable, say: Say) -> TokenizerPair:
-    try:
-        return TokenizerPair.load(folder.tokenizers)
-    except BundleError:
-        folder.tokenizers.mkdir(exist_ok=True)
+def _tokenizers(
+    settings: RunSettings, folder: RunFolder, read: Callable[[], Iterable[Pair]], say: Say, *, begun: bool
+) -> TokenizerPair:
+    """Those of the run if it has `begun`; before the first checkpoint the data may still change, so they are learnt."""
+    if begun:
+        with contextlib.suppress(BundleError):  # damaged: the same data gives the same tokenizers again
+            return TokenizerPair.load(folder.tokenizers)
+    folder.tokenizers.mkdir(exist_ok=True)
     sources, targets = (pair.source for pair in read()), (pair.target for pair in read())
     tokenizers = train_pair(sources, targets, settings.text)
     tokenizers.save(folder.tokenizers)
@@ -114,6 +119,13 @@ def train_bundle(settings: RunSettings, out: Path, say: Say, watchers: Sequence[
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     settings = resolve_precision(settings, folder, device)
     folder.open(settings)
+    with folder.claimed():
+        return _train_claimed(settings, folder, device, say, watchers)
+
+
+def _train_claimed(
+    settings: RunSettings, folder: RunFolder, device: torch.device, say: Say, watchers: Sequence[Observer]
+) -> Outcome:
     corpus = prepare_corpus(settings, folder, say)
     model = new_model(settings, corpus.tokenizers).to(device)
     count = sum(parameter.numel() for parameter in model.parameters())
@@ -127,7 +139,7 @@ def train_bundle(settings: RunSettings, out: Path, say: Say, watchers: Sequence[
         StoppingObserver(),
         CheckpointObserver(folder.checkpoints, model, optimiser),
         RecordObserver(RecordWriter(folder.records)),
-        InterruptionObserver(),
+        InterruptionObserver(lambda: say("stopping after this update, to save; once more stops at once")),
         *watchers,
     ]
     run = Run(settings.training, progress, observers)

@@ -13,7 +13,7 @@ CHUNK_ELEMENTS = 2_000_000
 
 @dataclass(frozen=True)
 class LossSums:
-    """`smoothed` is what training minimises, `likelihood` the plain -log p of the right tokens, `tokens` their number."""
+    """`smoothed` is what training minimises, `likelihood` the plain -log p of the right tokens, `tokens` a count."""
 
     smoothed: Tensor
     likelihood: Tensor

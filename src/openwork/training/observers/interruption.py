@@ -15,13 +15,16 @@ Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers
 class InterruptionObserver(Observer):
     """Catches the signals while the run lasts."""
 
-    def __init__(self) -> None:
+    def __init__(self, announce: Callable[[], None] = lambda: None) -> None:
+        """`announce` is called at the first signal: until the update or the validation ends, nothing else is seen."""
+        self._announce = announce
         self._previous: dict[signal.Signals, Handler] = {}
 
     def started(self, run: Run) -> None:
         def handle(number: int, frame: FrameType | None) -> None:
             run.stop(INTERRUPTED)
             self._give_back()
+            self._announce()
 
         for number in (signal.SIGINT, signal.SIGTERM):
             # None: the handler before was not set by Python, and Python cannot put it back
