@@ -117,5 +117,9 @@ def load_bundle(path: Path) -> Bundle:
         model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
     restore_weights(model, read_tensors(folder / WEIGHTS), str(folder))
     model.eval()
-    golden = tuple(Golden(**example) for example in json.loads((folder / GOLDEN).read_text(encoding="utf-8")))
-    return Bundle(settings, tokenizers, model, golden, (folder / CARD).read_text(encoding="utf-8"))
+    try:
+        golden = tuple(Golden(**example) for example in json.loads((folder / GOLDEN).read_text(encoding="utf-8")))
+        card = (folder / CARD).read_text(encoding="utf-8")
+    except (OSError, ValueError, TypeError) as error:
+        raise BundleError(f"{folder}: {GOLDEN} or {CARD} is not understood", why=str(error)) from error
+    return Bundle(settings, tokenizers, model, golden, card)

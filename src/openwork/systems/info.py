@@ -1,5 +1,6 @@
 """What a bundle or a preset is: sizes, settings, scores, and whether a bundle still says what it said."""
 
+import difflib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,11 @@ def describe(name: str | None) -> Description:
     if name in PRESETS and not Path(name).exists():
         return _preset(name)
     if not Path(name).exists():
+        near = difflib.get_close_matches(name, PRESETS, n=1)
         raise UsageError(
-            f"{name}: neither a folder nor a preset", hint=f"presets: {', '.join(PRESETS)}; or give a bundle's folder"
+            f"{name}: neither a folder nor a preset",
+            why=f"presets: {', '.join(PRESETS)}",
+            hint=f"did you mean {near[0]}?" if near else "give a preset, or a bundle's folder",
         )
     return _bundle(Path(name))
 

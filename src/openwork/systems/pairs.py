@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from openwork.base.config import fingerprint
 from openwork.base.errors import ConfigError, DataError
@@ -28,6 +29,21 @@ class PairSource:
     read: Callable[[], Iterator[Pair]]
     identity: str
     description: str
+
+    def side(self, name: Literal["source", "target"]) -> "Side":
+        """The sentences of one side."""
+        return Side(self.read, name)
+
+
+@dataclass(frozen=True)
+class Side:
+    """The sentences of one side of the pairs, read anew each time, so that no corpus need fit into memory."""
+
+    read: Callable[[], Iterator[Pair]]
+    name: Literal["source", "target"]
+
+    def __iter__(self) -> Iterator[str]:
+        return (getattr(pair, self.name) for pair in self.read())
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import Path
 
 from openwork.base.errors import DataError, UsageError
-from openwork.systems.bundle_folder import find_bundle
+from openwork.systems.bundle_folder import check_files, find_bundle, read_manifest
 from openwork.systems.lines import clean_line, lines_of, standard_input
 from openwork.text.pair import TokenizerPair
 from openwork.text.tokenizer import Tokenizer
@@ -53,7 +53,9 @@ def tokenize_stream(bundle: Path, side: str, form: Form, say: Callable[[str], No
     """Standard input to standard output, line for line."""
     if side not in ("source", "target"):
         raise UsageError(f"--side {side}: there is no such side", hint="source or target")
-    pair = TokenizerPair.load(find_bundle(bundle))
+    folder = find_bundle(bundle)
+    check_files(folder, read_manifest(folder))
+    pair = TokenizerPair.load(folder)
     tokenizer = pair.source if side == "source" else pair.target
     for number, data in enumerate(lines_of(standard_input()), start=1):
         text, problem = clean_line(data)

@@ -1,7 +1,7 @@
 """From a run's settings to a trained bundle: data, tokenizers, model, loop, observers, and the choice at the end."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.systems.bundle import Bundle, BundleSettings, make_golden, write_bundle
 from openwork.systems.card import write_card
-from openwork.systems.pairs import find_splits, store_pairs
+from openwork.systems.pairs import PairSource, find_splits, store_pairs
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import RunFolder
 from openwork.systems.validate import Validator
@@ -72,7 +72,7 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus
     for line in splits.report.lines():
         say(f"  {line}")
     begun = bool(checkpoints(folder.checkpoints))
-    tokenizers = _tokenizers(settings, folder, splits.train.read, say, begun=begun)
+    tokenizers = _tokenizers(settings, folder, splits.train, say, begun=begun)
     train_store = store_pairs(folder.stores / "train", splits.train, tokenizers, begun=begun)
     valid_store = store_pairs(folder.stores / "valid", splits.valid, tokenizers, begun=begun)
     say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
@@ -80,16 +80,13 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus
     return Corpus(tokenizers, train_store, valid_store, valid_pairs, splits.report)
 
 
-def _tokenizers(
-    settings: RunSettings, folder: RunFolder, read: Callable[[], Iterable[Pair]], say: Say, *, begun: bool
-) -> TokenizerPair:
+def _tokenizers(settings: RunSettings, folder: RunFolder, pairs: PairSource, say: Say, *, begun: bool) -> TokenizerPair:
     """Those of the run if it has `begun`; before the first checkpoint the data may still change, so they are learnt."""
     if begun:
         with contextlib.suppress(BundleError):  # damaged: the same data gives the same tokenizers again
             return TokenizerPair.load(folder.tokenizers)
     folder.tokenizers.mkdir(exist_ok=True)
-    sources, targets = (pair.source for pair in read()), (pair.target for pair in read())
-    tokenizers = train_pair(sources, targets, settings.text)
+    tokenizers = train_pair(pairs.side("source"), pairs.side("target"), settings.text)
     tokenizers.save(folder.tokenizers)
     sizes = {tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size}
     kind = "shared" if tokenizers.shared else "separate"

@@ -1,7 +1,7 @@
 """The tokenizers of the two sides of a translator: one shared by both, or one each."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -63,13 +63,32 @@ class TokenizerPair:
         return cls(Tokenizer.load(folder / _SOURCE), Tokenizer.load(folder / _TARGET))
 
 
+@dataclass(frozen=True)
+class _Both:
+    """The lines of both sides, one side after the other, readable again and again if they are."""
+
+    source: Iterable[str]
+    target: Iterable[str]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(self.source, self.target)
+
+
 def train_pair(source_lines: Iterable[str], target_lines: Iterable[str], settings: TextSettings) -> TokenizerPair:
-    """Learn the vocabulary of both sides together, or one of the same size for each side."""
+    """Learn the vocabulary of both sides together, or one of the same size for each side.
+
+    The lines are read twice: what can be read only once (an iterator) is kept in memory.
+    """
     size, frequency = settings.vocabulary_size, settings.minimum_frequency
     if settings.shared:
-        tokenizer = train_byte_pair(chain(source_lines, target_lines), size, minimum_frequency=frequency)
+        both = _Both(_again(source_lines), _again(target_lines))
+        tokenizer = train_byte_pair(both, size, minimum_frequency=frequency)
         return TokenizerPair(tokenizer, tokenizer)
     return TokenizerPair(
         train_byte_pair(source_lines, size, minimum_frequency=frequency),
         train_byte_pair(target_lines, size, minimum_frequency=frequency),
     )
+
+
+def _again(lines: Iterable[str]) -> Iterable[str]:
+    return list(lines) if iter(lines) is lines else lines
