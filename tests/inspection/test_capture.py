@@ -6,9 +6,7 @@ from openwork.inspection.capture import cross_attention, recording
 from openwork.models.build import build_transformer
 from openwork.models.settings import TransformerSettings
 
-SETTINGS = TransformerSettings(
-    width=12, heads=3, encoder_layers=2, decoder_layers=2, feedforward_width=20, dropout=0.1
-)
+SETTINGS = TransformerSettings(width=12, heads=3, encoder_layers=2, decoder_layers=2, feedforward_width=20, dropout=0.1)
 
 
 @pytest.fixture

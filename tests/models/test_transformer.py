@@ -9,9 +9,10 @@ from torch import nn
 
 from nn.framework import copy_decoder_layer, copy_encoder_layer, disturb
 from openwork.models.build import build_model, build_transformer
+from openwork.models.interfaces import count_weights
 from openwork.models.presets import PRESETS
 from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.seq2seq import Transformer, parameter_count
+from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import Kernel, fused, reference
 from openwork.nn.positions import sinusoids
@@ -50,16 +51,16 @@ def test_weights_of_the_papers_models(changes: dict[str, object], millions: floa
     settings = TransformerSettings.model_validate(changes)
     with torch.device("meta"):
         model = build_transformer(settings, 37000, 37000)
-    assert parameter_count(model) == counted(settings, 37000)
+    assert count_weights(model) == counted(settings, 37000)
     digits = len(str(millions).partition(".")[2])
-    assert round(parameter_count(model) / 1e6, digits) == millions
+    assert round(count_weights(model) / 1e6, digits) == millions
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_a_model(name: str) -> None:
     settings = KINDS[str(PRESETS[name]["kind"])].model_validate(PRESETS[name])
     with torch.device("meta"):
-        assert parameter_count(build_model(settings, 100, 100)) > 0
+        assert count_weights(build_model(settings, 100, 100)) > 0
 
 
 def tiny(norm: str, kernel: Kernel = fused.attention) -> Transformer:

@@ -31,7 +31,9 @@ def test_more_pairs_never_give_a_smaller_vocabulary_or_more_dropout():
 
 
 def test_what_is_given_overrules_what_is_chosen():
-    layer = read_run(None, ["training.steps=321", "training.cooldown=10", "model.width=64"], {"data": {"corpus": "copy"}})
+    layer = read_run(
+        None, ["training.steps=321", "training.cooldown=10", "model.width=64"], {"data": {"corpus": "copy"}}
+    )
     said: list[str] = []
     settings = resolve(layer, said.append, choose_rest=True)
     assert settings.training.steps == 321

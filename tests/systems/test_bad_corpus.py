@@ -123,7 +123,9 @@ def test_empty_validation_files(call: Call, pair_files: Files, tmp_path: Path):
 
 
 def test_unknown_corpus_with_the_nearest_name(call: Call, tmp_path: Path):
-    told(call("train", "--corpus", "copie", "--out", tmp_path / "out"), 3, "copie: no such corpus", "did you mean copy?")
+    told(
+        call("train", "--corpus", "copie", "--out", tmp_path / "out"), 3, "copie: no such corpus", "did you mean copy?"
+    )
     assert not (tmp_path / "out").exists()
 
 

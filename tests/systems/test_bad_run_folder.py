@@ -1,6 +1,7 @@
 """Folders of runs that cannot go on as asked, and disks that are full: said in a sentence, and nothing is lost."""
 
 import errno
+import fcntl
 import os
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from journeys.command import Finished, run_file, told, tree
+from journeys.command import TINY, Finished, run_file, told, tree
 
 from openwork.base.config import read_run_file
 from openwork.systems.run_file import resolve_run
@@ -122,7 +123,8 @@ def test_run_with_other_settings(call: Call, run: Path):
 def test_run_whose_data_has_changed(call: Call, pair_files: tuple[Path, Path], tmp_path: Path):
     """To go on with other pairs would be another run under the same name."""
     source, target = pair_files
-    path = run_file(tmp_path, (tmp_path.parent / "none", run_file(tmp_path).read_text())[1].replace('corpus = "copy"\ncount = 120', f'source = "{source}"\ntarget = "{target}"'))  # fmt: skip # noqa: E501
+    data = f'source = "{source}"\ntarget = "{target}"'
+    path = run_file(tmp_path, TINY.replace('corpus = "copy"\ncount = 120', data))
     settings = resolve_run(read_run_file(path))
     assert train_bundle(settings, tmp_path / "out", lambda text: None, [Leave(6)]).bundle is None
     for file in pair_files:
@@ -133,8 +135,6 @@ def test_run_whose_data_has_changed(call: Call, pair_files: tuple[Path, Path], t
 
 
 def test_two_trainings_in_one_folder(call: Call, run: Path):
-    import fcntl
-
     with (run / "out/.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         told(go_on(call, run), 1, "another openwork is training in this folder")
@@ -173,10 +173,10 @@ def test_read_only_folder(call: Call, run: Path, tmp_path: Path):
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 256 kB, where the machine lets us mount one."""
+    """A disk of 2 MB, where the machine lets us mount one."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
     if os.geteuid() != 0 or shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("mounting a small disk needs rights that this process lacks")
     yield folder
@@ -187,11 +187,10 @@ def test_disk_gets_full_while_saving(call: Call, run: Path, small_disk: Path):
     """The old checkpoints stay, no half one stays beside them, and with room the run goes on to its end."""
     here = shutil.copytree(run, small_disk / "run")
     filler = small_disk / "filler"
-    with filler.open("wb") as file:
+    with filler.open("wb", buffering=0) as file:
         try:
             while True:
                 file.write(b"x" * 4096)
-                file.flush()
         except OSError as error:
             assert error.errno == errno.ENOSPC
     os.truncate(filler, max(0, filler.stat().st_size - 24 * 1024))  # a file fits still, a checkpoint does not

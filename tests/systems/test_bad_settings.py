@@ -158,3 +158,9 @@ def test_number_that_is_no_piece(call: Call, bundle_folder: Path, number: str):
 
 def test_neither_folder_nor_preset(call: Call):
     told(call("info", "paper-bas"), 2, "paper-bas: neither a folder nor a preset", "did you mean paper-base?")
+
+
+def test_presets_are_listed_and_told(call: Call):
+    """Where nothing is wrong: what a person sees who looks for a name."""
+    assert "paper-base" in call("info").out.decode()
+    assert '"width": 512' in call("info", "paper-base", "--json").out.decode()

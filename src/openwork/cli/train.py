@@ -1,5 +1,6 @@
 """openwork train"""
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,4 +58,4 @@ def _train(run_file: Path | None, out: Path | None, given: dict[str, Any], assig
         say(f"saved after update {outcome.progress.step:,}; to continue, run the same command again")
         raise typer.Exit(INTERRUPTED)
     say(f"done: the translator is {outcome.bundle}")
-    say(f"try: echo 'some text' | openwork translate --bundle {out}")
+    say(f"try: echo 'some text' | openwork translate --bundle {shlex.quote(str(out))}")

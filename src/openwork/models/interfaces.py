@@ -68,3 +68,8 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
     def forward(self, source: Tensor, source_lengths: Tensor, target_input: Tensor) -> Tensor:
         """Vectors (batch, position, width) for a whole target at once (teacher forcing)."""
         return self.advance(target_input, self.start(source, source_lengths))[0]
+
+
+def count_weights(model: nn.Module) -> int:
+    """Weights of the model, those that are shared counted once."""
+    return sum(parameter.numel() for parameter in model.parameters())

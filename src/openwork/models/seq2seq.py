@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.decoder import Decoder, LayerCache
@@ -73,8 +73,3 @@ class Transformer(SequenceModel[TransformerState]):
         x = self.embedding_dropout(self.positions(self.target_embedding(tokens), state.position))
         x, caches = self.decoder(x, state.caches, Mask(key_lengths=state.source_lengths))
         return x, TransformerState(caches, state.source_lengths, state.position + tokens.shape[1])
-
-
-def parameter_count(model: nn.Module) -> int:
-    """Weights of the model, those that are shared counted once."""
-    return sum(parameter.numel() for parameter in model.parameters())

@@ -13,11 +13,13 @@ def draw_attention(bundle: Bundle, text: str) -> AttentionExample:
     """The weights of the last decoder layer, the mean over its heads, for the bundle's own translation of `text`."""
     source_tokenizer, target_tokenizer = bundle.tokenizers.source, bundle.tokenizers.target
     source = [*source_tokenizer.encode(text), source_tokenizer.end_id]
-    translation = bundle.translator().best([text])[0]
+    translator = bundle.translator()
+    translation = translator.best([text])[0]
     target = target_tokenizer.encode(translation)
     target_input = [target_tokenizer.start_id, *target]
     lengths = torch.tensor([len(source)])
-    layers = cross_attention(bundle.model, torch.tensor([source]), lengths, torch.tensor([target_input]))
+    inputs = [torch.tensor([source]), lengths, torch.tensor([target_input])]
+    layers = cross_attention(bundle.model, *(tensor.to(translator.device) for tensor in inputs))
     weights = layers[max(layers)][0].mean(dim=0)
     pieces = [target_tokenizer.piece(number) for number in [*target_input, target_tokenizer.end_id]]
     return AttentionExample(

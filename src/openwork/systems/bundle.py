@@ -30,6 +30,7 @@ from openwork.systems.bundle_folder import (
     find_bundle,
     read_manifest,
 )
+from openwork.systems.device import choose_device
 from openwork.systems.run_file import ModelSettings
 from openwork.systems.translator import Translator
 from openwork.text.pair import TokenizerPair
@@ -116,7 +117,7 @@ def load_bundle(path: Path) -> Bundle:
     with torch.random.fork_rng(devices=[]):
         model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
     restore_weights(model, read_tensors(folder / WEIGHTS), str(folder))
-    model.eval()
+    model.to(choose_device()).eval()
     try:
         golden = tuple(Golden(**example) for example in json.loads((folder / GOLDEN).read_text(encoding="utf-8")))
         card = (folder / CARD).read_text(encoding="utf-8")

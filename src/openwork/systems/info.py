@@ -9,6 +9,7 @@ import torch
 
 from openwork.base.errors import UsageError
 from openwork.models.build import build_model
+from openwork.models.interfaces import count_weights
 from openwork.models.presets import PRESETS
 from openwork.systems.bundle import load_bundle, replay_golden
 from openwork.systems.bundle_folder import find_bundle
@@ -45,7 +46,7 @@ def _weights(name: str) -> int:
     """Counted on a model without numbers, so that even the largest is instant."""
     with torch.device("meta"):
         model = build_model(model_settings(PRESETS[name]), SHOWN_VOCABULARY, SHOWN_VOCABULARY)
-    return sum(parameter.numel() for parameter in model.parameters())
+    return count_weights(model)
 
 
 def _all_presets() -> Description:
@@ -65,7 +66,7 @@ def _preset(name: str) -> Description:
 
 def _bundle(path: Path) -> Description:
     bundle = load_bundle(path)
-    count = sum(parameter.numel() for parameter in bundle.model.parameters())
+    count = count_weights(bundle.model)
     changed = replay_golden(bundle)
     kept = len(bundle.golden) - len(changed)
     lines = [

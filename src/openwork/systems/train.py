@@ -1,13 +1,15 @@
 """From a run's settings to a trained bundle: data, tokenizers, model, loop, observers, and the choice at the end."""
 
 import contextlib
+import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import torch
 
+from openwork import __version__
 from openwork.base.errors import BundleError
 from openwork.base.records import RecordWriter
 from openwork.data.batching import BatchPlan
@@ -15,9 +17,10 @@ from openwork.data.filters import FilterReport
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
 from openwork.models.build import build_model
-from openwork.models.interfaces import SequenceModel
+from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.systems.bundle import Bundle, BundleSettings, make_golden, write_bundle
 from openwork.systems.card import write_card
+from openwork.systems.device import choose_device
 from openwork.systems.pairs import PairSource, find_splits, store_pairs
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import RunFolder
@@ -62,7 +65,6 @@ class Outcome:
     bundle: Path | None
     progress: Progress
     chosen: Validation | None = None
-    notes: list[str] = field(default_factory=list)
 
 
 def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus:
@@ -73,6 +75,7 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus
         say(f"  {line}")
     begun = bool(checkpoints(folder.checkpoints))
     tokenizers = _tokenizers(settings, folder, splits.train, say, begun=begun)
+    say("tokenising")
     train_store = store_pairs(folder.stores / "train", splits.train, tokenizers, begun=begun)
     valid_store = store_pairs(folder.stores / "valid", splits.valid, tokenizers, begun=begun)
     say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
@@ -86,6 +89,7 @@ def _tokenizers(settings: RunSettings, folder: RunFolder, pairs: PairSource, say
         with contextlib.suppress(BundleError):  # damaged: the same data gives the same tokenizers again
             return TokenizerPair.load(folder.tokenizers)
     folder.tokenizers.mkdir(exist_ok=True)
+    say("learning the vocabulary")
     tokenizers = train_pair(pairs.side("source"), pairs.side("target"), settings.text)
     tokenizers.save(folder.tokenizers)
     sizes = {tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size}
@@ -113,7 +117,7 @@ def resolve_precision(settings: RunSettings, folder: RunFolder, device: torch.de
 def train_bundle(settings: RunSettings, out: Path, say: Say, watchers: Sequence[Observer] = ()) -> Outcome:
     """Trains, or continues the training in `out`, and writes `out/bundle`."""
     folder = RunFolder(out)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = choose_device()
     settings = resolve_precision(settings, folder, device)
     folder.open(settings)
     with folder.claimed():
@@ -125,17 +129,19 @@ def _train_claimed(
 ) -> Outcome:
     corpus = prepare_corpus(settings, folder, say)
     model = new_model(settings, corpus.tokenizers).to(device)
-    count = sum(parameter.numel() for parameter in model.parameters())
-    say(f"model: {settings.model.kind}, {count / 1e6:.2f} million weights; {settings.training.precision} on {device}")
+    millions = count_weights(model) / 1e6
+    say(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
     optimiser = make_adam(model, settings.training)
     progress = _resume(folder, model, optimiser, say)
     precision = choose_precision(settings.training.precision, device)
     validator = Validator(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision)
+    writer = RecordWriter(folder.records)
+    writer.write("run", **_circumstances(corpus, device))
     observers = [
         ValidationObserver(validator.validate),
         StoppingObserver(),
         CheckpointObserver(folder.checkpoints, model, optimiser),
-        RecordObserver(RecordWriter(folder.records)),
+        RecordObserver(writer),
         InterruptionObserver(lambda: say("stopping after this update, to save; once more stops at once")),
         *watchers,
     ]
@@ -150,6 +156,20 @@ def _train_claimed(
     bundle = _bundle(settings, corpus, model, chosen, progress)
     write_bundle(folder.bundle, bundle)
     return Outcome(folder.bundle, progress, chosen)
+
+
+def _circumstances(corpus: Corpus, device: torch.device) -> dict[str, object]:
+    """What a run depends on besides its settings: data, versions, machine."""
+    return {
+        "openwork": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "device": str(device),
+        "threads": torch.get_num_threads(),
+        "train_data": corpus.train.fingerprint,
+        "valid_data": corpus.valid.fingerprint,
+        "tokenizers": corpus.tokenizers.fingerprint,
+    }
 
 
 def _resume(folder: RunFolder, model: SequenceModel, optimiser: torch.optim.Optimizer, say: Say) -> Progress:

@@ -1,0 +1,61 @@
+"""kill -9 at random moments, then the same command again: the very weights of a run that nobody disturbed."""
+
+import json
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from journeys.command import PATIENCE, openwork, run_file, start
+
+from openwork.base.records import read_records
+
+KILLS = 5
+
+
+def starts(out: Path) -> int:
+    """How many processes have begun to make updates in this run."""
+    records = out / "records.jsonl"
+    return sum(record["kind"] == "started" for record in read_records(records)) if records.is_file() else 0
+
+
+def kill_at_a_random_moment(process: subprocess.Popen[bytes], out: Path, chance: random.Random) -> bool:
+    """Kills while updates and checkpoints are made, at times before; False if the run had ended already."""
+    before = starts(out)
+    end = time.monotonic() + (chance.uniform(0.0, 3.0) if chance.random() < 0.25 else PATIENCE)
+    while starts(out) == before and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.005)
+    time.sleep(chance.uniform(0.0, 0.4))
+    alive = process.poll() is None
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    return alive
+
+
+@pytest.mark.slow
+def test_killed_five_times_and_resumed_gives_the_same_weights(tmp_path: Path):
+    settings = run_file(tmp_path, steps=400, validate_every=5, validation_sentences=0, average=3, log_every=1)
+    whole, torn = tmp_path / "whole", tmp_path / "torn"
+    reference = openwork("train", settings, "--out", whole)
+    assert reference.code == 0, reference.err
+
+    chance = random.Random(20240229)
+    kills = [kill_at_a_random_moment(start("train", settings, "--out", torn), torn, chance) for _ in range(KILLS)]
+    assert all(kills), "the run had ended before it was killed: make it longer"
+    resumed = openwork("train", settings, "--out", torn)
+    assert resumed.code == 0, resumed.err
+    assert "continuing after update" in resumed.err
+    assert "passed over" not in resumed.err  # no half checkpoint ever stands under its name
+
+    for name in ("weights.safetensors", "tokenizer.json", "config.toml", "golden.json"):
+        assert (torn / "bundle" / name).read_bytes() == (whole / "bundle" / name).read_bytes(), name
+    text = (torn / "records.jsonl").read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    records = [json.loads(line) for line in text.splitlines()]
+    assert sum(record["kind"] == "started" for record in records) >= 2
+    assert records[-1]["kind"] == "finished"
+    names = {path.name for path in torn.iterdir()}
+    assert names - {".lock"} == {"bundle", "checkpoints", "records.jsonl", "run.toml", "stores", "tokenizers"}
+    leftovers = [path for path in torn.rglob("*") if path.name.endswith((".partial", ".old"))]
+    assert leftovers == []
