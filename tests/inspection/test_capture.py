@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from openwork.inspection.capture import cross_attention, recording
 from openwork.models.build import build_transformer
 from openwork.models.settings import TransformerSettings

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = [sys.executable, "-m", "openwork"]
-PATIENCE = 240  # seconds; a busy machine is no failure
+PATIENCE = 500  # seconds; a busy machine is no failure
 
 # A run of a second: 120 short pairs, a model of some thousand weights.
 TINY = """
@@ -72,11 +72,12 @@ def openwork(*arguments: str | Path, stdin: bytes = b"", **options: Any) -> Fini
 
 def start(*arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
     """Starts `openwork` with pipes on all three streams, which no buffer of Python holds back."""
-    pipes: dict[str, Any] = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
-    return subprocess.Popen([*COMMAND, *map(str, arguments)], bufsize=0, **{**pipes, **options})
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process: Any = subprocess.Popen([*COMMAND, *map(str, arguments)], bufsize=0, **{**pipes, **options})
+    return process
 
 
-def run_file(folder: Path, text: str = TINY, **changes: object) -> Path:
+def run_file(folder: Path, text: str = TINY, /, **changes: object) -> Path:
     """A run file in the folder; `changes` replace the values of keys, whatever their section."""
     lines = text.splitlines()
     for key, value in changes.items():

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from journeys.command import PATIENCE, openwork, run_file, start
 
+from journeys.command import PATIENCE, openwork, run_file, start
 from openwork.base.records import read_records
 
 KILLS = 5
@@ -34,6 +34,7 @@ def kill_at_a_random_moment(process: subprocess.Popen[bytes], out: Path, chance:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_killed_five_times_and_resumed_gives_the_same_weights(tmp_path: Path):
     settings = run_file(tmp_path, steps=400, validate_every=5, validation_sentences=0, average=3, log_every=1)
     whole, torn = tmp_path / "whole", tmp_path / "torn"

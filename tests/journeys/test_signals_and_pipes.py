@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from journeys.command import COMMAND, PATIENCE, openwork, run_file, start
 
+from journeys.command import COMMAND, PATIENCE, openwork, run_file, start
 from openwork.base.records import read_records
 from openwork.training.checkpoint import checkpoint_step, checkpoints
 

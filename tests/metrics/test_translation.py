@@ -61,6 +61,14 @@ def test_the_interval_holds_the_score_and_follows_the_seed() -> None:
         assert first.low != score(hypotheses, references, bootstrap=200, seed=1).low
 
 
+def test_resamples_without_any_match_can_be_averaged() -> None:
+    """One sentence of two is wholly wrong: a quarter of the resamples scores a plain zero."""
+    for score in (bleu, chrf):
+        found = score(["a b c d e", "x"], ["a b c d e", "k l m n o"], bootstrap=100)
+        assert found.low is not None and found.high is not None
+        assert found.low < found.high
+
+
 def test_the_seed_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SACREBLEU_SEED", "99")
     assert "seed:5" in bleu(HYPOTHESIS, REFERENCE, bootstrap=10, seed=5).signature

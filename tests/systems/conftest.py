@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from journeys.command import Finished
 
+from journeys.command import Finished
 from openwork.cli.main import main
 from openwork.data.synthetic import copy
 from openwork.decoding.settings import DecodingSettings

@@ -1,6 +1,7 @@
 """Settings that nobody gave: chosen from the data, told, and overruled by whatever is given."""
 
 import pytest
+
 from openwork.base.config import Layer
 from openwork.base.errors import UsageError
 from openwork.data.records import Pair

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from journeys.command import Finished, told
 
+from journeys.command import Finished, told
 from openwork.base.files import sha256_file
 
 Call = Callable[..., Finished]

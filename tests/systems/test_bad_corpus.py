@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from journeys.command import TINY, Finished, run_file, told
 
 Call = Callable[..., Finished]

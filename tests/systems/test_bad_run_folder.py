@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from journeys.command import TINY, Finished, run_file, told, tree
 
+from journeys.command import TINY, Finished, run_file, told, tree
 from openwork.base.config import read_run_file
 from openwork.systems.run_file import resolve_run
 from openwork.systems.train import train_bundle

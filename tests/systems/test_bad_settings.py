@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from journeys.command import TINY, Finished, run_file, told
 
 Call = Callable[..., Finished]
@@ -84,9 +85,11 @@ def test_a_section_that_is_a_value(call: Call, tmp_path: Path, value: str):
 def test_other_family_without_a_run_file(call: Call, tmp_path: Path):
     """The preset that is chosen from the data's size gives way to a model of another kind."""
     result = call(
-        "train", "--corpus", "copy", "--out", tmp_path / "out", "--set", "data.count=60", "--set", "training.steps=2",
-        "--set", "training.cooldown=0", "--set", "model.kind=recurrent", "--set", "model.width=8",
-        "--set", "training.validation_sentences=0", "--set", "training.metric=loss", "--set", "text.vocabulary_size=300",
+        "train", "--corpus", "copy", "--out", tmp_path / "out", "--set", "data.count=60",
+        "--set", "training.steps=2", "--set", "training.cooldown=0",
+        "--set", "model.kind=recurrent", "--set", "model.width=8",
+        "--set", "training.validation_sentences=0", "--set", "training.metric=loss",
+        "--set", "text.vocabulary_size=300",
     )  # fmt: skip
     assert result.code == 0, result.err
 

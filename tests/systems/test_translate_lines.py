@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from journeys.command import Finished
 
+from journeys.command import Finished
+from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.settings import DecodingSettings
 from openwork.systems.bundle import Bundle
 from openwork.systems.lines import LONGEST_LINE, LONGEST_READ, clean_line, lines_of
 from openwork.systems.translate import Output, translate_stream
@@ -66,6 +69,22 @@ def test_lines_out_are_lines_in(tiny_bundle: Bundle, form: str, data: bytes):
             assert json.loads(line)["source"] == source
         elif not source.strip():
             assert line.decode() == source
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_model_that_writes_line_ends_shifts_no_line(tiny_bundle: Bundle, form: str, monkeypatch: pytest.MonkeyPatch):
+    """Bytes are pieces too: a model may say a line end, a tab or half a character."""
+    pieces = tiny_bundle.tokenizers.target.encode("\nb\r\n\tc\u2028\x0bd\n")
+    said = Hypothesis((*pieces, 4 + 0xE2), -1.0, -1.0, finished=True)
+
+    def search(model: object, source: torch.Tensor, lengths: object, decoding: DecodingSettings) -> object:
+        return [[said] * decoding.best for _ in source]
+
+    monkeypatch.setattr("openwork.systems.translator.search", search)
+    out, _ = translated(tiny_bundle, b"a\n\nb\n", FORMS[form])
+    assert out.count(b"\n") == 3
+    if form == "best":
+        assert [len(line.split(b"\t")) for line in out.splitlines()] == [2, 1, 2]
 
 
 @given(data=BYTES)

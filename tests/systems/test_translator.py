@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_transformer
 from openwork.models.settings import TransformerSettings

@@ -80,12 +80,25 @@ def _score(
         )
     if not references:
         raise DataError("there is nothing to score", why="the test set is empty", hint="give at least one line")
+    _give_plain_numbers(metric)
     with _seeded(seed):
         result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=max(bootstrap, 1))
     low = high = None
     if bootstrap > 1:
         low, high = float(result._mean - result._ci), float(result._mean + result._ci)
     return Score(name, float(result.score), low, high, str(metric.get_signature()))
+
+
+def _give_plain_numbers(metric: Any) -> None:
+    """sacreBLEU resamples to numbers of numpy, but to a plain 0.0 where nothing matches, and fails to average both."""
+    compute = metric._compute_score_from_stats
+
+    def compute_plain(stats: list[int]) -> Any:
+        score = compute(stats)
+        score.score = float(score.score)
+        return score
+
+    metric._compute_score_from_stats = compute_plain
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """The demo: a Transformer learns to read dates, from nothing, and shows what it has learnt."""
 
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -97,7 +98,7 @@ def what_next(out: Path, report: Path) -> list[str]:
     return [
         f"the report, with curves and attention: {report}",
         "what to try next:",
-        f"  echo '14. März 2031' | openwork translate --bundle {out}",
-        f"  openwork info {out}",
+        f"  echo '14. März 2031' | openwork translate --bundle {shlex.quote(str(out))}",
+        f"  openwork info {shlex.quote(str(out))}",
         "  openwork train --source your.en --target your.de --out en-de      your own two files, line for line",
     ]

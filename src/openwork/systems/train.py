@@ -207,7 +207,8 @@ def choose_weights(
         results.append((validation, paths))
         name = "checkpoint" if len(paths) == 1 else f"mean of {len(paths)} checkpoints up to"
         say(f"candidate: {name} {checkpoint_step(paths[-1])}: {metric} {abs(validation.figure(metric)):.4f}")
-    chosen, paths = max(results, key=lambda result: result[0].figure(metric))
+    # Where all answers are right, the loss still tells which weights are surer of them.
+    chosen, paths = max(results, key=lambda result: (result[0].figure(metric), -result[0].loss))
     restore_weights(model, average(load_weights(path) for path in paths), str(paths[0]))
     return chosen
 

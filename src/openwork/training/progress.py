@@ -38,8 +38,8 @@ class Progress:
     validations: list[Validation] = field(default_factory=list)
 
     def best(self, metric: Metric) -> Validation | None:
-        """The best validation so far; the earlier of two equals."""
-        return max(self.validations, key=lambda validation: validation.figure(metric), default=None)
+        """The best validation so far; of equal figures the one with the lower loss, then the earlier."""
+        return max(self.validations, key=lambda validation: (validation.figure(metric), -validation.loss), default=None)
 
     def since_best(self, metric: Metric) -> int:
         """Validations since the best one."""
