@@ -1,5 +1,7 @@
 """Settings that nobody gave: chosen from the data, told, and overruled by whatever is given."""
 
+from itertools import pairwise
+
 import pytest
 
 from openwork.base.config import Layer
@@ -25,7 +27,7 @@ def test_every_size_of_corpus_gives_a_run_that_builds(pairs):
 
 
 def test_more_pairs_never_give_a_smaller_vocabulary_or_more_dropout():
-    for smaller, larger in zip(SIZES, SIZES[1:], strict=False):
+    for smaller, larger in pairwise(SIZES):
         assert smaller.pairs < larger.pairs
         assert smaller.vocabulary <= larger.vocabulary
         assert smaller.dropout >= larger.dropout

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.cli.progress import progress
 from openwork.cli.terminal import run, say
 
 
@@ -39,8 +40,11 @@ def evaluate(
         pairs = read_pairs(source, reference, corpus, split)
         decoding = loaded.settings.decoding
         decoding = decoding.model_copy(update={"beam": beam or decoding.beam, "best": 1})
-        say(f"translating {len(pairs):,} sentences")
-        hypotheses = loaded.translator(decoding).best([pair.source for pair in pairs])
+        with progress(len(pairs), "translating") as advanced:
+            translations = loaded.translator(decoding).translate([pair.source for pair in pairs], advanced)
+        if cut := sum(best.cut for best, *_ in translations):
+            say(f"{cut:,} sources were too long for the model: their ends were left out")
+        hypotheses = [best.text for best, *_ in translations]
         target = language or loaded.settings.target_language or "en"
         result = score(hypotheses, [pair.target for pair in pairs], target)
         if as_json:

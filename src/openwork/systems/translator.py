@@ -1,6 +1,6 @@
 """Text in, text out: a model with its tokenizers and a way to search."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -27,6 +27,10 @@ class Translation:
     cut: bool = False
 
 
+def _ignore(count: int) -> None:
+    """For those who do not watch."""
+
+
 class Translator:
     """Translates texts in batches of like lengths; the order of the results is that of the texts."""
 
@@ -48,8 +52,11 @@ class Translator:
         """Where the model's weights are."""
         return next(self.model.parameters()).device
 
-    def translate(self, texts: Sequence[str]) -> list[list[Translation]]:
-        """For each text its best translations, best first; a text without a visible character gives itself."""
+    def translate(self, texts: Sequence[str], advanced: Callable[[int], None] = _ignore) -> list[list[Translation]]:
+        """For each text its best translations, best first; a text without a visible character gives itself.
+
+        `advanced` is told after each batch how many texts were translated in it.
+        """
         results: list[list[Translation]] = [[Translation(text)] * self.decoding.best for text in texts]
         places = [place for place, text in enumerate(texts) if text.strip()]
         encoded = self.tokenizers.source.encode_batch([texts[place] for place in places])
@@ -59,6 +66,7 @@ class Translator:
         for batch in self._batches(sources):
             for place, hypotheses in zip(batch, self._search([sources[place] for place in batch]), strict=True):
                 results[place] = [self._present(hypothesis, place in cut) for hypothesis in hypotheses]
+            advanced(len(batch))
         return results
 
     def best(self, texts: Sequence[str]) -> list[str]:

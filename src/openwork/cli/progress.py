@@ -1,0 +1,39 @@
+"""How far a long work has come: a bar on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from openwork.cli.terminal import progress_console, say
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+@contextmanager
+def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
+    """Gives a function to be told how many more of `total` are done."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = progress_console()
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield _line_writer(total, what)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+def _line_writer(total: int, what: str) -> Callable[[int], None]:
+    done = 0
+    last = time.monotonic()
+    say(f"{what} total={total}")
+
+    def advanced(count: int) -> None:
+        nonlocal done, last
+        done += count
+        if time.monotonic() - last > SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            say(f"{what} done={done} total={total}")
+
+    return advanced
