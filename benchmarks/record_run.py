@@ -36,6 +36,7 @@ def main() -> None:
         "command": arguments.command,
         "note": arguments.note,
         "machine": describe_machine(),
+        "circumstances": [record for record in records if record["kind"] == "run"],
         "wall_seconds": round(records[-1]["time"] - records[0]["time"], 1),
         "training_seconds": finished[-1]["seconds"],
         "steps": finished[-1]["step"],
