@@ -18,7 +18,10 @@ def _processor() -> str:
 
 
 def _commit() -> str:
-    asked = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    asked = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        cwd=Path(__file__).parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     return asked.stdout.strip() or "unknown"
 
 
