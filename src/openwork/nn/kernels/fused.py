@@ -8,8 +8,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from openwork.nn.kernels import reference
 from openwork.nn.masks import Mask
 
-# Up to so many scores a head, the plain formula is quicker on a CPU: the fused kernel costs 5 microseconds a head.
-SHORT = 32 * 32
+# Up to so many scores a head, the plain formula is a little quicker on a CPU (benchmarks/parts.py).
+SHORT = 16 * 16
 
 
 def attention(
