@@ -66,7 +66,7 @@ def measure_loss() -> dict[str, float]:
 
 
 def measure_attention(length: int, head_width: int) -> dict[str, float]:
-    """4,096 tokens in sentences of one length, 4 heads, a padding mask; heads laid out as the projections leave them."""
+    """4,096 tokens in sentences of one length, 4 heads, a padding mask; laid out as the projections leave them."""
     batch = 4096 // length
     inputs = (torch.randn(batch, length, 4, head_width, requires_grad=True) for _ in range(3))
     query, key, value = (x.transpose(1, 2) for x in inputs)
