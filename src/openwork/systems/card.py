@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from openwork import __version__
 from openwork.base.config import to_toml
+from openwork.data import corpora
 from openwork.data.filters import FilterReport
 from openwork.systems.run_file import RunSettings
 from openwork.training.progress import Progress, Validation
@@ -26,8 +27,7 @@ def write_card(settings: RunSettings, report: FilterReport, chosen: Validation, 
             "",
             "## Data",
             *report.lines(),
-            "Its licence is that of the corpus: look there before you pass",
-            "this folder on.",
+            _terms(data.corpus),
             "",
             "## Training",
             f"{progress.step:,} updates, {progress.target_tokens:,} target tokens, "
@@ -43,3 +43,10 @@ def write_card(settings: RunSettings, report: FilterReport, chosen: Validation, 
             "",
         ]
     )
+
+
+def _terms(corpus: str | None) -> str:
+    """Where the data come from and on what terms, as far as it is known."""
+    if corpus is None:
+        return "Files of your own: their terms are known to you. Mind them before you pass this folder on."
+    return f"Terms of the corpus: {corpora.find(corpus).terms}."
