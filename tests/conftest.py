@@ -12,6 +12,8 @@ from hypothesis import settings
 # tests run in several processes, and sums are then made in the same order on every machine.
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
+# Messages are held against their English form; a Chinese locale must not fail a test.
+os.environ["OPENWORK_LANG"] = "en"
 # No test may depend on a network; a library that would fetch something fails at once.
 os.environ["HF_HUB_OFFLINE"] = "1"
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from openwork.cli.terminal import progress_console, say
+from openwork.cli.terminal import progress_console, tell
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -27,13 +27,13 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
 def _line_writer(total: int, what: str) -> Callable[[int], None]:
     done = 0
     last = time.monotonic()
-    say(f"{what} total={total}")
+    tell(f"{what} total={total}")
 
     def advanced(count: int) -> None:
         nonlocal done, last
         done += count
         if time.monotonic() - last > SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            say(f"{what} done={done} total={total}")
+            tell(f"{what} done={done} total={total}")
 
     return advanced

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from openwork.base.errors import OpenworkError
+from openwork.base.messages import catalogue, find_language
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,8 +24,18 @@ DEBUG = "OPENWORK_DEBUG"
 INTERRUPTED = 130
 
 
+def translated(text: str) -> str:
+    """The sentence in the language of the person at the terminal."""
+    return catalogue(find_language(os.environ)).translate(text)
+
+
 def say(text: str) -> None:
     """A line for the person at the terminal; that nobody listens any more (as in `2>&1 | head`) ends no training."""
+    tell(translated(text))
+
+
+def tell(text: str) -> None:
+    """The same for a line that is in the person's language already, or is for programs."""
     # RuntimeError: a signal's handler speaks while a line is being printed
     with contextlib.suppress(OSError, RuntimeError):
         print(text, file=sys.stderr, flush=True)
@@ -54,11 +65,9 @@ def open_missing_streams() -> None:
 
 def show_error(error: OpenworkError) -> None:
     """error: what / why / hint, one line each."""
-    say(f"error: {error.what}")
-    if error.why:
-        say(f"  why: {error.why}")
-    if error.hint:
-        say(f"  hint: {error.hint}")
+    for name, sentence in (("error: ", error.what), ("  why: ", error.why), ("  hint: ", error.hint)):
+        if sentence:
+            tell(f"{translated(name)}{translated(sentence)}")
 
 
 def run(command: Callable[[], None]) -> None:

@@ -1,0 +1,94 @@
+"""Messages in the reader's language: a catalogue from English sentences, as the code has them, to another language.
+
+The code speaks English. A catalogue's key is the sentence as it stands there, with `{}` for each part that varies; its
+value is the translation, where `{0}`, `{1}`... stand for those parts. Only what a person reads passes through here:
+what is written for programs (JSON, `key=value` lines, translations) never does.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+LANGUAGES = ("en", "zh")
+LANGUAGE_VARIABLE = "OPENWORK_LANG"
+GAP = "{}"
+SEPARATOR = "; "  # joins several causes in one line
+
+
+def find_language(environment: Mapping[str, str]) -> str:
+    """One of `LANGUAGES`: our own variable decides, then the locale as POSIX orders its variables, then English."""
+    for name in (LANGUAGE_VARIABLE, "LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := environment.get(name, ""):
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+@dataclass(frozen=True)
+class Template:
+    """A sentence with gaps: the fixed parts around them, one more than there are gaps."""
+
+    parts: tuple[str, ...]
+    translation: str
+
+    @property
+    def fixed(self) -> int:
+        """How many characters are fixed: the more, the surer a match."""
+        return sum(len(part) for part in self.parts)
+
+    def match(self, text: str) -> list[str] | None:
+        """What fills the gaps, each as short as can be; None if this is another sentence. Linear in the text."""
+        first, *middle, last = self.parts
+        if not (text.startswith(first) and text.endswith(last) and len(text) >= len(first) + len(last)):
+            return None
+        fillings, position = [], len(first)
+        for part in middle:
+            found = text.find(part, position, len(text) - len(last))
+            if found < 0:
+                return None
+            fillings.append(text[position:found])
+            position = found + len(part)
+        fillings.append(text[position : len(text) - len(last)])
+        return fillings
+
+
+class Catalogue:
+    """Translates whole sentences; what it does not know stays as it is."""
+
+    def __init__(self, entries: Mapping[str, str]) -> None:
+        self.sentences = {key: value for key, value in entries.items() if GAP not in key}
+        templates = [Template(tuple(key.split(GAP)), value) for key, value in entries.items() if GAP in key]
+        # A template without fixed text would match everything, itself included.
+        self.templates = sorted((t for t in templates if t.fixed), key=lambda template: -template.fixed)
+
+    def translate(self, text: str) -> str:
+        """The sentence in the catalogue's language; the parts that fill its gaps are looked up in the same way."""
+        if text in self.sentences:
+            return self.sentences[text]
+        parts = [self._fill(part) for part in text.split(SEPARATOR)]
+        if all(part is not None for part in parts):
+            return "；".join(part for part in parts if part is not None)
+        whole = self._fill(text)
+        if whole is not None or not any(part is not None for part in parts):
+            return whole or text
+        return "；".join(known or part for known, part in zip(parts, text.split(SEPARATOR), strict=True))
+
+    def _fill(self, text: str) -> str | None:
+        """The translation of the surest template that matches."""
+        if text in self.sentences:
+            return self.sentences[text]
+        for template in self.templates:
+            fillings = template.match(text)
+            if fillings is not None:
+                return template.translation.format(*(self.translate(filling) for filling in fillings))
+        return None
+
+
+@cache
+def catalogue(language: str) -> Catalogue:
+    """The catalogue of a language; that of English is empty."""
+    if language == "en":
+        return Catalogue({})
+    text = resources.files("openwork.base").joinpath(f"{language}.toml").read_text("utf-8")
+    return Catalogue({key: value for table in tomllib.loads(text).values() for key, value in table.items()})

@@ -1,0 +1,51 @@
+"""The language of help and messages: `--lang zh` anywhere on the command line, OPENWORK_LANG, or the locale."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from openwork.base.errors import UsageError
+from openwork.base.messages import LANGUAGE_VARIABLE, LANGUAGES
+from openwork.cli.terminal import translated
+
+OPTION = "--lang"
+_TITLES = ("OPTIONS_PANEL_TITLE", "COMMANDS_PANEL_TITLE", "ARGUMENTS_PANEL_TITLE", "ERRORS_PANEL_TITLE")
+
+
+def take_language(arguments: Sequence[str]) -> list[str]:
+    """The arguments without `--lang X`; the choice is left in the environment, for child processes too.
+
+    It is taken before anything else is read, because help and errors of the command line follow it.
+    """
+    rest: list[str] = []
+    waiting = iter(arguments)
+    for argument in waiting:
+        if argument == "--":
+            return [*rest, argument, *waiting]
+        name, equals, value = argument.partition("=")
+        if name != OPTION:
+            rest.append(argument)
+            continue
+        language = value if equals else next(waiting, "")
+        if language not in LANGUAGES:
+            raise UsageError(f"--lang {language}: not a language of the messages", hint="--lang en, or --lang zh")
+        os.environ[LANGUAGE_VARIABLE] = language
+    return rest
+
+
+def translate_help(command: Any) -> None:
+    """Puts the help of a command, of its options and of all below it into the reader's language."""
+    for part in (command, *getattr(command, "params", ())):
+        for name in ("help", "short_help"):
+            if text := getattr(part, name, None):
+                setattr(part, name, "\n\n".join(translated(paragraph.strip()) for paragraph in text.split("\n\n")))
+    for below in getattr(command, "commands", {}).values():
+        translate_help(below)
+
+
+def translate_titles() -> None:
+    """The titles of the boxes in which help is shown."""
+    from typer import rich_utils
+
+    for name in _TITLES:
+        setattr(rich_utils, name, translated(getattr(rich_utils, name)))

@@ -1,0 +1,56 @@
+"""Messages and help follow --lang, our variable, and the locale; what is for programs never does."""
+
+import json
+
+import pytest
+from journeys.command import openwork
+
+from openwork.base.errors import UsageError
+from openwork.base.messages import LANGUAGE_VARIABLE
+from openwork.cli.language import take_language
+
+
+def test_the_language_is_taken_out_of_the_arguments(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "en")
+    assert take_language(["info", "--lang", "zh", "x"]) == ["info", "x"]
+    assert take_language(["--lang=zh", "info"]) == ["info"]
+    assert take_language(["demo", "--", "--lang", "zh"]) == ["demo", "--", "--lang", "zh"]
+    assert take_language(["evaluate", "--language", "de"]) == ["evaluate", "--language", "de"]
+
+
+@pytest.mark.parametrize("arguments", [["--lang", "fr"], ["--lang="], ["--lang"]])
+def test_an_unknown_language_is_refused(arguments: list[str]):
+    with pytest.raises(UsageError, match="not a language of the messages"):
+        take_language(arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [
+        (["info", "no-such-thing", "--lang", "zh"], {}),
+        (["--lang=zh", "info", "no-such-thing"], {}),
+        (["info", "no-such-thing"], {LANGUAGE_VARIABLE: "zh"}),
+        (["info", "no-such-thing"], {LANGUAGE_VARIABLE: "", "LC_ALL": "zh_CN.UTF-8"}),
+    ],
+)
+def test_an_error_is_told_in_chinese(
+    arguments: list[str], environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    result = openwork(*arguments)
+    assert result.code == 2
+    assert result.err.startswith("错误：no-such-thing：既不是文件夹也不是预设\n  原因：预设：paper-base")
+    assert "\n  建议：" in result.err
+
+
+def test_help_is_in_chinese():
+    result = openwork("translate", "--help", "--lang", "zh")
+    assert result.code == 0
+    assert "把标准输入逐行翻译到标准输出" in result.out.decode()
+    assert "选项" in result.out.decode()
+
+
+def test_what_is_for_programs_stays_english():
+    chinese, english = (openwork("info", "nano", "--json", "--lang", language).out for language in ("zh", "en"))
+    assert json.loads(chinese) == json.loads(english)
