@@ -13,7 +13,9 @@ import pytest
 
 from openwork.base.errors import BundleError, ConfigError, DataError
 from openwork.text.bytepair import train_byte_pair
-from openwork.text.tokenizer import BYTE_NAMES, FIXED_NAMES, SYMBOL_NAMES, Tokenizer
+from openwork.text.kinds import load_tokenizer
+from openwork.text.symbols import BYTE_NAMES, FIXED_NAMES, SYMBOL_NAMES
+from openwork.text.tokenizer import Tokenizer
 
 ENGLISH = ["the cat sat on the mat.", "the other cat, the third!", "爱猫 爱 猫 12"] * 20
 
@@ -102,7 +104,7 @@ def test_a_batch_is_its_texts(tokenizer: Tokenizer) -> None:
 def test_saved_and_loaded_is_the_same(tokenizer: Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     tokenizer.save(path)
-    loaded = Tokenizer.load(path)
+    loaded = load_tokenizer(path)
     assert loaded.fingerprint == tokenizer.fingerprint
     assert loaded.vocabulary_size == tokenizer.vocabulary_size
     assert loaded.encode("the other <s> 爱") == tokenizer.encode("the other <s> 爱")
@@ -119,7 +121,7 @@ def test_a_file_cut_anywhere_is_refused(tokenizer: Tokenizer, tmp_path: Path) ->
         with pytest.raises(
             BundleError, match=r"tokenizer\.json: this is not a tokenizer of openwork, or it is damaged"
         ):
-            Tokenizer.load(path)
+            load_tokenizer(path)
 
 
 def put(*keys: str, value: Any) -> Callable[[Any], None]:
@@ -157,7 +159,7 @@ def test_a_foreign_file_is_refused(tokenizer: Tokenizer, tmp_path: Path, change:
     change(content)
     path.write_text(json.dumps(content))
     with pytest.raises(BundleError) as caught:
-        Tokenizer.load(path)
+        load_tokenizer(path)
     assert caught.value.why
 
 
@@ -166,9 +168,9 @@ def test_what_is_no_tokenizer_at_all_is_refused(tmp_path: Path, data: bytes) -> 
     path = tmp_path / "tokenizer.json"
     path.write_bytes(data)
     with pytest.raises(BundleError):
-        Tokenizer.load(path)
+        load_tokenizer(path)
     with pytest.raises(BundleError, match="cannot be read"):
-        Tokenizer.load(tmp_path / "none.json")
+        load_tokenizer(tmp_path / "none.json")
 
 
 # ------------------------------------------------------------------------------------------------ training

@@ -9,23 +9,37 @@ from openwork.cli.terminal import run, say
 
 
 def tokenize(
-    bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
-    side: Annotated[str, typer.Option(help="source or target: whose vocabulary to use.")] = "source",
+    bundle: Annotated[Path | None, typer.Option(help="The folder that openwork train --out wrote.")] = None,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(help="Instead of a bundle: tokenizer.json, vocab.txt (BERT), vocab.json (GPT-2) or .model."),
+    ] = None,
+    side: Annotated[str, typer.Option(help="source or target: whose vocabulary of a bundle to use.")] = "source",
     ids: Annotated[bool, typer.Option("--ids", help="Numbers instead of pieces.")] = False,
+    framed: Annotated[
+        bool, typer.Option("--framed", help="Numbers with the symbols around the text, such as [CLS] and [SEP].")
+    ] = False,
     decode: Annotated[bool, typer.Option("--decode", help="From numbers back to text.")] = False,
+    show_work: Annotated[
+        bool, typer.Option("--show-work", help="Every merge or match, in the order in which it is made.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with character offsets.")] = False,
 ) -> None:
     """Cut standard input into pieces, line for line; spaces inside pieces are shown as ▁.
 
     echo 'Ein Hund.' | openwork tokenize --bundle de-en
 
-    echo '265 270' | openwork tokenize --bundle de-en --decode
+    echo 'A dog.' | openwork tokenize --tokenizer vocab.txt --show-work
     """
 
     def work() -> None:
-        from openwork.systems.tokenize import Form, tokenize_stream
+        from openwork.systems.tokenize import Form, find_tokenizer, tokenize_stream
 
         form = Form.JSON if as_json else Form.TEXT if decode else Form.IDS if ids else Form.PIECES
-        tokenize_stream(bundle, side, form, say)
+        if framed:
+            form = Form.FRAMED_IDS
+        if show_work:
+            form = Form.JSON_STEPS if as_json else Form.STEPS
+        tokenize_stream(find_tokenizer(bundle, tokenizer, side), form, say)
 
     run(work)

@@ -1,4 +1,4 @@
-"""A bundle's tokenizer as a filter: lines in, lines out."""
+"""A tokenizer as a filter: lines in, lines out. It is a bundle's, or that of any file that can be read as one."""
 
 import json
 import sys
@@ -9,8 +9,13 @@ from pathlib import Path
 from openwork.base.errors import DataError, UsageError
 from openwork.systems.bundle_folder import check_files, find_bundle, read_manifest
 from openwork.systems.lines import clean_line, lines_of, standard_input
+from openwork.systems.piece_steps import as_data, as_line, step_lines
+from openwork.text.foreign import ForeignTokenizer
+from openwork.text.foreign.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair
 from openwork.text.tokenizer import Tokenizer
+
+AnyTokenizer = Tokenizer | ForeignTokenizer
 
 
 class Form(Enum):
@@ -18,29 +23,35 @@ class Form(Enum):
 
     PIECES = "pieces"
     IDS = "ids"
+    FRAMED_IDS = "framed ids"
     TEXT = "text"
     JSON = "json"
+    STEPS = "steps"
+    JSON_STEPS = "json steps"
 
 
-def visible(piece: str) -> str:
-    """A piece that can be told from its neighbours: spaces as ▁, tabs and line ends escaped."""
-    return piece.replace(" ", "▁").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-
-
-def one_line(tokenizer: Tokenizer, line: str, form: Form, number: int) -> str:
-    """What is printed for `line`."""
-    if form is Form.TEXT:
-        return " ".join(tokenizer.decode(_numbers(tokenizer, line, number)).splitlines())
+def one_line(tokenizer: AnyTokenizer, line: str, form: Form, number: int) -> str:
+    """What is printed for `line`; only the steps take more than one line."""
+    match form:
+        case Form.TEXT:
+            return " ".join(tokenizer.decode(_numbers(tokenizer, line, number)).splitlines())
+        case Form.IDS:
+            return " ".join(map(str, tokenizer.encode(line)))
+        case Form.FRAMED_IDS:
+            return " ".join(map(str, tokenizer.encode_framed(line)))
+        case Form.PIECES:
+            return as_line(tokenizer.encode_pieces(line).pieces)
+        case Form.STEPS:
+            ids = " ".join(map(str, tokenizer.encode(line)))
+            return "\n".join([*step_lines(tokenizer.work(line)), f"ids: {ids}", ""])
     pieces = tokenizer.encode_pieces(line)
-    if form is Form.IDS:
-        return " ".join(map(str, pieces.ids))
-    if form is Form.PIECES:
-        return " ".join(map(visible, pieces.pieces))
     values = {"text": line, "pieces": pieces.pieces, "ids": pieces.ids, "offsets": pieces.offsets}
+    if form is Form.JSON_STEPS:
+        values["words"] = as_data(tokenizer.work(line))
     return json.dumps(values, ensure_ascii=False)
 
 
-def _numbers(tokenizer: Tokenizer, line: str, number: int) -> list[int]:
+def _numbers(tokenizer: AnyTokenizer, line: str, number: int) -> list[int]:
     size = tokenizer.vocabulary_size
     words = line.split()
     # no number of ten digits is a piece's, and Python refuses to read one of thousands
@@ -49,14 +60,26 @@ def _numbers(tokenizer: Tokenizer, line: str, number: int) -> list[int]:
     return [int(word) for word in words]
 
 
-def tokenize_stream(bundle: Path, side: str, form: Form, say: Callable[[str], None]) -> None:
-    """Standard input to standard output, line for line."""
+def find_tokenizer(bundle: Path | None, file: Path | None, side: str) -> AnyTokenizer:
+    """The tokenizer of a bundle's side, or the one that `file` holds."""
     if side not in ("source", "target"):
         raise UsageError(f"--side {side}: there is no such side", hint="source or target")
-    folder = find_bundle(bundle)
+    if (bundle is None) == (file is None):
+        raise UsageError(
+            "whose tokenizer to use is not clear",
+            why="exactly one of --bundle and --tokenizer is needed",
+            hint="--bundle takes the folder that openwork train --out wrote, --tokenizer a tokenizer's file",
+        )
+    if file is not None:
+        return read_tokenizer(file)
+    folder = find_bundle(bundle or Path())
     check_files(folder, read_manifest(folder))
     pair = TokenizerPair.load(folder)
-    tokenizer = pair.source if side == "source" else pair.target
+    return pair.source if side == "source" else pair.target
+
+
+def tokenize_stream(tokenizer: AnyTokenizer, form: Form, say: Callable[[str], None]) -> None:
+    """Standard input to standard output, line for line."""
     for number, data in enumerate(lines_of(standard_input()), start=1):
         text, problem = clean_line(data)
         if problem:

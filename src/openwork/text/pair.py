@@ -1,13 +1,18 @@
 """The tokenizers of the two sides of a translator: one shared by both, or one each."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from openwork.base.errors import BundleError
-from openwork.text.bytepair import train_byte_pair
+from openwork.text.alphabet import read_twice
+from openwork.text.foreign.adopted import Adopted
+from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.kinds import KINDS, load_tokenizer
+from openwork.text.placeholders import Restored, Spans, WithoutPlaceholders, protect, protect_like, protect_pair
+from openwork.text.protection import Encode, decode_protected, encode_protected
 from openwork.text.settings import TextSettings
 from openwork.text.tokenizer import Tokenizer
 
@@ -32,6 +37,41 @@ class TokenizerPair:
         """Sixteen hexadecimal digits that tell these vocabularies from all others."""
         both = f"{self.source.fingerprint} {self.target.fingerprint} {self.shared}"
         return hashlib.sha256(both.encode()).hexdigest()[:16]
+
+    @property
+    def placeholders(self) -> int:
+        """How many placeholders of a sentence are kept as they are."""
+        return min(self.source.placeholders, self.target.placeholders)
+
+    def encode_sources(self, texts: Sequence[str]) -> list[tuple[list[int], Spans]]:
+        """For each text to be translated its ids, and the placeholders that its translation must get back."""
+        sentences = [protect(text, self.placeholders) for text in texts]
+        ids = encode_protected(self.source, sentences, self.source.encode_batch)
+        return [(row, sentence.spans) for row, sentence in zip(ids, sentences, strict=True)]
+
+    def encode_target(self, text: str, spans: Spans) -> list[int]:
+        """The ids of a translation, or of a part of one; `spans` are its source's placeholders."""
+        return encode_protected(self.target, [protect_like(text, spans)], self.target.encode_batch)[0]
+
+    def encode_pairs(
+        self, sources: Sequence[str], targets: Sequence[str], encoders: tuple[Encode, Encode] | None = None
+    ) -> Iterator[tuple[list[int], list[int]]]:
+        """The ids of sentences and their translations; placeholders that occur on both sides become the same piece.
+
+        `encoders`: other ways than `encode_batch` to cut each side's text.
+        """
+        most = self.placeholders
+        pairs = [protect_pair(source, target, most) for source, target in zip(sources, targets, strict=True)]
+        encode_source, encode_target = encoders or (self.source.encode_batch, self.target.encode_batch)
+        return zip(
+            encode_protected(self.source, [source for source, _ in pairs], encode_source),
+            encode_protected(self.target, [target for _, target in pairs], encode_target),
+            strict=True,
+        )
+
+    def decode_target(self, ids: Iterable[int], spans: Spans = ()) -> Restored:
+        """The translation that the ids say, with its source's placeholders, each at most once."""
+        return decode_protected(self.target, ids, spans)
 
     def save(self, folder: Path | str) -> None:
         """Write `tokenizer.json`, or `source.tokenizer.json` and `target.tokenizer.json`, into the folder."""
@@ -58,9 +98,9 @@ class TokenizerPair:
                 hint="copy the whole bundle again",
             )
         if shared:
-            tokenizer = Tokenizer.load(folder / _SHARED)
+            tokenizer = load_tokenizer(folder / _SHARED)
             return cls(tokenizer, tokenizer)
-        return cls(Tokenizer.load(folder / _SOURCE), Tokenizer.load(folder / _TARGET))
+        return cls(load_tokenizer(folder / _SOURCE), load_tokenizer(folder / _TARGET))
 
 
 @dataclass(frozen=True)
@@ -79,16 +119,25 @@ def train_pair(source_lines: Iterable[str], target_lines: Iterable[str], setting
 
     The lines are read twice: what can be read only once (an iterator) is kept in memory.
     """
-    size, frequency = settings.vocabulary_size, settings.minimum_frequency
     if settings.shared:
-        both = _Both(_again(source_lines), _again(target_lines))
-        tokenizer = train_byte_pair(both, size, minimum_frequency=frequency)
+        both = _Both(read_twice(source_lines), read_twice(target_lines))
+        tokenizer = _learn_or_read(both, settings, settings.source_file)
         return TokenizerPair(tokenizer, tokenizer)
     return TokenizerPair(
-        train_byte_pair(source_lines, size, minimum_frequency=frequency),
-        train_byte_pair(target_lines, size, minimum_frequency=frequency),
+        _learn_or_read(source_lines, settings, settings.source_file),
+        _learn_or_read(target_lines, settings, settings.target_file),
     )
 
 
-def _again(lines: Iterable[str]) -> Iterable[str]:
-    return list(lines) if iter(lines) is lines else lines
+def _learn_or_read(lines: Iterable[str], settings: TextSettings, file: str | None) -> Tokenizer:
+    if file is not None:
+        found = read_tokenizer(Path(file))
+        return found if isinstance(found, Tokenizer) else Adopted(found)
+    if settings.placeholders:  # they are pieces already
+        lines = WithoutPlaceholders(read_twice(lines))
+    return KINDS[settings.kind].learn(
+        lines,
+        settings.vocabulary_size,
+        minimum_frequency=settings.minimum_frequency,
+        placeholders=settings.placeholders,
+    )

@@ -1,16 +1,28 @@
 """The settings of the section [text] of a run file."""
 
-from pydantic import Field
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
+from openwork.text.kinds import KINDS
+from openwork.text.symbols import SMALLEST_VOCABULARY
 
-SMALLEST_VOCABULARY = 300
-"""The symbols and bytes take 260 pieces; less than this leaves no room for an alphabet."""
+if TYPE_CHECKING:
+    KindName = str
+else:
+    KindName = Literal[tuple(KINDS)]  # the table is the one place that names them
+
+_SAMPLED_KINDS = [name for name, kind in KINDS.items() if kind.tokenizer.has_many_ways]
 
 
 class TextSettings(Settings):
     """How text is cut into pieces."""
 
+    kind: KindName = Field(
+        default="byte-pair",
+        description="what the pieces are; words and characters are for comparison, the others for use",
+    )
     vocabulary_size: int = Field(
         default=8000,
         ge=SMALLEST_VOCABULARY,
@@ -18,4 +30,55 @@ class TextSettings(Settings):
         description="most pieces a vocabulary may have; a small corpus gives fewer",
     )
     shared: bool = Field(default=True, description="one vocabulary for both languages (three-way tying needs this)")
-    minimum_frequency: int = Field(default=2, ge=1, description="times a pair of pieces must occur to become a piece")
+    minimum_frequency: int = Field(
+        default=2,
+        ge=1,
+        description="times that a pair of pieces, or a word, must occur to become a piece; unigram does not use it",
+    )
+    source_file: str | None = Field(
+        default=None,
+        description="a tokenizer's file to use instead of learning one, for both sides if text.shared: "
+        "tokenizer.json, vocab.txt, vocab.json with merges.txt, or a SentencePiece .model",
+    )
+    target_file: str | None = Field(default=None, description="the same for the target; needs text.shared = false")
+    placeholders: int = Field(
+        default=0, ge=0, le=1000, description="pieces kept for what must not be translated, such as %s or <b>"
+    )
+    sampling: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="how much the cutting of training text varies: the probability that a merge is left out "
+        "(BPE-dropout, 0.1 is usual), or for unigram the power of a way's probability (alpha); 0: it does not vary",
+    )
+    samplings: int = Field(
+        default=4,
+        ge=1,
+        le=100,
+        description="with text.sampling: versions of the training text that are kept; epochs take turns",
+    )
+
+    @model_validator(mode="after")
+    def _files_fit(self) -> "TextSettings":
+        if self.target_file is not None and self.shared:
+            raise ValueError(
+                "text.target_file gives the target a vocabulary of its own, which text.shared = true does not allow; "
+                "set text.shared = false, or leave text.target_file out"
+            )
+        has_file = self.source_file is not None or self.target_file is not None
+        if has_file and self.sampling > 0:
+            raise ValueError("a tokenizer from a file cannot be sampled; set text.sampling = 0, or leave the file out")
+        if has_file and self.placeholders > 0:
+            raise ValueError(
+                "a tokenizer from a file has no placeholders; set text.placeholders = 0, or leave the file out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _sampling_fits_the_kind(self) -> "TextSettings":
+        if self.sampling > 0 and self.kind not in _SAMPLED_KINDS:
+            raise ValueError(
+                f"text.kind {self.kind!r} knows one way to cut a text, which text.sampling = {self.sampling} cannot "
+                f"vary; set text.sampling = 0, or text.kind to one of {', '.join(_SAMPLED_KINDS)}"
+            )
+        return self

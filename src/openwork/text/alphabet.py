@@ -1,0 +1,62 @@
+"""Which characters a vocabulary is learnt over, and how the rare ones are kept out of the learning."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from tokenizers import Regex, pre_tokenizers
+
+from openwork.base.errors import ConfigError
+from openwork.text.symbols import SMALLEST_VOCABULARY
+
+RARE = "\x00"
+"""Stands for a rare character while pieces are learnt; whole text files never hold it."""
+LONGEST_PIECE = 32
+COMMON = 5
+"""Times that a character must occur to get a piece of its own, unless told otherwise."""
+
+
+def refuse_small(vocabulary_size: int, fixed: int) -> None:
+    """`ConfigError` for a vocabulary without room to learn anything in."""
+    smallest = max(SMALLEST_VOCABULARY, fixed + SMALLEST_VOCABULARY - 260)
+    if vocabulary_size < smallest:
+        raise ConfigError(
+            f"a vocabulary of {vocabulary_size} pieces is too small",
+            why=f"the symbols, the bytes and the placeholders alone take {fixed}",
+            hint=f"choose at least {smallest}",
+        )
+
+
+def read_twice(lines: Iterable[str]) -> Iterable[str]:
+    """The lines, readable again and again; from an iterator they are therefore kept in memory."""
+    return list(lines) if iter(lines) is lines else lines
+
+
+def common_characters(lines: Iterable[str], frequency: int, room: int) -> list[str]:
+    """The commonest characters, of equally common ones the lower code point first, so that ties are settled."""
+    counts: Counter[str] = Counter()
+    for line in lines:
+        counts.update(line)
+    del counts[RARE]
+    common = [character for character, count in counts.items() if count >= frequency]
+    return sorted(common, key=lambda character: (-counts[character], character))[:room]
+
+
+class _RareToMark(dict[int, int]):
+    """A table for `str.translate`: characters of the alphabet stay, all others become the mark."""
+
+    def __missing__(self, code: int) -> int:
+        return ord(RARE)
+
+
+def without_rare(lines: Iterable[str], alphabet: Iterable[str]) -> Iterator[str]:
+    """The lines with a mark for every character outside the alphabet; `words_of_common` cuts there."""
+    table = _RareToMark({ord(character): ord(character) for character in alphabet})
+    for line in lines:
+        yield line.translate(table)
+
+
+def words_of_common(pattern: str) -> pre_tokenizers.PreTokenizer:
+    """Cuts lines into words by `pattern`; marks are taken out, and nothing is learnt across them."""
+    return pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(pattern), behavior="isolated"), pre_tokenizers.Split(RARE, behavior="removed")]
+    )

@@ -1,0 +1,72 @@
+"""Tokenizers that others have made, read from their files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from openwork.text.symbols import Pieces
+from openwork.text.work import WordWork
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The ids that a foreign vocabulary has for the four symbols; None for those that it lacks."""
+
+    pad: int | None = None
+    unknown: int | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+@runtime_checkable
+class ForeignTokenizer(Protocol):
+    """A tokenizer with ids and rules of its own: what its reference library gives, this gives.
+
+    Unlike with our own, a text may hold its symbols ("[MASK]"), and decoding may not give the text back.
+    """
+
+    kind: str
+    form: str  # how `content` is to be read again
+    vocabulary_size: int
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The ids that pieces have, ascending; there may be gaps."""
+        ...
+
+    @property
+    def marks(self) -> Marks:
+        """The symbols that it has."""
+        ...
+
+    def content(self) -> str:
+        """All that is needed to make the same tokenizer again."""
+        ...
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts."""
+        ...
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without what frames it."""
+        ...
+
+    def encode_framed(self, text: str) -> list[int]:
+        """The ids of a text with the symbols that the tokenizer puts around it, such as [CLS] and [SEP]."""
+        ...
+
+    def encode_pieces(self, text: str) -> Pieces:
+        """The ids with the names and places of the pieces; places as the reference library tells them."""
+        ...
+
+    def decode(self, ids: list[int]) -> str:
+        """The text of the ids, without symbols; spaces may differ from those of the text that was encoded."""
+        ...
+
+    def piece(self, number: int) -> str:
+        """The name of a piece, for display."""
+        ...
+
+    def work(self, text: str) -> list[WordWork]:
+        """Word by word, what is done to the text; the pieces are those of `encode`."""
+        ...

@@ -1,0 +1,165 @@
+"""Any tokenizer that the `tokenizers` library can run, with the normalising and cutting that its file says."""
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer as LibraryTokenizer
+
+from openwork.base.errors import DataError
+from openwork.base.files import open_binary
+from openwork.text.algorithms import algorithm_of, model_type
+from openwork.text.bytelevel import SIGN_OF_BYTE, shown_signs
+from openwork.text.foreign import Marks
+from openwork.text.symbols import Pieces
+from openwork.text.tokenizer import refuse_surrogates
+from openwork.text.work import Algorithm, WordWork, shown_work
+
+# The names under which the symbols go, the usual first.
+_PAD = ("<pad>", "[PAD]", "<|pad|>", "<|endoftext|>")
+_UNKNOWN = ("<unk>", "[UNK]", "<|unk|>")
+_START = ("<s>", "[CLS]", "<bos>", "<|startoftext|>", "<|begin_of_text|>", "<|endoftext|>")
+_END = ("</s>", "[SEP]", "<eos>", "<|endoftext|>", "<|end_of_text|>")
+
+
+class LibraryForeign:
+    """A foreign tokenizer. Cutting texts off and padding, which a file may ask for, are left out."""
+
+    form = "tokenizers"
+
+    def __init__(self, library: LibraryTokenizer) -> None:
+        library.no_truncation()
+        library.no_padding()
+        self.library = library
+        self.vocabulary_size: int = max(library.get_vocab().values(), default=-1) + 1
+        self._content = json.loads(library.to_str())
+        self.kind = f"foreign {model_type(self._content['model'])}"
+        known = library.get_vocab()
+        named = (_PAD, _UNKNOWN, _START, _END)
+        self._marks = Marks(*(next((known[name] for name in names if name in known), None) for names in named))
+
+    @classmethod
+    def from_content(cls, content: str) -> "LibraryForeign":
+        """What `content` gave, or the text of a tokenizer.json; `ValueError` where it is not understood."""
+        try:
+            return cls(LibraryTokenizer.from_str(content))
+        except Exception as error:  # the library raises plain Exception for whatever it does not like
+            raise ValueError(str(error)) from error
+
+    def content(self) -> str:
+        return self.library.to_str()
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        return sorted(self.library.get_vocab().values())
+
+    @property
+    def marks(self) -> Marks:
+        """The symbols by their usual names."""
+        return self._marks
+
+    def encode(self, text: str) -> list[int]:
+        refuse_surrogates([text])
+        return self.library.encode(text, add_special_tokens=False).ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        refuse_surrogates(texts)
+        return [encoding.ids for encoding in self.library.encode_batch_fast(texts, add_special_tokens=False)]
+
+    def encode_framed(self, text: str) -> list[int]:
+        refuse_surrogates([text])
+        return self.library.encode(text).ids
+
+    def encode_pieces(self, text: str) -> Pieces:
+        refuse_surrogates([text])
+        encoding = self.library.encode(text, add_special_tokens=False)
+        return Pieces(encoding.ids, [self.piece(number) for number in encoding.ids], encoding.offsets)
+
+    def decode(self, ids: list[int]) -> str:
+        return self.library.decode(ids, skip_special_tokens=True)
+
+    def piece(self, number: int) -> str:
+        name = self.library.id_to_token(number)
+        if name is None:
+            raise ValueError(f"id {number} is outside the vocabulary of {self.vocabulary_size} pieces")
+        return self._shown(name)
+
+    def work(self, text: str) -> list[WordWork]:
+        """A symbol that the text holds is a word of its own, with nothing done to it."""
+        refuse_surrogates([text])
+        return [
+            WordWork(word, (), (), (word,)) if is_added else shown_work(self._algorithm.work(word), self._shown)
+            for word, is_added in self._words(text)
+        ]
+
+    def _shown(self, name: str) -> str:
+        return shown_signs(name) if self._has_signs else name
+
+    @cached_property
+    def _has_signs(self) -> bool:
+        return '"ByteLevel"' in json.dumps([self._content.get("pre_tokenizer"), self._content.get("decoder")])
+
+    @cached_property
+    def _algorithm(self) -> Algorithm:
+        return algorithm_of(self._content["model"])
+
+    def _words(self, text: str) -> Iterator[tuple[str, bool]]:
+        """The words that the model gets, and whether each is an added piece instead, which no model cuts.
+
+        The library does not tell them. So the same normalising and cutting is given a model that knows single
+        characters alone, and what it says of each word is put together again.
+        """
+        spelling = self._spelling(text)
+        encoding = spelling.encode(text, add_special_tokens=False)
+        size = spelling.get_vocab_size(with_added_tokens=False)
+        added = {number for number in spelling.get_added_tokens_decoder() if number >= size}
+        word, last = "", None
+        for number, token, place in zip(encoding.ids, encoding.tokens, encoding.word_ids, strict=True):
+            if place != last and word:
+                yield word, False
+                word = ""
+            last = place
+            if number in added:
+                yield spelling.id_to_token(number) or token, True
+            else:
+                word += token
+        if word:
+            yield word, False
+
+    def _spelling(self, text: str) -> LibraryTokenizer:
+        normalizer = self.library.normalizer
+        normal = normalizer.normalize_str(text) if normalizer is not None else text
+        marks = {character for part in _strings(self._content.get("pre_tokenizer")) for character in part}
+        characters = sorted({*text, *normal, *SIGN_OF_BYTE.values(), *marks, " ", "▁"})
+        return _spelling_of(self._content, characters)
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file; `DataError` where there is none."""
+    with open_binary(path) as file:
+        data = file.read()
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: the file is not whole JSON", why=str(error), hint="fetch the file again") from error
+
+
+def _spelling_of(content: dict[str, Any], characters: list[str]) -> LibraryTokenizer:
+    model = {"type": "BPE", "vocab": {c: n for n, c in enumerate(characters)}, "merges": []}
+    added = [{**entry, "id": len(characters) + n} for n, entry in enumerate(content.get("added_tokens") or [])]
+    return LibraryTokenizer.from_str(
+        json.dumps({**content, "model": model, "added_tokens": added, "post_processor": None, "decoder": None})
+    )
+
+
+def _strings(part: Any) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict):
+        for value in part.values():
+            yield from _strings(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _strings(value)

@@ -1,0 +1,122 @@
+"""The kinds of pieces there are, in one table; learning a tokenizer of a kind, and reading one back."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from tokenizers import Tokenizer as LibraryTokenizer
+
+from openwork.base.errors import BundleError
+from openwork.text.bytelevel import ByteLevel, train_byte_level
+from openwork.text.bytepair import BytePair, train_byte_pair
+from openwork.text.characters import Characters, train_characters
+from openwork.text.foreign.adopted import adopted_from, is_adopted
+from openwork.text.learnt import LearntTokenizer
+from openwork.text.tokenizer import Tokenizer
+from openwork.text.unigram import Unigram, train_unigram
+from openwork.text.wordpiece import WordPiece, train_wordpiece
+from openwork.text.words import Words, train_words
+
+
+class Learn(Protocol):
+    """Learns a vocabulary from lines, which are read more than once."""
+
+    def __call__(
+        self, lines: Iterable[str], vocabulary_size: int, *, minimum_frequency: int = 2, placeholders: int = 0
+    ) -> LearntTokenizer: ...
+
+
+class Kind(NamedTuple):
+    """A way to make pieces of text."""
+
+    tokenizer: type[LearntTokenizer]
+    learn: Learn
+
+
+KINDS: dict[str, Kind] = {
+    "byte-pair": Kind(BytePair, train_byte_pair),
+    "byte-level": Kind(ByteLevel, train_byte_level),
+    "wordpiece": Kind(WordPiece, train_wordpiece),
+    "unigram": Kind(Unigram, train_unigram),
+    "characters": Kind(Characters, train_characters),
+    "words": Kind(Words, train_words),
+}
+
+
+def load_tokenizer(path: Path | str) -> Tokenizer:
+    """Read what `Tokenizer.save` wrote, of whatever kind; `BundleError` for a file that is missing or damaged."""
+    path = Path(path)
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise BundleError(f"{path}: the tokenizer cannot be read", why=error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise _unusable(path, "it is not UTF-8 text") from error
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _unusable(path, "it is not whole JSON") from error
+    if is_adopted(content):
+        try:
+            return adopted_from(content)
+        except (KeyError, TypeError, ValueError) as error:
+            raise _unusable(path, str(error)) from error
+    differences = {kind.tokenizer: _difference(content, kind.tokenizer) for kind in KINDS.values()}
+    tokenizer, (_, difference) = max(differences.items(), key=lambda item: item[1][0])
+    if difference:
+        raise _unusable(path, difference)
+    try:
+        return tokenizer(LibraryTokenizer.from_str(text))
+    except Exception as error:  # the library raises plain Exception for whatever it does not like
+        raise _unusable(path, str(error)) from error
+
+
+def _difference(content: Any, tokenizer: type[LearntTokenizer]) -> tuple[int, str]:
+    """How a file differs from those that a kind writes, empty if it does not; and how far it looks like one."""
+    skeleton = json.loads(tokenizer.skeleton().to_str())
+    model = content.get("model") if isinstance(content, dict) else None
+    if not isinstance(model, dict) or model.get("type") != skeleton["model"]["type"]:
+        return 0, "it holds no pieces of a kind that openwork learns"
+    names = _names(model.get("vocab"))
+    if names is None:
+        return 1, "it holds no pieces, or their ids have gaps"
+    if tuple(names[: len(tokenizer.fixed_names)]) != tokenizer.fixed_names:
+        return 2, "its first pieces are not openwork's symbols and bytes"
+    ours, theirs = _without_learnt_parts(skeleton), _without_learnt_parts(content)
+    different = [part for part in sorted(ours.keys() | theirs.keys()) if ours.get(part) != theirs.get(part)]
+    if different:
+        return 3, f"its {different[0]} is not openwork's"
+    flaw = tokenizer.flaw(model)
+    return (4, flaw) if flaw else (5, "")
+
+
+def _names(vocabulary: Any) -> list[str] | None:
+    """The names of the pieces by id; None where there are none, or the ids have gaps."""
+    if isinstance(vocabulary, list):
+        pairs = [entry for entry in vocabulary if isinstance(entry, list) and len(entry) == 2]
+        return [name for name, _ in pairs] if len(pairs) == len(vocabulary) else None
+    if not isinstance(vocabulary, dict):
+        return None
+    names = sorted(vocabulary, key=lambda name: vocabulary[name] if isinstance(vocabulary[name], int) else -1)
+    return names if [vocabulary[name] for name in names] == list(range(len(names))) else None
+
+
+def _without_learnt_parts(content: dict[str, Any]) -> dict[str, Any]:
+    """All but the pieces, the merges and the pattern that cuts words, which a later version may change."""
+    rest = {key: value for key, value in content.items() if key != "version"}
+    rest["model"] = {key: value for key, value in rest["model"].items() if key not in ("vocab", "merges")}
+    rest["pre_tokenizer"] = _without_pattern(rest.get("pre_tokenizer"))
+    return rest
+
+
+def _without_pattern(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {key: _without_pattern(value) for key, value in part.items() if key != "pattern"}
+    return [_without_pattern(entry) for entry in part] if isinstance(part, list) else part
+
+
+def _unusable(path: Path, why: str) -> BundleError:
+    return BundleError(
+        f"{path}: this is not a tokenizer of openwork, or it is damaged", why=why, hint="copy the whole bundle again"
+    )

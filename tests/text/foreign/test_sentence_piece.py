@@ -1,0 +1,117 @@
+"""SentencePiece models: the package's own encoding, and the steps that lead there."""
+
+import builtins
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openwork.base.errors import UsageError
+from openwork.text.foreign import ForeignTokenizer, Marks
+from openwork.text.foreign.adopted import Adopted
+from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.kinds import load_tokenizer
+
+WORDS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "a",
+    "mat",
+    "and",
+    "other",
+    "cats",
+    "were",
+    "playing",
+    "in",
+    "Zürich",
+    "near",
+    "old",
+]
+LINES = [" ".join(WORDS[place:] + WORDS[:place]) + "." for place in range(len(WORDS))] * 4
+LINES += ["我爱猫，你爱狗吗？", "ｆｕｌｌ　width １２"] * 10
+TEXTS = [
+    *LINES,
+    "",
+    "  ",
+    "Two  men, 爱 déjà <s> ½ ok.",
+    "a<sep>cat <0x41> 龘龘 龘",
+    "▁▁a ▁",
+    "👩‍👩‍👧 \t x\u0301y",
+    "cat " * 200,
+]
+NOTHING: dict[str, Any] = {}
+OWN = {"user_defined_symbols": ["<sep>", "cat"]}
+EXACT = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "add_dummy_prefix": False}
+
+
+def made(path: Path, **options: Any) -> Path:
+    package = pytest.importorskip("sentencepiece")
+    stream = io.BytesIO()
+    package.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES), model_writer=stream, hard_vocab_limit=False, minloglevel=2, **options
+    )
+    path.write_bytes(stream.getvalue())
+    return path
+
+
+def read(path: Path) -> ForeignTokenizer:
+    found = read_tokenizer(path)
+    assert isinstance(found, ForeignTokenizer)
+    return found
+
+
+@pytest.mark.parametrize("options", [NOTHING, OWN, EXACT], ids=["plain", "own pieces", "exact"])
+@pytest.mark.parametrize(
+    ("model_type", "has_bytes"),
+    [("unigram", True), ("unigram", False), ("bpe", True), ("bpe", False), ("char", False), ("word", False)],
+)
+def test_the_steps_lead_to_what_the_package_gives(
+    tmp_path: Path, model_type: str, has_bytes: bool, options: dict[str, Any]
+) -> None:
+    path = made(
+        tmp_path / "m.model", model_type=model_type, byte_fallback=has_bytes,
+        vocab_size=400 if has_bytes else 90, **options,
+    )  # fmt: skip
+    package = pytest.importorskip("sentencepiece")
+    reference = package.SentencePieceProcessor(model_file=str(path))
+    foreign = read(path)
+    assert foreign.kind == f"foreign SentencePiece {model_type}"
+    assert foreign.marks == Marks(pad=None, unknown=0, start=1, end=2)
+    for text in TEXTS:
+        ids = reference.encode(text)
+        assert foreign.encode(text) == ids
+        assert foreign.encode_framed(text) == reference.encode(text, add_bos=True, add_eos=True)
+        pieces = foreign.encode_pieces(text)
+        assert pieces.ids == ids
+        assert [piece for word in foreign.work(text) for piece in word.pieces] == pieces.pieces, text
+        assert foreign.decode(ids) == reference.decode(ids)
+    assert foreign.encode_batch(TEXTS) == reference.encode(TEXTS)
+
+
+def test_it_can_be_trained_on(tmp_path: Path) -> None:
+    adopted = Adopted(read(made(tmp_path / "m.model", model_type="unigram", byte_fallback=True, vocab_size=400)))
+    assert [adopted.piece(number) for number in range(5)] == ["<pad>", "<unk>", "<s>", "</s>", "<0x00>"]
+    ids = adopted.encode("the cat sat 龘")
+    assert min(ids) > 3
+    assert adopted.decode([2, *ids, 3]) == "the cat sat 龘"
+    adopted.save(tmp_path / "t.json")
+    loaded = load_tokenizer(tmp_path / "t.json")
+    assert loaded.fingerprint == adopted.fingerprint and loaded.encode("the cat sat 龘") == ids
+
+
+def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m.model").write_bytes(b"anything")
+    load = builtins.__import__
+
+    def refuse(name: str, *rest: Any) -> Any:
+        if name == "sentencepiece":
+            raise ImportError(name)
+        return load(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(UsageError, match="needs the package sentencepiece") as caught:
+        read_tokenizer(tmp_path / "m.model")
+    assert caught.value.hint == "pip install 'openwork[spm]'"
