@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.data import download, multi30k
+from openwork.data import corpora, download, multi30k, tatoeba
 from openwork.data.corpora import CORPORA, load, splits
+from openwork.data.splits import split_of
 
 SIZES = {"train": 29_000, "valid": 1_014, "test": 1_000}
 
@@ -21,7 +22,7 @@ SIZES = {"train": 29_000, "valid": 1_014, "test": 1_000}
 def empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """No corpora here, no cache and no network, unless the test asks for the real corpora."""
 
-    def no_network(url: str, timeout: float) -> io.BytesIO:
+    def no_network(request: urllib.request.Request, timeout: float) -> io.BytesIO:
         raise urllib.error.URLError(OSError("Network is unreachable"))
 
     if "openwork_data" not in request.fixturenames:
@@ -97,9 +98,9 @@ def origin(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """An origin that serves one line for each file; the list of what was asked for."""
     asked: list[str] = []
 
-    def urlopen(url: str, timeout: float) -> io.BytesIO:
-        asked.append(url)
-        return io.BytesIO(gzip.compress(url.rpartition("/")[2].encode() + b"\n", mtime=0))
+    def urlopen(request: urllib.request.Request, timeout: float) -> io.BytesIO:
+        asked.append(request.full_url)
+        return io.BytesIO(gzip.compress(request.full_url.rpartition("/")[2].encode() + b"\n", mtime=0))
 
     sums = {
         name: hashlib.sha256(gzip.compress(name.encode() + b"\n", mtime=0)).hexdigest() for name in multi30k._SHA256
@@ -125,13 +126,108 @@ def test_other_bytes_than_expected_are_refused_and_not_kept(
     monkeypatch.setitem(multi30k._SHA256, "val.en.gz", "0" * 64)
     with pytest.raises(DataError, match="not the file that was expected"):
         next(load("multi30k-en-fr", "valid"))
-    assert not (tmp_path / "cache").exists()
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
 def test_no_more_is_read_than_the_limit(tmp_path: Path, origin: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "MAX_BYTES", 10)
     with pytest.raises(DataError, match="not the file that was expected"):
         next(load("multi30k-en-fr", "valid"))
+
+
+def test_fetch_brings_every_split_of_both_languages(tmp_path: Path, origin: list[str]) -> None:
+    told: list[str] = []
+    corpora.fetch("multi30k-de-fr", None, lambda name, done, total: told.append(name))
+    brought = {f"{split}.{side}.gz" for split in multi30k.FILES.values() for side in ("de", "fr")}
+    assert {path.name for path in (tmp_path / "cache" / "openwork" / "multi30k").iterdir()} == brought == set(told)
+    assert corpora.find("multi30k-de-fr").found(None) == str(tmp_path / "cache" / "openwork" / "multi30k")
+    assert corpora.find("multi30k-de-en").found(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("family", "languages", "ways"),
+    [("tatoeba", "en de fr zh", 6), ("python-docs", "en zh", 2), ("hsk", "zh en", 2), ("wmt14", "en de fr", 4)],
+)
+def test_every_family_has_both_directions(family: str, languages: str, ways: int) -> None:
+    names = {name.removeprefix(f"{family}-") for name in CORPORA if name.startswith(f"{family}-")}
+    assert len(names) == ways and names == {"-".join(reversed(name.split("-"))) for name in names}
+    for name in names:
+        corpus = corpora.find(f"{family}-{name}")
+        assert "-".join(corpus.languages) == name and set(corpus.languages) <= set(languages.split())
+        assert corpus.terms and corpus.origin
+
+
+def test_the_variable_may_name_a_corpus_itself_but_no_folder_of_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """train.en lies in many corpora: a stranger's must not pass for this one's."""
+    for folder in ("tatoeba-en-de", "other"):
+        put(tmp_path / folder, folder, "train.en", "train.de")
+    monkeypatch.setenv("OPENWORK_DATA", str(tmp_path / "tatoeba-en-de"))
+    assert next(load("tatoeba-en-de", "train")).source == "tatoeba-en-de train.en"
+    monkeypatch.setenv("OPENWORK_DATA", str(tmp_path / "other"))
+    with pytest.raises(DataError, match=r"train\.en\.gz is not on this machine"):
+        load("tatoeba-en-de", "train")
+
+
+def test_tatoeba_is_read_both_ways_and_says_that_test_is_kept_apart(tmp_path: Path) -> None:
+    put(tmp_path / "tatoeba-en-zh", "line", "train.en.gz", "train.zh.gz", "valid.en", "valid.zh")
+    assert list(load("tatoeba-en-zh", "train", tmp_path)) == [("line train.en.gz", "line train.zh.gz")]
+    assert list(load("tatoeba-zh-en", "valid", tmp_path)) == [("line valid.zh", "line valid.en")]
+    # an export is split in another way: its test pairs may be these training pairs
+    (tmp_path / "tatoeba-en-zh" / "cmn.txt").write_text("".join(f"{n}\t{n}\n" for n in range(200)))
+    with pytest.raises(DataError, match="there is no test split here") as caught:
+        load("tatoeba-zh-en", "test", tmp_path)
+    assert "test.zh.gz" in caught.value.hint
+    put(tmp_path / "tatoeba-en-zh", "line", "test.en", "test.zh")
+    assert list(load("tatoeba-zh-en", "test", tmp_path)) == [("line test.zh", "line test.en")]
+
+
+def test_tatoeba_splits_an_export_by_content(tmp_path: Path) -> None:
+    home = tmp_path / "tatoeba-en-de"
+    home.mkdir()
+    lines = [f"Word {number}.\tWort  {number}.\tCC-BY 2.0 (France) #{number}" for number in range(400)]
+    lines += [lines[0], "Cafe\u0301\tKaffee"]
+    (home / "deu.txt").write_text("\n".join(lines) + "\n")
+    found = {split: list(load("tatoeba-en-de", split, tmp_path)) for split in corpora.ROLES}
+    assert sum(map(len, found.values())) == 401
+    assert all(split_of(pair.source, 100) == split for split, pairs in found.items() for pair in pairs)
+    every = {pair for pairs in found.values() for pair in pairs}
+    assert ("Word 0.", "Wort 0.") in every and ("Caf\u00e9", "Kaffee") in every and all(found.values())
+    assert list(load("tatoeba-de-en", "valid", tmp_path)) == [pair[::-1] for pair in found["valid"]]
+    assert corpora.find("tatoeba-de-en").found(tmp_path) == str(home)
+    (home / "deu.txt").write_text("Word\tWort\nno tab\n")
+    with pytest.raises(DataError, match=r"deu\.txt:2: one column where two"):
+        list(tatoeba.read_export(home / "deu.txt"))
+
+
+def test_tatoeba_without_a_file_says_what_to_fetch_by_hand() -> None:
+    with pytest.raises(DataError, match="is not on this machine") as caught:
+        load("tatoeba-fr-en", "train")
+    assert "https://www.manythings.org/anki/fra-eng.zip" in caught.value.hint and "fra.txt" in caught.value.hint
+
+
+def test_python_docs_are_split_without_a_shared_paragraph(tmp_path: Path) -> None:
+    home = tmp_path / "python-docs-en-zh"
+    home.mkdir()
+    for language, word in (("en", "Return {}."), ("zh", "返回{}。")):
+        (home / f"python-docs.{language}").write_text("".join(word.format(n) + "\n" for n in range(2000)))
+    found = {split: list(load("python-docs-en-zh", split, tmp_path)) for split in corpora.ROLES}
+    assert sum(map(len, found.values())) == 2000 and len(found["valid"]) > 20 and len(found["test"]) > 20
+    assert not {pair.source for pair in found["train"]} & {pair.source for pair in found["valid"] + found["test"]}
+    for split, pairs in found.items():
+        assert list(load("python-docs-zh-en", split, tmp_path)) == [pair[::-1] for pair in pairs]
+    with pytest.raises(DataError, match=r"python-docs\.en\.gz is not on this machine"):
+        load("python-docs-zh-en", "train")
+
+
+@pytest.mark.parametrize("name", [name for name in CORPORA if name.startswith(("tatoeba", "python-docs"))])
+def test_the_real_corpora_have_the_pairs_that_the_table_says(name: str, openwork_data: Callable[[str], Path]) -> None:
+    corpus = corpora.find(name)
+    other = next(language for language in corpus.languages if language != "en")
+    openwork_data(f"{name.rsplit('-', 2)[0]}-en-{other}")
+    for split, size in zip(corpora.ROLES, corpus.pairs, strict=True):
+        assert size is None or sum(1 for _ in load(name, split)) == size
 
 
 def test_unknown_names_get_the_nearest() -> None:

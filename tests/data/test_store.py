@@ -135,6 +135,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         TokenStore.open(tmp_path / "nowhere")
 
 
+@pytest.mark.slow
 def test_writing_takes_the_same_memory_for_ten_times_the_pairs(tmp_path: Path) -> None:
     def peak(pairs: int) -> int:
         tracemalloc.start()

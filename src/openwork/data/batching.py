@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.data.mixture import Mixture
 from openwork.data.store import TokenSide, TokenStore
 from openwork.text.tokenizer import Tokenizer
 
@@ -83,35 +84,57 @@ class BatchPlan:
         target_lengths: NDArray[np.integer],
         settings: BatchSettings,
         seed: int,
+        versions: int = 1,
+        mixture: Mixture | None = None,
     ) -> None:
+        """`versions`: how many times the lengths tell of the same pairs, one version of all after another.
+
+        `mixture`: how often an epoch takes the pairs of which part; without one it takes each once.
+        """
         self._settings = settings
         self._seed = seed
+        self._versions = versions
+        self._mixture = mixture
         # Lengths as computed: each side has its end symbol.
         self._longer = (np.maximum(source_lengths, target_lengths) + 1).astype(np.int32)
         self._difference = (source_lengths - target_lengths).astype(np.int32)
 
     @classmethod
-    def of(cls, store: TokenStore, settings: BatchSettings, seed: int) -> "BatchPlan":
-        return cls(store.source_lengths, store.target_lengths, settings, seed)
+    def of(
+        cls,
+        store: TokenStore,
+        settings: BatchSettings,
+        seed: int,
+        versions: int = 1,
+        mixture: Mixture | None = None,
+    ) -> "BatchPlan":
+        return cls(store.source_lengths, store.target_lengths, settings, seed, versions, mixture)
 
     def epoch(self, number: int) -> EpochPlan:
-        """The plan of epoch `number` (from 0): every pair once, in other company and order than in other epochs."""
+        """The plan of epoch `number` (from 0): every pair once, in other company and order than in other epochs.
+
+        With a mixture, pairs come as often as the weight of their part wants it. Where the pairs are there in several
+        versions, the epochs take turns.
+        """
         generator = np.random.default_rng([self._seed, number])
-        rows = self._by_length(generator)
+        pairs = len(self._longer) // self._versions
+        first = number % self._versions * pairs
+        rows = first + self._by_length(generator, slice(first, first + pairs))
         starts = _cut(self._longer[rows], self._settings.tokens)
         return EpochPlan(rows, starts, generator.permutation(len(starts) - 1))
 
-    def _by_length(self, generator: np.random.Generator) -> NDArray[np.int64]:
-        """All pairs, sorted so that neighbours have nearly the same length on both sides.
+    def _by_length(self, generator: np.random.Generator, part: slice) -> NDArray[np.int64]:
+        """All pairs of a part, sorted so that neighbours have nearly the same length on both sides.
 
         The budget binds the longer side, so that comes first, then the difference of the sides. The difference runs up
         for one length and down for the next: where a batch spans two lengths, its pairs still match. Ties fall at
         random, and the difference is moved by up to one token, which costs 1 % of padding and halves the number of
         pairs that meet again in the next epoch.
         """
-        rows = generator.permutation(len(self._longer))
-        longer = self._longer[rows].astype(np.int64)
-        difference = self._difference[rows] + generator.integers(-1, 2, len(rows))
+        all_longer, all_differences = self._longer[part], self._difference[part]
+        rows = self._mixture.draw(generator) if self._mixture else generator.permutation(len(all_longer))
+        longer = all_longer[rows].astype(np.int64)
+        difference = all_differences[rows] + generator.integers(-1, 2, len(rows))
         downwards = (longer + generator.integers(2)) % 2 == 1
         reach = int(np.abs(difference).max(initial=0)) + 1
         key = longer * (2 * reach) + np.where(downwards, -difference, difference)

@@ -2,61 +2,37 @@
 
 import difflib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from openwork.base.errors import DataError
-from openwork.data import dates, multi30k, synthetic
+from openwork.data import dates, hsk, multi30k, python_docs, synthetic, tatoeba, wmt14
+from openwork.data.corpus import ROLES, Corpus, Reader
+from openwork.data.download import Told, silent
 from openwork.data.records import Pair
-from openwork.data.splits import SPLITS
-
-ROLES = SPLITS
-"""What a split is for. Every corpus has all three; corpora whose origin has names of its own take those too."""
-
-Reader = Callable[[str, Path | None, int | None, int], Iterator[Pair]]
-"""(split, folder, count, seed) -> pairs; None: no folder given, or the corpus's own size."""
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """What a name stands for. `names`: the origin's own name of each split; `terms`: where it is from, for the card."""
-
-    read: Reader
-    terms: str
-    names: tuple[str, str, str] = ROLES
-
-
-def _endless(generate: Callable[[str, int, int], Iterator[Pair]], sizes: tuple[int, int, int]) -> Reader:
+def _endless(generate: Callable[[str, int, int], Iterator[Pair]], terms: str, sizes: tuple[int, int, int]) -> Corpus:
     """A generated corpus: `sizes` of the splits unless another count is asked for; it needs no folder."""
 
     def read(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
         return generate(split, sizes[ROLES.index(split)] if count is None else count, seed)
 
-    return read
+    return Corpus(read, terms, "built in", pairs=sizes, found=lambda folder: "built in")
 
 
 def _date_pairs(split: str, count: int, seed: int) -> Iterator[Pair]:
     return (example.pair for example in dates.generate(split, count, seed))
 
 
-def _captions(source: str, target: str) -> Corpus:
-    def read(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
-        return islice(multi30k.read(source, target, split, folder), count)
-
-    train, valid, test = (multi30k.FILES[role] for role in ROLES)
-    return Corpus(read, multi30k.TERMS, (train, valid, test))
-
-
 CORPORA: dict[str, Corpus] = {
-    "dates": Corpus(_endless(_date_pairs, (60_000, 2_000, 5_000)), "generated from Unicode CLDR (Unicode License v3)"),
-    "copy": Corpus(_endless(synthetic.copy, (20_000, 500, 500)), "generated"),
-    "reverse": Corpus(_endless(synthetic.reverse, (20_000, 500, 500)), "generated"),
-} | {
-    f"multi30k-{source}-{target}": _captions(source, target)
-    for source in multi30k.LANGUAGES
-    for target in multi30k.LANGUAGES
-    if source != target
+    "dates": _endless(_date_pairs, "generated from Unicode CLDR (Unicode License v3)", (60_000, 2_000, 5_000)),
+    "copy": _endless(synthetic.copy, "generated", (20_000, 500, 500)),
+    "reverse": _endless(synthetic.reverse, "generated", (20_000, 500, 500)),
+    **multi30k.CORPORA,
+    **tatoeba.CORPORA,
+    **python_docs.CORPORA,
+    **hsk.CORPORA,
+    **wmt14.CORPORA,
 }
 
 
@@ -74,12 +50,17 @@ def load(
     return corpus.read(role, folder, count, seed)
 
 
+def fetch(name: str, folder: Path | None = None, told: Told = silent) -> None:
+    """Bring all that `load` will need onto this machine, however large; `told` hears how far it is."""
+    find(name).fetch(folder, told)
+
+
 def find(name: str) -> Corpus:
     """The corpus of that name; `DataError` with the nearest name if there is none."""
     if name not in CORPORA:
         near = difflib.get_close_matches(name, CORPORA, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise DataError(f"{name}: no such corpus", hint=f"{hint}There are {', '.join(CORPORA)}")
+        hint = f"did you mean {near[0]}? openwork data list shows all" if near else "openwork data list shows all"
+        raise DataError(f"{name}: no such corpus", hint=hint)
     return CORPORA[name]
 
 
@@ -94,3 +75,6 @@ def _role(name: str, corpus: Corpus, split: str) -> str:
             return role
     choices = dict.fromkeys([*ROLES, *corpus.names])
     raise DataError(f"{split}: the corpus {name} has no such split", hint=f"choose from {', '.join(choices)}")
+
+
+__all__ = ["CORPORA", "ROLES", "Corpus", "Reader", "fetch", "find", "load", "splits"]

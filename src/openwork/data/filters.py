@@ -40,10 +40,14 @@ class Dropped:
 
 @dataclass
 class FilterReport:
-    """What a filter kept and dropped; complete once the kept pairs have been read to the end."""
+    """What a filter kept and dropped; complete once the kept pairs have been read to the end.
+
+    `unit`: what the places of dropped pairs count, "line", or "pair" where a pair is not a line of its file.
+    """
 
     kept: int = 0
     dropped: dict[str, Dropped] = field(default_factory=dict)
+    unit: str = "line"
 
     @property
     def dropped_pairs(self) -> int:
@@ -56,18 +60,18 @@ class FilterReport:
         for reason, dropped in sorted(self.dropped.items(), key=lambda item: -item[1].count):
             numbers = ", ".join(str(number) for number in dropped.first_lines)
             rest = ", ..." if dropped.count > len(dropped.first_lines) else ""
-            word = "line" if dropped.count == 1 else "lines"
+            word = self.unit if dropped.count == 1 else f"{self.unit}s"
             lines.append(f"dropped {dropped.count:,}: {reason} ({word} {numbers}{rest})")
         return lines
 
 
-def apply(pairs: Iterable[Pair], settings: FilterSettings) -> tuple[Iterator[Pair], FilterReport]:
+def apply(pairs: Iterable[Pair], settings: FilterSettings, unit: str = "line") -> tuple[Iterator[Pair], FilterReport]:
     """The pairs that pass, as a stream, and the report that fills while they are read.
 
-    A pair's line number is its place in `pairs`, counted from 1. For training only: in validation and translation every
-    line counts.
+    A pair's line number is its place in `pairs`, counted from 1; `unit` is what the report calls it. For training only:
+    in validation and translation every line counts.
     """
-    report = FilterReport()
+    report = FilterReport(unit=unit)
 
     def passing() -> Iterator[Pair]:
         for line, pair in enumerate(pairs, start=1):

@@ -2,24 +2,27 @@
 
 Elliott et al. 2016, "Multi30K: Multilingual English-German Image Descriptions"; for research and education. The text is
 raw: cased and untokenised. Files are looked for in the folder given, in OPENWORK_DATA, in the user's cache, and fetched
-from the public origin at last.
+from the public origin at last: they are small.
 """
 
-import os
 from collections.abc import Iterator
+from itertools import islice, product
 from pathlib import Path
 
-from openwork.base.files import sha256_file
-from openwork.data.download import fetch
+from openwork.data.corpus import ROLES, Corpus, both_ways
+from openwork.data.download import RemoteFile, Told, fetch, silent
+from openwork.data.places import cache_folder, find_file, find_folder
 from openwork.data.readers.parallel import read_parallel
 from openwork.data.records import Pair
 
+HOME = "multi30k"
 TERMS = "Multi30k, task 1, raw (github.com/multi30k/dataset); for research and education"
+ORIGIN = "https://github.com/multi30k/dataset"
 LANGUAGES = ("en", "de", "fr")
 FILES = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
 """The origin's own name of each split."""
 
-_ORIGIN = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
+_FILES_AT = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
 _SHA256 = {
     "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
     "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
@@ -33,35 +36,32 @@ _SHA256 = {
 }
 
 
-def read(source: str, target: str, split: str, folder: Path | None = None) -> Iterator[Pair]:
-    """The pairs of one split (train, valid or test) from language `source` to language `target`."""
-    return read_parallel(locate(source, split, folder), locate(target, split, folder))
-
-
-def locate(language: str, split: str, folder: Path | None = None) -> Path:
+def locate(language: str, split: str, folder: Path | None = None, told: Told = silent) -> Path:
     """One side of a split as a file on this machine, fetched if need be; `DataError` where that fails."""
     name = f"{FILES[split]}.{language}"
-    for place in _places(folder):
-        for candidate in (place / f"{name}.gz", place / name):
-            if candidate.is_file():
-                return candidate
-    name += ".gz"
-    path = _cache() / name
-    if not path.is_file() or sha256_file(path) != _SHA256[name]:
-        hint = f"put {name} into a folder FOLDER/multi30k, by hand if need be, and set OPENWORK_DATA=FOLDER"
-        fetch(_ORIGIN + name, path, sha256=_SHA256[name], hint=hint)
-    return path
+    found = find_file(HOME, name, folder)
+    cached = cache_folder(HOME) / f"{name}.gz"
+    if found is not None and found != cached:
+        return found
+    remote = RemoteFile(_FILES_AT + cached.name, f"sha256:{_SHA256[cached.name]}")
+    hint = f"put {cached.name} into a folder FOLDER/multi30k, by hand if need be, and set OPENWORK_DATA=FOLDER"
+    fetch(remote, cached, hint=hint, told=told)
+    return cached
 
 
-def _places(folder: Path | None) -> Iterator[Path]:
-    roots = [folder] if folder else []
-    if variable := os.environ.get("OPENWORK_DATA"):
-        roots.append(Path(variable))
-    for root in roots:
-        yield root / "multi30k"
-        yield root
+def _direction(source: str, target: str) -> Corpus:
+    def read(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
+        return islice(read_parallel(locate(source, split, folder), locate(target, split, folder)), count)
+
+    def found(folder: Path | None) -> str:
+        return find_folder(HOME, [f"{name}.{side}" for name in FILES.values() for side in (source, target)], folder)
+
+    def bring(folder: Path | None, told: Told) -> None:
+        for split, language in product(ROLES, (source, target)):
+            locate(language, split, folder, told)
+
+    train, valid, test = (FILES[role] for role in ROLES)
+    return Corpus(read, TERMS, ORIGIN, (source, target), (29_000, 1_014, 1_000), (train, valid, test), found, bring)
 
 
-def _cache() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "openwork" / "multi30k"
+CORPORA = both_ways("multi30k", LANGUAGES, _direction)

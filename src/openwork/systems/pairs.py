@@ -3,56 +3,58 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from random import Random
 
-from openwork.base.config import fingerprint
 from openwork.base.errors import ConfigError, DataError
-from openwork.base.files import sha256_file
 from openwork.data import corpora
-from openwork.data.filters import FilterReport, FilterSettings, apply
+from openwork.data.filters import Dropped, FilterReport, FilterSettings
+from openwork.data.mixture import Mixture
 from openwork.data.readers.parallel import read_parallel
-from openwork.data.readers.tsv import read_tsv
-from openwork.data.records import Pair
+from openwork.data.records import Languages, Pair
+from openwork.data.settings import DataSettings, MixSettings
 from openwork.data.store import TokenStore, write_store
-from openwork.systems.run_file import DataSettings
+from openwork.systems.pair_sources import PairSource, Part, filtered, hold_out, joined, source_of
 from openwork.text.pair import TokenizerPair
 
 ENCODING_CHUNK = 4096  # pairs that are tokenised in one call of the library
 
 
 @dataclass(frozen=True)
-class PairSource:
-    """Pairs that can be read again and again, and what they are: `identity` changes when they do."""
-
-    read: Callable[[], Iterator[Pair]]
-    identity: str
-    description: str
-
-    def side(self, name: Literal["source", "target"]) -> "Side":
-        """The sentences of one side."""
-        return Side(self.read, name)
-
-
-@dataclass(frozen=True)
-class Side:
-    """The sentences of one side of the pairs, read anew each time, so that no corpus need fit into memory."""
-
-    read: Callable[[], Iterator[Pair]]
-    name: Literal["source", "target"]
-
-    def __iter__(self) -> Iterator[str]:
-        return (getattr(pair, self.name) for pair in self.read())
-
-
-@dataclass(frozen=True)
 class Splits:
-    """The pairs to train on, those to validate with, and what the filters left out of the former."""
+    """The pairs to train on, those to validate with, and what was left out of the former, corpus by corpus."""
 
     train: PairSource
     valid: PairSource
-    report: FilterReport
+    parts: tuple[Part, ...]
+    mixture: Mixture | None = None
+
+    @property
+    def report(self) -> FilterReport:
+        """What the filters did to all corpora together."""
+        if len(self.parts) == 1:
+            return self.parts[0].report
+        dropped: dict[str, Dropped] = {}
+        for part in self.parts:
+            for reason, found in part.report.dropped.items():
+                dropped[f"{reason}, in {part.pairs.description}"] = found
+        return FilterReport(sum(part.report.kept for part in self.parts), dropped, unit="pair")
+
+    def tell(self, say: Callable[[str], None]) -> None:
+        """Says which pairs there are, what was left out, and how corpora are mixed."""
+        for part in self.parts:
+            say(f"training pairs: {part.pairs.description}")
+            for line in part.report.lines():
+                say(f"  {line}")
+            for reason, skipped in part.pairs.skips.items():
+                say(f"  passed over {skipped.count:,}: {reason} (the first in line {skipped.first_lines[0]:,})")
+        if self.mixture is not None:
+            total = sum(self.mixture.taken)
+            say(f"an epoch takes {total:,} pairs of the mix:")
+            for part, size, taken in zip(self.parts, self.mixture.sizes, self.mixture.taken, strict=True):
+                say(f"  {taken:,} ({taken / total:.1%}) from the {size:,} of {part.pairs.description}")
 
 
 def find_splits(data: DataSettings, filters: FilterSettings) -> Splits:
@@ -60,87 +62,78 @@ def find_splits(data: DataSettings, filters: FilterSettings) -> Splits:
 
     Training pairs are filtered, given validation pairs are not: there, every line counts.
     """
-    if data.corpus is not None:
-        train, report = _filtered(_corpus_source(data.corpus, "train", data.count), filters)
-        return Splits(train, _corpus_source(data.corpus, "valid", None), report)
-    train, report = _filtered(_file_source(data.source, data.target, data.tsv), filters)
-    if data.valid_source is None and data.valid_tsv is None:
-        return Splits(*_hold_out(train, report.kept, data.held_out), report)
-    valid = _file_source(data.valid_source, data.valid_target, data.valid_tsv)
-    if not any(True for _ in valid.read()):
-        raise DataError(f"{valid.description}: there is nothing to validate with", why="the corpus is empty")
-    return Splits(train, valid, report)
+    languages = _languages(data)
+    parts = tuple(
+        filtered(source_of(part, "train", languages), filters, part.weight if isinstance(part, MixSettings) else None)
+        for part in data.parts
+    )
+    sources = [part.pairs for part in parts]
+    if data.validation is not None:
+        valid = source_of(data.validation, "valid", languages)
+        if valid.is_empty():
+            raise DataError(f"{valid.description}: there is nothing to validate with", why="the corpus is empty")
+        return Splits(joined(sources), valid, parts, _mixture(parts, sources))
+    share = min(data.held_out / sum(part.report.kept for part in parts), 0.1)
+    divided = [hold_out(source, share) for source in sources]
+    sources = [train for train, _ in divided]
+    train, valid = joined(sources), joined([valid for _, valid in divided])
+    if train.is_empty() or valid.is_empty():
+        raise DataError(
+            f"{train.description}: too few pairs to hold some out for validation",
+            why=f"there are {sum(part.report.kept for part in parts)}, and some of them have the same source",
+            hint="give more pairs, or validation files of your own (--valid-source, --valid-target)",
+        )
+    return Splits(train, valid, parts, _mixture(parts, sources))
+
+
+def _mixture(parts: tuple[Part, ...], sources: list[PairSource]) -> Mixture | None:
+    """How often an epoch takes the pairs of which source; None where it takes each once."""
+    weights = [part.weight for part in parts if part.weight is not None]
+    if not weights:
+        return None
+    sizes = [sum(1 for _ in source.read()) for source in sources]
+    if 0 in sizes:
+        raise DataError(
+            f"{sources[sizes.index(0)].description}: no pair is left for training",
+            why="all of them were held out for validation",
+            hint="give more pairs, or validation files of your own (--valid-source, --valid-target)",
+        )
+    return Mixture.by_weight(sizes, weights)
 
 
 def read_training_pairs(data: DataSettings) -> Iterator[Pair]:
     """The pairs to train on, unfiltered."""
-    if data.corpus is not None:
-        return _corpus_source(data.corpus, "train", data.count).read()
-    return _file_source(data.source, data.target, data.tsv).read()
+    return joined([source_of(part, "train", _languages(data)) for part in data.parts]).read()
 
 
-def _corpus_source(name: str, split: str, count: int | None) -> PairSource:
-    return PairSource(
-        lambda: corpora.load(name, split, count=count), f"corpus {name} {split} {count}", f"{name} ({split})"
-    )
+def _languages(data: DataSettings) -> Languages:
+    return Languages(data.source_language, data.target_language)
 
 
-def _file_source(source: str | None, target: str | None, tsv: str | None) -> PairSource:
-    if tsv is not None:
-        path = Path(tsv)
-        return PairSource(lambda: read_tsv(path), f"tsv {sha256_file(path)}", str(path))
-    source_path, target_path = Path(source or ""), Path(target or "")
-    identity = f"files {sha256_file(source_path)} {sha256_file(target_path)}"
-    return PairSource(lambda: read_parallel(source_path, target_path), identity, f"{source_path}, {target_path}")
+@dataclass(frozen=True)
+class Sampling:
+    """That text is cut at random: how strongly, in how many versions, and from which seed."""
+
+    strength: float
+    versions: int
+    seed: int
 
 
-def _filtered(pairs: PairSource, filters: FilterSettings) -> tuple[PairSource, FilterReport]:
-    """The pairs that pass, and the report of one complete reading (which also finds every bad line at once)."""
-    kept, report = apply(pairs.read(), filters)
-    for _ in kept:
-        pass
-    if report.kept == 0:
-        raise DataError(
-            f"{pairs.description}: no sentence pair to train on",
-            why="; ".join(report.lines()) if report.dropped_pairs else "the corpus is empty",
-            hint="check the files, or the limits in the run file's [filters]",
-        )
-    source = PairSource(
-        lambda: apply(pairs.read(), filters)[0], f"{pairs.identity} {fingerprint(filters)}", pairs.description
-    )
-    return source, report
-
-
-def _hold_out(pairs: PairSource, count: int, wanted: int) -> tuple[PairSource, PairSource]:
-    """Every pair goes to one side by a hash of its source, so that no sentence stands on both sides."""
-    share = min(wanted / count, 0.1)
-
-    def is_held_out(pair: Pair) -> bool:
-        digest = hashlib.blake2b(pair.source.encode("utf-8"), digest_size=8).digest()
-        return int.from_bytes(digest) < share * 2**64
-
-    def part(held_out: bool) -> PairSource:
-        name = f"{share:.1%} of {pairs.description}, held out" if held_out else pairs.description
-        read = lambda: (pair for pair in pairs.read() if is_held_out(pair) == held_out)  # noqa: E731
-        return PairSource(read, f"{pairs.identity} share {share:.6f} {held_out}", name)
-
-    train, valid = part(False), part(True)
-    for split in (train, valid):
-        if not any(True for _ in split.read()):
-            raise DataError(
-                f"{pairs.description}: too few pairs to hold some out for validation",
-                why=f"there are {count}, and some of them have the same source",
-                hint="give more pairs, or validation files of your own (--valid-source, --valid-target)",
-            )
-    return train, valid
-
-
-def store_pairs(folder: Path, pairs: PairSource, tokenizers: TokenizerPair, *, begun: bool = False) -> TokenStore:
+def store_pairs(
+    folder: Path,
+    pairs: PairSource,
+    tokenizers: TokenizerPair,
+    *,
+    begun: bool = False,
+    sampling: Sampling | None = None,
+) -> TokenStore:
     """The token store of these pairs; one that was made of the same pairs and tokenizers is used again.
 
+    With `sampling`, all pairs come again and again, version after version, cut in other ways.
     ConfigError for other pairs when the training has `begun`: it could not go on as if nothing had happened.
     """
-    identity = hashlib.sha256(f"{pairs.identity} {tokenizers.fingerprint}".encode()).hexdigest()
+    made_of = f"{pairs.identity} {tokenizers.fingerprint}{f' {sampling}' if sampling else ''}"
+    identity = hashlib.sha256(made_of.encode()).hexdigest()
     if folder.exists():
         try:
             store = TokenStore.open(folder)
@@ -155,14 +148,31 @@ def store_pairs(folder: Path, pairs: PairSource, tokenizers: TokenizerPair, *, b
         except DataError:
             pass  # damaged: it is made again below
     size = max(tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
-    return write_store(folder, _encoded(pairs.read(), tokenizers), vocabulary_size=size, fingerprint=identity)
+    encoded = _encoded(pairs.read(), tokenizers) if sampling is None else _sampled(pairs, tokenizers, sampling)
+    return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity)
+
+
+def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -> Iterator[tuple[list[int], list[int]]]:
+    """Every version has seeds of its own, and so have the two sides."""
+    seeds = Random(sampling.seed)
+    for _ in range(sampling.versions):
+        for chunk in _chunks(pairs.read()):
+            encoders = [
+                partial(side.encode_batch_sampled, seed=seeds.getrandbits(64), strength=sampling.strength)
+                for side in (tokenizers.source, tokenizers.target)
+            ]
+            yield from tokenizers.encode_pairs(*chunk, (encoders[0], encoders[1]))
 
 
 def _encoded(pairs: Iterator[Pair], tokenizers: TokenizerPair) -> Iterator[tuple[list[int], list[int]]]:
+    for chunk in _chunks(pairs):
+        yield from tokenizers.encode_pairs(*chunk)
+
+
+def _chunks(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
+    """The sources and the targets of some thousand pairs at a time."""
     while chunk := list(islice(pairs, ENCODING_CHUNK)):
-        sources = tokenizers.source.encode_batch([pair.source for pair in chunk])
-        targets = tokenizers.target.encode_batch([pair.target for pair in chunk])
-        yield from zip(sources, targets, strict=True)
+        yield [pair.source for pair in chunk], [pair.target for pair in chunk]
 
 
 def read_pairs(source: Path | None, target: Path | None, corpus: str | None, split: str) -> list[Pair]:

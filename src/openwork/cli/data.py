@@ -1,0 +1,139 @@
+"""openwork data list, prepare, stats"""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.base.errors import UsageError
+from openwork.cli.terminal import run, say
+
+app = typer.Typer(no_args_is_help=True, help="Corpora that have a name: which there are, getting them, their figures.")
+
+SECONDS_BETWEEN_LINES = 5.0
+
+Folder = Annotated[Path | None, typer.Option(help="Folder of corpora, looked in before OPENWORK_DATA.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
+
+
+@app.command("list")
+def list_(folder: Folder = None, as_json: Json = False) -> None:
+    """Say which corpora have a name: pairs, where each is or can be had, terms.
+
+    openwork data list
+
+    openwork data list --json
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.systems.data_list import list_corpora, table
+
+        entries = list_corpora(folder)
+        if as_json:
+            print(json.dumps([entry.to_json() for entry in entries], ensure_ascii=False))
+        else:
+            print("\n".join(table(entries)))
+
+    run(work)
+
+
+@app.command()
+def prepare(
+    name: Annotated[str, typer.Argument(help="A corpus, as openwork data list names it.")],
+    out: Annotated[Path, typer.Option(help="Folder for the text files; it is made.")],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A filter of the training pairs: filters.KEY=VALUE.")
+    ] = None,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Write a corpus as plain text files, one sentence a line; fetches what is not here.
+
+    What was fetched or written stays: after an interruption the same command goes on.
+
+    openwork data prepare multi30k-en-de --out data
+
+    openwork data prepare dates --out data --set filters.maximum_ratio=2
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.systems.data_prepare import prepare as prepare_splits
+        from openwork.systems.data_stats import filter_settings
+
+        splits = {}
+        filters = filter_settings(set_ or [])
+        for split in prepare_splits(name, out, filters, folder=folder, told=_Progress()):
+            splits[split.name] = split.to_json()
+            for reason, count in (split.left_out or {}).items():
+                say(f"{split.name}: left out {count:,}: {reason}")
+            if split.absent:
+                say(f"{split.name}: not written: {split.absent}")
+            elif split.kept:
+                say(f"{split.name}: {split.pairs:,} pairs lie there already")
+            else:
+                say(f"{split.name}: {split.pairs:,} pairs written to {split.files[0]} and {split.files[1]}")
+        if as_json:
+            print(json.dumps({"corpus": name, "out": str(out), "splits": splits}, ensure_ascii=False))
+
+    run(work)
+
+
+@app.command()
+def stats(
+    what: Annotated[str | None, typer.Argument(help="A corpus, a file with both sides, or a run file (.toml).")] = None,
+    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line.")] = None,
+    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None,
+    valid_source: Annotated[Path | None, typer.Option(help="Held-out source sentences.")] = None,
+    valid_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Such as data.tsv=FILE or filters.maximum_ratio=3.")
+    ] = None,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Measure a corpus: lengths, repetitions, scripts, and what stands in two splits.
+
+    openwork data stats multi30k-en-de
+
+    openwork data stats --source train.en --target train.de
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.systems.data_figures import as_lines, as_values
+        from openwork.systems.data_stats import measure
+
+        files = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
+        given = {key: str(path) for key, path in files.items() if path is not None}
+        if not what and not given and not set_:
+            raise UsageError("name what to measure", hint="give a corpus, a run file, or --source and --target")
+        measured = measure(what, given, set_ or [], folder)
+        if as_json:
+            print(json.dumps(as_values(measured), ensure_ascii=False))
+        else:
+            print("\n".join(as_lines(measured)))
+
+    run(work)
+
+
+class _Progress:
+    """Says how far a download is, every few seconds."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, name: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._last < SECONDS_BETWEEN_LINES:
+            return
+        self._last = now
+        if total:
+            say(f"fetching {name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+        else:
+            say(f"fetching {name}: {done / 1e6:,.1f} MB")

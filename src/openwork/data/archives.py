@@ -1,0 +1,40 @@
+"""Taking single files out of a tar archive, in one reading and without trusting what else is in it."""
+
+import shutil
+import tarfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from openwork.base.errors import DataError
+from openwork.base.files import atomic_file
+
+
+def extract(archive: Path, wanted: Mapping[str, Path]) -> None:
+    """Copy members of an archive (plain or compressed) to files: `wanted` says which member goes where.
+
+    Other members are passed over, so no name in the archive decides where anything is written. `DataError` for an
+    archive that is damaged or lacks a member; what was copied before stays, each file whole.
+    """
+    missing = dict(wanted)
+    try:
+        with tarfile.open(archive, "r|*") as members:
+            for member in members:
+                path = missing.pop(member.name.removeprefix("./"), None)
+                content = members.extractfile(member) if path is not None and member.isfile() else None
+                if path is not None and content is not None:
+                    with atomic_file(path) as partial, partial.open("wb") as file:
+                        shutil.copyfileobj(content, file)
+                if not missing:
+                    return
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        raise DataError(
+            f"{archive}: the archive is damaged or cut short",
+            why=str(error),
+            hint="remove it, and fetch it again",
+        ) from error
+    raise DataError(
+        f"{archive}: the archive has no {', '.join(missing)}",
+        why="it is not the archive that was expected",
+        hint="remove it, and fetch it again",
+    )

@@ -1,0 +1,47 @@
+"""Where corpora lie on this machine: the folder given, OPENWORK_DATA, and the cache of what was fetched."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from openwork.base.compression import ENDINGS
+
+VARIABLE = "OPENWORK_DATA"
+
+
+def find_file(corpus: str, name: str, folder: Path | None = None) -> Path | None:
+    """The file `name` of the folder of a corpus, compressed or not; None if it lies nowhere.
+
+    `folder` comes before OPENWORK_DATA, and that before the cache. Each may be the corpus's own folder or the one above
+    it; OPENWORK_DATA only if it bears the corpus's name, for it may hold files of others under the same names.
+    """
+    for place in _places(corpus, folder):
+        for ending in ("", *ENDINGS):
+            candidate = place / f"{name}{ending}"
+            if candidate.is_file():
+                return candidate
+    return None
+
+
+def find_folder(corpus: str, names: list[str], folder: Path | None = None) -> str:
+    """The folder of the first of these files if all of them are there; else nothing."""
+    files = [find_file(corpus, name, folder) for name in names]
+    return str(files[0].parent) if files[0] is not None and None not in files else ""
+
+
+def cache_folder(corpus: str) -> Path:
+    """Where what is fetched of a corpus is kept."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "openwork" / corpus
+
+
+def _places(corpus: str, folder: Path | None) -> Iterator[Path]:
+    if folder is not None:
+        yield folder / corpus
+        yield folder
+    if variable := os.environ.get(VARIABLE):
+        root = Path(variable)
+        yield root / corpus
+        if root.name == corpus:
+            yield root
+    yield cache_folder(corpus)

@@ -1,0 +1,78 @@
+"""The formats that hold both sides in one file: a table. To add one: a reader beside this file, and a line here."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from openwork.base.compression import ENDINGS
+from openwork.base.errors import DataError
+from openwork.data.filters import Dropped
+from openwork.data.readers.jsonl import read_jsonl
+from openwork.data.readers.po import read_po
+from openwork.data.readers.tmx import read_tmx
+from openwork.data.readers.tsv import read_tsv
+from openwork.data.readers.xliff import read_xliff
+from openwork.data.records import UNSAID, Languages, Pair, Skipped
+
+Skips = dict[str, Dropped]
+"""What a reading passed over: for each reason how many entries, and the lines of the first few."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A reader, and the endings of file names (without that of a compression) by which it is chosen.
+
+    `unit`: what a file has one of for each pair.
+    """
+
+    read: Callable[[Path, Languages], Iterator[Pair | Skipped]]
+    endings: tuple[str, ...]
+    unit: Literal["line", "pair"] = "pair"
+
+
+FORMATS: dict[str, Format] = {
+    "tsv": Format(lambda path, _: read_tsv(path), (".tsv", ".tab"), "line"),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), "line"),
+    "tmx": Format(read_tmx, (".tmx",)),
+    "xliff": Format(read_xliff, (".xlf", ".xliff")),
+    "po": Format(read_po, (".po", ".pot")),
+}
+
+
+def read_file(
+    path: Path | str, languages: Languages = UNSAID, *, format_name: str | None = None, skips: Skips | None = None
+) -> Iterator[Pair]:
+    """The pairs of a file that holds both sides; the ending of its name chooses the format if none is named.
+
+    `skips` is filled anew by each reading, at its end. `DataError` for an ending that says nothing, and for each fault
+    of the file, with its line.
+    """
+    path = Path(path)
+    chosen = format_of(path, format_name)
+    found: Skips = {}
+    for item in chosen.read(path, languages):
+        if isinstance(item, Skipped):
+            found.setdefault(item.reason, Dropped()).add(item.line)
+        else:
+            yield item
+    if skips is not None:
+        skips.clear()
+        skips.update(found)
+
+
+def format_of(path: Path, format_name: str | None = None) -> Format:
+    """The format of that name, or without one that which the file's ending tells; `DataError` if it tells none."""
+    if format_name is not None:
+        return FORMATS[format_name]
+    name = path.name.lower()
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    for known in FORMATS.values():
+        if name.endswith(known.endings):
+            return known
+    raise DataError(
+        f"{path}: the name does not tell the format of the file",
+        why=f"known endings are {', '.join(ending for known in FORMATS.values() for ending in known.endings)}",
+        hint=f"name it with format in the run file's [data]: one of {', '.join(FORMATS)}",
+    )

@@ -1,0 +1,156 @@
+r"""PO, the catalogues of gettext: `msgid` is the source, `msgstr` the target.
+
+Fuzzy and obsolete entries are no translations and are passed over with a count. Of an entry with plural forms, the
+first form translates `msgid` and every further one `msgid_plural`; a language with one form alone, such as Chinese,
+translates both with it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from openwork.base.errors import DataError
+from openwork.base.files import MAX_LINE_CHARACTERS, read_lines
+from openwork.data.readers.languages import speaks
+from openwork.data.readers.sentence import as_sentence, too_long
+from openwork.data.records import UNSAID, Languages, Pair, Skipped
+
+_STATEMENT = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr(?:\[[0-9]{1,2}\])?)\s*)?"((?:[^"\\]|\\.)*)"')
+_ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|(.))")
+_ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+_OBSOLETE = re.compile(r"#~\s*msgid\s*\"")
+_CHARSET = re.compile(r"charset=([\w.:-]+)")
+_UTF8 = ("utf-8", "utf8", "us-ascii", "ascii", "charset")  # the last stands in templates
+
+
+@dataclass
+class _Entry:
+    """An entry as far as it has been read; `line` is that of its msgid. `texts`: by keyword, in the file's order."""
+
+    line: int = 0
+    is_fuzzy: bool = False
+    texts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def forms(self) -> list[str]:
+        """The translations: one, or one for each plural form."""
+        return [text for keyword, text in self.texts.items() if keyword.startswith("msgstr")]
+
+    @property
+    def is_header(self) -> bool:
+        return "msgctxt" not in self.texts and not self.texts.get("msgid")
+
+
+def read_po(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair | Skipped]:
+    """Yield the pairs of each entry of a file (plain, gzip or xz); an entry without a translation gives a blank target.
+
+    If the header's `Language` is the source that is asked for, and not the target, the pairs are turned round.
+    `DataError` names the line of what is no PO, of an encoding other than UTF-8, and of an entry without its half.
+    """
+    path = Path(path)
+    backwards = False
+    for entry in _entries(path):
+        if isinstance(entry, Skipped):
+            yield entry
+        elif entry.is_header:
+            backwards = _is_backwards(entry, languages, path)
+        elif entry.is_fuzzy:
+            yield Skipped("fuzzy", entry.line)
+        else:
+            for source, target in _pairs(entry, path):
+                yield Pair(target, source) if backwards else Pair(source, target)
+
+
+def _entries(path: Path) -> Iterator[_Entry | Skipped]:
+    """The entries as they end: with the first line that cannot belong to them."""
+    entry, keyword = _Entry(), ""
+    for number, line in enumerate(read_lines(path), start=1):
+        line = line.strip()
+        found = _STATEMENT.fullmatch(line)
+        if entry.forms and (line.startswith("#") or (found and found[1] in ("msgctxt", "msgid"))):
+            yield entry
+            entry, keyword = _Entry(), ""
+        if found:
+            keyword = found[1] or keyword
+            _add(entry, keyword, found[2], path, number, is_new=found[1] is not None)
+        elif line.startswith("#,"):
+            entry.is_fuzzy |= "fuzzy" in re.split(r"[,\s]+", line)
+        elif _OBSOLETE.match(line):
+            entry.is_fuzzy = False  # its flags stand before it
+            yield Skipped("obsolete", number)
+        elif line and not line.startswith("#"):
+            raise DataError(
+                f"{path}:{number}: the line is none of a PO file",
+                why='it should be a keyword and a text in quotes, such as msgid "File", or a comment',
+                hint="mend the file; `msgfmt --check FILE` checks it",
+            )
+    if entry.forms:
+        yield entry
+    elif entry.texts:
+        raise _incomplete(path, entry.line)
+
+
+def _add(entry: _Entry, keyword: str, text: str, path: Path, number: int, *, is_new: bool) -> None:
+    """Put a string into the entry: the beginning of a text, or its continuation."""
+    if not keyword or (keyword.startswith("msgstr") and "msgid" not in entry.texts):
+        raise DataError(
+            f"{path}:{number}: a translation without its source" if keyword else f"{path}:{number}: a text of nothing",
+            hint='an entry is msgid "..." and msgstr "..."; `msgfmt --check FILE` checks the file',
+        )
+    if is_new and keyword in entry.texts:
+        raise _incomplete(path, number) if keyword == "msgid" else DataError(f"{path}:{number}: a second {keyword}")
+    if keyword == "msgid" and is_new:
+        entry.line = number
+    entry.texts[keyword] = entry.texts.get(keyword, "") + _unescape(text, path, number)
+    if len(entry.texts[keyword]) > MAX_LINE_CHARACTERS:
+        raise too_long(path, entry.line)
+
+
+def _incomplete(path: Path, line: int) -> DataError:
+    return DataError(
+        f"{path}:{line}: an entry without msgstr",
+        why="each msgid needs its translation, if only an empty one",
+        hint="mend the file; `msgfmt --check FILE` checks it",
+    )
+
+
+def _unescape(text: str, path: Path, number: int) -> str:
+    if "\\" not in text:
+        return text
+
+    def unescaped(found: re.Match[bytes]) -> bytes:
+        hexadecimal, octal, character = found.groups()
+        if character is not None:
+            return _ESCAPED.get(character, character)
+        return bytes([(int(hexadecimal, 16) if hexadecimal else int(octal, 8)) & 0xFF])
+
+    try:
+        return _ESCAPE.sub(unescaped, text.encode()).decode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}:{number}: an escape sequence gives invalid UTF-8", hint="write the character itself"
+        ) from error
+
+
+def _is_backwards(header: _Entry, languages: Languages, path: Path) -> bool:
+    """Whether the header's language is the source that is wanted; its encoding is checked on the way."""
+    lines = (line.partition(":") for line in "".join(header.forms).split("\n"))
+    fields = {name.strip().lower(): value.strip() for name, _, value in lines}
+    charset = _CHARSET.search(fields.get("content-type", ""))
+    if charset and charset[1].lower() not in _UTF8:
+        raise DataError(
+            f"{path}:{header.line}: the file says that it is {charset[1]}, not UTF-8",
+            hint="convert it: msgconv --to-code=UTF-8 FILE > NEW",
+        )
+    found, (source, target) = fields.get("language", ""), languages
+    return bool(found and source and speaks(found, source) and not (target and speaks(found, target)))
+
+
+def _pairs(entry: _Entry, path: Path) -> Iterator[Pair]:
+    singular = as_sentence(entry.texts["msgid"], path, entry.line)
+    first, *others = (as_sentence(form, path, entry.line) for form in entry.forms)
+    yield Pair(singular, first)
+    if "msgid_plural" in entry.texts:
+        plural = as_sentence(entry.texts["msgid_plural"], path, entry.line)
+        yield from (Pair(plural, form) for form in others or [first])

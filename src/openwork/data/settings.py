@@ -1,0 +1,114 @@
+"""The settings of the section [data] of a run file: which sentence pairs, and how corpora are mixed."""
+
+from pydantic import Field, field_validator, model_validator
+
+from openwork.base.config import Settings
+from openwork.data.readers.formats import FORMATS
+
+_FORMATS = ", ".join(FORMATS)
+
+
+class OriginSettings(Settings):
+    """Where sentence pairs come from: a corpus by name, two aligned files, or one file with both sides."""
+
+    corpus: str | None = Field(default=None, description="name of a known corpus, such as multi30k-en-de or dates")
+    count: int | None = Field(default=None, ge=1, description="training pairs of a corpus to use; None: all it has")
+    source: str | None = Field(default=None, description="file of source sentences, one a line")
+    target: str | None = Field(default=None, description="file of their translations, one a line")
+    file: str | None = Field(
+        default=None, description=f"one file with both sides, in a format of its own: {_FORMATS}; plain, gzip or xz"
+    )
+    format: str | None = Field(
+        default=None, description=f"format of the file, where the ending of its name does not tell it: {_FORMATS}"
+    )
+
+    @field_validator("format")
+    @classmethod
+    def _is_known(cls, value: str | None) -> str | None:
+        if value is not None and value not in FORMATS:
+            raise ValueError(f"format is one of: {', '.join(FORMATS)}")
+        return value
+
+    @model_validator(mode="after")
+    def _both_files(self) -> "OriginSettings":
+        if (self.source is None) != (self.target is None):
+            raise ValueError("source and target go together")
+        return self
+
+    @property
+    def origins(self) -> list[str]:
+        """The names of the keys that say where the pairs are."""
+        return [key for key in ("corpus", "source", "file") if getattr(self, key) is not None]
+
+
+class MixSettings(OriginSettings):
+    """One of several corpora that are mixed."""
+
+    weight: float | None = Field(
+        default=None,
+        gt=0,
+        description="its share of the sentences of an epoch, relative to the other weights; "
+        "where no corpus has one, every pair comes once",
+    )
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "MixSettings":
+        if len(self.origins) != 1:
+            raise ValueError("name exactly one for each [[data.mix]]: corpus, source and target, file")
+        return self
+
+
+class DataSettings(OriginSettings):
+    """The pairs to train on and to validate with: of one origin, or of several that are mixed."""
+
+    tsv: str | None = Field(default=None, description="file of pairs, source and target separated by a tab")
+    mix: tuple[MixSettings, ...] = Field(
+        default=(), description="several corpora instead of one: a table [[data.mix]] for each"
+    )
+    valid_corpus: str | None = Field(
+        default=None, description="known corpus to validate with; without it that of the training, if it is one corpus"
+    )
+    valid_source: str | None = Field(default=None, description="source sentences to validate with")
+    valid_target: str | None = Field(default=None, description="their translations")
+    valid_file: str | None = Field(default=None, description="one file of both sides to validate with")
+    valid_tsv: str | None = Field(default=None, description="pairs to validate with, separated by a tab")
+    held_out: int = Field(
+        default=1000, ge=1, description="pairs kept for validation where none are given; a tenth at most"
+    )
+    source_language: str | None = Field(
+        default=None, description="language of the source, such as en; it chooses the side in files that name languages"
+    )
+    target_language: str | None = Field(default=None, description="language of the target, such as de")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "DataSettings":
+        if len(self.origins) + (self.tsv is not None) + bool(self.mix) != 1:
+            raise ValueError("name exactly one of: corpus, source and target, file, tsv, mix")
+        if (self.valid_source is None) != (self.valid_target is None):
+            raise ValueError("valid_source and valid_target go together")
+        given = (self.valid_corpus, self.valid_source, self.valid_file, self.valid_tsv)
+        if sum(value is not None for value in given) > 1:
+            raise ValueError("give one of: valid_corpus, valid_source and valid_target, valid_file, valid_tsv")
+        weights = [part.weight for part in self.mix]
+        if None in weights and any(weights):
+            raise ValueError("give every corpus of the mix a weight, or none of them")
+        return self
+
+    @property
+    def parts(self) -> tuple[OriginSettings, ...]:
+        """Where the training pairs come from, one by one."""
+        if self.tsv is not None:
+            return (OriginSettings(file=self.tsv, format="tsv"),)
+        return self.mix or (self,)
+
+    @property
+    def validation(self) -> OriginSettings | None:
+        """Where the validation pairs come from, if that is said."""
+        if self.valid_tsv is not None:
+            return OriginSettings(file=self.valid_tsv, format="tsv")
+        if self.valid_source is not None:
+            return OriginSettings(source=self.valid_source, target=self.valid_target)
+        if self.valid_file is not None:
+            return OriginSettings(file=self.valid_file, format=self.format)
+        name = self.valid_corpus or self.corpus
+        return OriginSettings(corpus=name) if name is not None else None

@@ -1,0 +1,133 @@
+"""Pairs that can be read again and again: of a corpus, of files, filtered, divided, one after another."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from openwork.base.config import fingerprint
+from openwork.base.errors import DataError
+from openwork.base.files import sha256_file
+from openwork.data import corpora
+from openwork.data.filters import FilterReport, FilterSettings, apply
+from openwork.data.readers.formats import Skips, format_of, read_file
+from openwork.data.readers.parallel import read_parallel
+from openwork.data.records import Languages, Pair
+from openwork.data.settings import OriginSettings
+
+
+@dataclass(frozen=True)
+class PairSource:
+    """Pairs that can be read again and again, and what they are: `identity` changes when they do.
+
+    `skips`: what the last whole reading passed over because the file says that it is no pair. `unit`: what the place of
+    a pair in it counts.
+    """
+
+    read: Callable[[], Iterator[Pair]]
+    identity: str
+    description: str
+    skips: Skips = field(default_factory=dict)
+    unit: str = "line"
+
+    def side(self, name: Literal["source", "target"]) -> "Side":
+        """The sentences of one side."""
+        return Side(self.read, name)
+
+    def is_empty(self) -> bool:
+        """Whether there is no pair at all."""
+        return next(self.read(), None) is None
+
+
+@dataclass(frozen=True)
+class Side:
+    """The sentences of one side of the pairs, read anew each time, so that no corpus need fit into memory."""
+
+    read: Callable[[], Iterator[Pair]]
+    name: Literal["source", "target"]
+
+    def __iter__(self) -> Iterator[str]:
+        return (getattr(pair, self.name) for pair in self.read())
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the corpora that a run trains on: the pairs that passed the filters, and what was left out."""
+
+    pairs: PairSource
+    report: FilterReport
+    weight: float | None = None
+
+
+def source_of(origin: OriginSettings, split: str, languages: Languages) -> PairSource:
+    """The pairs of an origin; `split` matters where it is a corpus. Files are read once, to know them again."""
+    count = origin.count
+    if origin.corpus is not None:
+        name = origin.corpus
+        return PairSource(
+            lambda: corpora.load(name, split, count=count), f"corpus {name} {split} {count}", f"{name} ({split})"
+        )
+    first = "" if count is None else f" first {count}"
+    if origin.file is not None:
+        path, format_name, skips = Path(origin.file), origin.format, Skips()
+        kind = "tsv" if format_name == "tsv" else f"file {format_name} {languages.source} {languages.target}"
+        return PairSource(
+            lambda: islice(read_file(path, languages, format_name=format_name, skips=skips), count),
+            f"{kind} {sha256_file(path)}{first}",
+            str(path),
+            skips,
+            format_of(path, format_name).unit,
+        )
+    source, target = Path(origin.source or ""), Path(origin.target or "")
+    identity = f"files {sha256_file(source)} {sha256_file(target)}{first}"
+    return PairSource(lambda: islice(read_parallel(source, target), count), identity, f"{source}, {target}")
+
+
+def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = None) -> Part:
+    """The pairs that pass, and the report of one complete reading (which also finds every bad line at once)."""
+    kept, report = apply(pairs.read(), filters, pairs.unit)
+    for _ in kept:
+        pass
+    if report.kept == 0:
+        raise DataError(
+            f"{pairs.description}: no sentence pair to train on",
+            why="; ".join(report.lines()) if report.dropped_pairs else "the corpus is empty",
+            hint="check the files, or the limits in the run file's [filters]",
+        )
+    source = PairSource(
+        lambda: apply(pairs.read(), filters)[0],
+        f"{pairs.identity} {fingerprint(filters)}",
+        pairs.description,
+        pairs.skips,
+    )
+    return Part(source, report, weight)
+
+
+def hold_out(pairs: PairSource, share: float) -> tuple[PairSource, PairSource]:
+    """Every pair goes to one side by a hash of its source, so that no sentence stands on both sides."""
+
+    def is_held_out(pair: Pair) -> bool:
+        digest = hashlib.blake2b(pair.source.encode("utf-8"), digest_size=8).digest()
+        return int.from_bytes(digest) < share * 2**64
+
+    def part(held_out: bool) -> PairSource:
+        name = f"{share:.1%} of {pairs.description}, held out" if held_out else pairs.description
+        read = lambda: (pair for pair in pairs.read() if is_held_out(pair) == held_out)  # noqa: E731
+        return PairSource(read, f"{pairs.identity} share {share:.6f} {held_out}", name)
+
+    return part(False), part(True)
+
+
+def joined(sources: Sequence[PairSource]) -> PairSource:
+    """The pairs of all, one source after another."""
+    if len(sources) == 1:
+        return sources[0]
+
+    def read() -> Iterator[Pair]:
+        for source in sources:
+            yield from source.read()
+
+    identity = " + ".join(source.identity for source in sources)
+    return PairSource(read, identity, " + ".join(source.description for source in sources))
