@@ -32,6 +32,70 @@ class TestEveryOption(ModelContract):
     flat = ("key.bias",)  # it adds the same to all scores of a query
 
 
+# Two layers that are not alike: the first residual is projected, heads share keys and values.
+SHARED = {"key_value_heads": 1, "embedding_width": 7}
+
+
+class TestLearnedPositions(ModelContract):
+    settings = TRANSFORMER.model_copy(update={"positions": "learned", "longest": 7})
+
+
+class TestRotaryPositions(ModelContract):
+    settings = TRANSFORMER.model_copy(update={"positions": "rotary"})
+
+
+class TestAlibi(ModelContract):
+    settings = TRANSFORMER.model_copy(update={"positions": "alibi"})
+
+
+class TestRelativePositions(ModelContract):
+    settings = TRANSFORMER.model_copy(update={"positions": "relative", "relative_distance": 2})
+
+
+class TestNoPositions(ModelContract):
+    settings = TRANSFORMER.model_copy(update={"positions": "none"})
+
+
+class TestRootMeanSquare(ModelContract):
+    settings = TRANSFORMER.model_copy(update={"normalisation": "rms"})
+
+
+class TestGroupedQueries(ModelContract):
+    settings = TRANSFORMER.model_copy(update={"heads": 4, "key_value_heads": 2})
+
+
+class TestProjectedResidual(ModelContract):
+    settings = TRANSFORMER.model_copy(update={"embedding_width": 7})
+
+
+class TestGatedRotary(ModelContract):
+    """What large models of today have, with keys and values for one head only."""
+
+    settings = TRANSFORMER.model_copy(
+        update={"norm": "pre", "normalisation": "rms", "feedforward": "swiglu", "positions": "rotary", **SHARED}
+    )
+
+
+class TestGatedRelative(ModelContract):
+    settings = TRANSFORMER.model_copy(
+        update={"feedforward": "geglu", "positions": "relative", "attention_dropout": 0.1, **SHARED}
+    )
+
+
+class TestGatedAlibi(ModelContract):
+    settings = TRANSFORMER.model_copy(
+        update={"feedforward": "reglu", "positions": "alibi", "feedforward_dropout": 0.1, **SHARED}
+    )
+
+
+class TestGatedLearned(ModelContract):
+    settings = TRANSFORMER.model_copy(
+        update={"norm": "pre", "feedforward": "glu", "positions": "learned", "tying": "none", "attention_bias": True}
+        | SHARED
+    )
+    flat = ("key.bias",)
+
+
 class TestRecurrent(ModelContract):
     settings = RecurrentSettings(width=8)
 

@@ -57,6 +57,7 @@ def test_the_searches_know_this_model(model: RecurrentModel, beam: int) -> None:
             assert again.item() == pytest.approx(h.log_probability, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_it_learns_to_reverse() -> None:
     torch.manual_seed(1)
     model = build_recurrent(RecurrentSettings(width=32, dropout=0.0), 10, 10)

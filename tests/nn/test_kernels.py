@@ -80,6 +80,48 @@ def test_the_kernels_agree(dtype: torch.dtype, case: tuple[list[int], Mask]) -> 
         torch.testing.assert_close(found.double(), exact, rtol=0, atol=0.3 if coarse else TOLERANCE[dtype])
 
 
+@pytest.mark.parametrize("shape", [(3, 1, 1), (1, 3, 0), (2, 3, 0)], ids=["heads", "one sentence", "all"])
+@pytest.mark.parametrize("mask", [EVERYTHING, CAUSAL, Mask(torch.tensor([4, 0]), is_causal=True)], ids=str)
+@pytest.mark.parametrize("size", [5, LONG])
+def test_a_bias_is_added_to_the_scores(kernel: Kernel, shape: tuple[int, int, int], mask: Mask, size: int) -> None:
+    query, key, value = (heads(2, 3, size, 4, seed=seed) for seed in range(3))
+    bias = heads(*(axis for axis in shape[:2] if axis), size, size, seed=9) if shape[2] == 0 else heads(3, size, size)
+    allowed = mask.boolean(size, size, query.device)
+    scores = query @ key.transpose(-2, -1) / 2 + bias
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, -1e30)
+        value = value * allowed.any(dim=-1).any(dim=-1)[..., None, None]  # a sentence of nothing gives zeros
+    torch.testing.assert_close(kernel(query, key, value, mask, 0.5, bias=bias), scores.softmax(-1) @ value)
+    without = kernel(query, key, value, mask, 0.5)
+    assert not torch.allclose(kernel(query, key, value, mask, 0.5, bias=bias), without, atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [3, LONG])
+def test_a_bias_is_learnt_and_rows_of_nothing_stay_finite(size: int) -> None:
+    gradients = []
+    for kernel in KERNELS.values():
+        inputs = [heads(2, 3, size, 5, seed=seed).requires_grad_() for seed in range(3)]
+        bias = heads(2, 3, size, size, seed=4).requires_grad_()
+        found = kernel(*inputs, Mask(torch.tensor([0, size - 1])), 5**-0.5, bias=bias)
+        assert not found[0].any()
+        (found**2).sum().backward()
+        gradients.append([tensor.grad for tensor in (*inputs, bias)])
+        assert all(g is not None and bool(g.isfinite().all()) and not g[0].any() for g in gradients[-1])
+    for ours, theirs in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64], ids=str)
+@pytest.mark.parametrize("size", [3, LONG])
+def test_a_bias_leaves_the_type_of_the_result(kernel: Kernel, dtype: torch.dtype, size: int) -> None:
+    inputs = [heads(1, 2, size, 4, dtype=dtype, seed=seed) for seed in range(3)]
+    bias = heads(2, size, size)  # float32, as the linear biases are
+    found = kernel(*inputs, CAUSAL, 0.5, bias=bias)
+    assert found.dtype is dtype
+    exact = reference.attention(*(x.double() for x in inputs), CAUSAL, 0.5, bias=bias.double())
+    torch.testing.assert_close(found.double(), exact, rtol=0, atol=0.1 if dtype is torch.bfloat16 else 1e-6)
+
+
 @pytest.mark.parametrize("size", [3, LONG])
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 def test_a_query_that_may_attend_to_nothing_gets_zeros(kernel: Kernel, size: int, dtype: torch.dtype) -> None:

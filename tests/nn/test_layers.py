@@ -8,14 +8,15 @@ import torch
 from torch import nn
 
 from nn.framework import copy_decoder_layer, copy_encoder_layer, disturb
-from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import EncoderLayer
-from openwork.nn.feedforward import FeedForward
+from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.masks import EVERYTHING, Mask
-from openwork.nn.residual import PostNorm, PreNorm
+from openwork.nn.normalisation import RMSNorm, layer_norm
+from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual
 
 WIDTH, HEADS, INNER = 12, 3, 20
 WIRINGS = {False: PostNorm, True: PreNorm}  # norm_first, as the framework says it
@@ -36,6 +37,73 @@ def test_feedforward_drops_inner_units_in_training_only() -> None:
     assert not torch.equal(layer(x), layer(x))
     layer.eval()
     assert torch.equal(layer(x), layer(x))
+
+
+@pytest.mark.parametrize(
+    ("activation", "gate"),
+    [(nn.Sigmoid, 0.8807970779), (nn.ReLU, 2.0), (nn.GELU, 1.9544997361), (nn.SiLU, 1.7615941559)],
+)
+def test_gated_feedforward_by_hand(activation: type[nn.Module], gate: float) -> None:
+    # (activation(x W) * x V) W_2 with x = 2, W = 1, V = 3, W_2 = 5: activation(2) * 6 * 5
+    layer = GatedFeedForward(1, 1, 0.0, activation)
+    for part, value in ((layer.gate, 1.0), (layer.expand, 3.0), (layer.contract, 5.0)):
+        part.weight.detach().fill_(value)
+    assert layer(torch.tensor([[[2.0]]])).item() == pytest.approx(30 * gate, rel=1e-6)
+    assert [*layer.state_dict()] == ["gate.weight", "expand.weight", "contract.weight"]
+
+
+def test_gated_feedforward_drops_inner_units_in_training_only() -> None:
+    layer, x = GatedFeedForward(6, 50, 0.5, nn.SiLU), torch.randn(1, 4, 6)
+    assert not torch.equal(layer(x), layer(x))
+    layer.eval()
+    assert torch.equal(layer(x), layer(x))
+
+
+def test_another_activation() -> None:
+    torch.manual_seed(0)
+    layer, x = FeedForward(6, 9, activation=nn.GELU), torch.randn(1, 4, 6)
+    inner = x @ layer.expand.weight.T + layer.expand.bias
+    normal = torch.distributions.Normal(0.0, 1.0)
+    expected = (inner * normal.cdf(inner)) @ layer.contract.weight.T + layer.contract.bias
+    torch.testing.assert_close(layer(x), expected)
+
+
+def test_rms_norm_is_the_formula_and_takes_no_mean_away() -> None:
+    x = torch.tensor([3.0, 4.0, 0.0, 0.0])  # the root of the mean square is 2.5
+    norm = RMSNorm(4)
+    norm.weight.detach().copy_(torch.tensor([1.0, 2.0, 1.0, 1.0]))
+    torch.testing.assert_close(norm(x), torch.tensor([1.2, 3.2, 0.0, 0.0]))
+    assert [*norm.state_dict()] == ["weight"]
+    torch.testing.assert_close(layer_norm(4)(x), nn.functional.layer_norm(x, (4,), eps=1e-6))
+
+
+@pytest.mark.parametrize("wiring", [PostNorm, PreNorm])
+def test_a_wiring_takes_the_norm_it_is_given(wiring: type[PostNorm] | type[PreNorm]) -> None:
+    x, y = torch.randn(1, 2, WIDTH) + 5, torch.randn(1, 2, WIDTH)
+    wired = wiring(WIDTH, 0.0, RMSNorm)
+    assert isinstance(wired.norm, RMSNorm)
+    assert not torch.allclose(wired.after(wired.before(x), y), wiring(WIDTH, 0.0).after(wired.before(x), y)) or (
+        not torch.allclose(wired.before(x), wiring(WIDTH, 0.0).before(x))
+    )
+    assert isinstance(PreNorm.final_norm(WIDTH, RMSNorm), RMSNorm)
+
+
+def test_a_projected_residual_from_256_to_512_has_131072_weights() -> None:
+    residual = ProjectedResidual(PreNorm(256, 0.0), 256, 512)
+    assert residual.projection.weight.numel() == 131_072 and residual.projection.bias is None
+    assert residual.after(torch.randn(1, 2, 256), torch.randn(1, 2, 512)).shape == (1, 2, 512)
+
+
+@pytest.mark.parametrize("wiring", [PostNorm, PreNorm])
+def test_a_projected_residual_is_the_wiring_of_the_projected_stream(wiring: type[PostNorm] | type[PreNorm]) -> None:
+    x, y = torch.randn(1, 2, 5), torch.randn(1, 2, 7)
+    inner = wiring(wiring.norm_width(5, 7), 0.0)
+    residual = ProjectedResidual(inner, 5, 7)
+    assert residual.before(x).shape == x.shape
+    torch.testing.assert_close(residual.before(x), inner.before(x))
+    torch.testing.assert_close(residual.after(x, y), inner.after(x @ residual.projection.weight.T, y))
+    if wiring is PreNorm:
+        torch.testing.assert_close(residual.after(x, y) - y, x @ residual.projection.weight.T)
 
 
 def test_embedding_is_scaled_by_the_root_of_the_width() -> None:
@@ -77,7 +145,7 @@ def test_first_weights() -> None:
 
 
 def attention() -> MultiHeadAttention:
-    return MultiHeadAttention(WIDTH, HEADS, WIDTH // HEADS, WIDTH // HEADS, bias=True)
+    return MultiHeadAttention(WIDTH, Heads(HEADS, WIDTH // HEADS, WIDTH // HEADS), bias=True)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])

@@ -7,7 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openwork.nn.positions import SinusoidalPositions, sinusoids
+from openwork.base.errors import ConfigError
+from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, sinusoids
 
 
 def test_values_by_hand() -> None:
@@ -56,3 +57,26 @@ def test_a_table_that_grew_while_translating_serves_training() -> None:
     with torch.inference_mode():
         positions(torch.zeros(1, 5, 2))
     assert not positions.table.is_inference()
+
+
+def test_learned_positions_add_their_rows() -> None:
+    positions = LearnedPositions(6, 8)
+    x = torch.randn(2, 3, 6)
+    torch.testing.assert_close(positions(x, 5), x + positions.table.weight[5:8])
+    assert positions.longest == 8 and positions.table.weight.requires_grad
+
+
+@pytest.mark.parametrize(("length", "first"), [(9, 0), (1, 8), (3, 6)])
+def test_a_sentence_behind_the_learned_table_is_an_error_with_the_remedy(length: int, first: int) -> None:
+    with pytest.raises(ConfigError, match=f"{first + length} tokens does not fit into 8") as refused:
+        LearnedPositions(6, 8)(torch.zeros(1, length, 6), first)
+    assert f"set model.longest to {first + length}" in refused.value.hint
+
+
+def test_learned_positions_of_512_by_512_have_262144_weights() -> None:
+    assert sum(weight.numel() for weight in LearnedPositions(512, 512).parameters()) == 262_144
+
+
+def test_no_positions_add_nothing() -> None:
+    x = torch.randn(2, 3, 6)
+    assert NoPositions()(x, 7) is x and NoPositions().longest is None and SinusoidalPositions(6).longest is None

@@ -1,54 +1,133 @@
-"""From settings to a model: the one place where a model's parts meet."""
+"""From settings to a model: the one place where a model's parts meet. Choices are tables, values their lines."""
+
+from collections.abc import Callable
+from functools import partial
+
+from torch import nn
 
 from openwork.base.errors import ConfigError
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.seq2seq import Transformer
+from openwork.models.seq2seq import Positions, Transformer
 from openwork.models.settings import TransformerSettings
-from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.decoder import Decoder, DecoderLayer
+from openwork.nn.distances import Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import Encoder, EncoderLayer
-from openwork.nn.feedforward import FeedForward
+from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.kernels import Kernel, fused
-from openwork.nn.residual import PostNorm, PreNorm
+from openwork.nn.normalisation import Norm, RMSNorm, layer_norm
+from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
+from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual, Wiring
 
 ModelSettings = TransformerSettings | RecurrentSettings
 
 WIRINGS: dict[str, type[PostNorm] | type[PreNorm]] = {"post": PostNorm, "pre": PreNorm}
+NORMS: dict[str, Norm] = {"layer": layer_norm, "rms": RMSNorm}
+FEEDFORWARDS: dict[str, Callable[[int, int, float], nn.Module]] = {
+    "relu": FeedForward,
+    "gelu": partial(FeedForward, activation=nn.GELU),
+    "glu": partial(GatedFeedForward, activation=nn.Sigmoid),
+    "reglu": partial(GatedFeedForward, activation=nn.ReLU),
+    "geglu": partial(GatedFeedForward, activation=nn.GELU),
+    "swiglu": partial(GatedFeedForward, activation=nn.SiLU),
+}
+# What is added to the embeddings, and what acts inside self-attention; a kind that is in one table only does but that.
+POSITIONS: dict[str, Callable[[TransformerSettings], Positions]] = {
+    "sinusoidal": lambda s: SinusoidalPositions(s.stream_start),
+    "learned": lambda s: LearnedPositions(s.stream_start, s.table_size),
+}
+DISTANCES: dict[str, Callable[[TransformerSettings], Distances]] = {
+    "rotary": lambda s: Rotary(s.key_width),
+    "alibi": lambda s: LinearBiases(s.heads),
+    "relative": lambda s: RelativeKeys(s.key_width, s.clipping_distance),
+}
+
+
+class _Parts:
+    """Makes the parts of one Transformer, each call a new one."""
+
+    def __init__(self, settings: TransformerSettings, kernel: Kernel) -> None:
+        self.settings = settings
+        self.kernel = kernel
+        self.wiring, self.norm = WIRINGS[settings.norm], NORMS[settings.normalisation]
+
+    def positions(self) -> Positions:
+        make = POSITIONS.get(self.settings.positions)
+        return make(self.settings) if make else NoPositions()
+
+    def distances(self) -> Distances:
+        make = DISTANCES.get(self.settings.positions)
+        return make(self.settings) if make else NoDistances()
+
+    def self_attention(self, layer: int) -> MultiHeadAttention:
+        width = self.settings.stream_start if layer == 0 else self.settings.width
+        return self._attention(width, self.distances())
+
+    def cross_attention(self) -> MultiHeadAttention:
+        return self._attention(self.settings.width, NoDistances())
+
+    def _attention(self, width: int, distances: Distances) -> MultiHeadAttention:
+        s = self.settings
+        return MultiHeadAttention(
+            width, Heads(s.heads, s.key_width, s.value_head_width, s.key_value_heads), output_width=s.width,
+            bias=s.attention_bias, weight_dropout=s.attention_dropout, kernel=self.kernel, distances=distances,
+        )  # fmt: skip
+
+    def feedforward(self) -> nn.Module:
+        s = self.settings
+        return FEEDFORWARDS[s.feedforward](s.width, s.feedforward_width, s.feedforward_dropout)
+
+    def wire(self) -> PostNorm | PreNorm:
+        return self.wiring(self.settings.width, self.settings.dropout, self.norm)
+
+    def wire_self_attention(self, layer: int) -> Wiring:
+        """The first one of a stack must also bring the embeddings to the width, if theirs is another."""
+        before, after = self.settings.stream_start, self.settings.width
+        if layer > 0 or before == after:
+            return self.wire()
+        wiring = self.wiring(self.wiring.norm_width(before, after), self.settings.dropout, self.norm)
+        return ProjectedResidual(wiring, before, after)
+
+    def encoder_layer(self, layer: int) -> EncoderLayer:
+        attention, feedforward = self.self_attention(layer), self.feedforward()
+        return EncoderLayer(attention, feedforward, (self.wire_self_attention(layer), self.wire()))
+
+    def decoder_layer(self, layer: int) -> DecoderLayer:
+        attention, cross, feedforward = self.self_attention(layer), self.cross_attention(), self.feedforward()
+        wirings = (self.wire_self_attention(layer), self.wire(), self.wire())
+        return DecoderLayer(attention, cross, feedforward, wirings)
+
+    def final_norm(self) -> nn.Module:
+        return self.wiring.final_norm(self.settings.width, self.norm)
+
+    def narrow(self) -> nn.Module:
+        """From the decoder to the output matrix, which is as wide as the embeddings."""
+        s = self.settings
+        return nn.Identity() if s.stream_start == s.width else nn.Linear(s.width, s.stream_start, bias=False)
 
 
 def build_transformer(
     settings: TransformerSettings, source_vocabulary: int, target_vocabulary: int, kernel: Kernel = fused.attention
 ) -> Transformer:
-    """The paper's model in the sizes of `settings`, with fresh weights from torch's generator."""
-    s = settings
-    wiring = WIRINGS[s.norm]
-
-    def attention() -> MultiHeadAttention:
-        return MultiHeadAttention(
-            s.width, s.heads, s.key_width, s.value_head_width,
-            bias=s.attention_bias, weight_dropout=s.attention_dropout, kernel=kernel,
-        )  # fmt: skip
-
-    def feedforward() -> FeedForward:
-        return FeedForward(s.width, s.feedforward_width, s.feedforward_dropout)
-
-    def wire() -> PostNorm | PreNorm:
-        return wiring(s.width, s.dropout)
-
-    encoder_layers = [EncoderLayer(attention(), feedforward(), (wire(), wire())) for _ in range(s.encoder_layers)]
-    decoder_layers = [
-        DecoderLayer(attention(), attention(), feedforward(), (wire(), wire(), wire())) for _ in range(s.decoder_layers)
-    ]
-    target_embedding = TokenEmbedding(target_vocabulary, s.width)
-    source_embedding = target_embedding if s.tying == "three-way" else TokenEmbedding(source_vocabulary, s.width)
-    output = output_matrix(target_vocabulary, s.width) if s.tying == "none" else target_embedding.table.weight
-    encoder = Encoder(encoder_layers, wiring.final_norm(s.width))
-    decoder = Decoder(decoder_layers, wiring.final_norm(s.width))
-    model = Transformer(source_embedding, target_embedding, encoder, decoder, output, s.dropout)
+    """The paper's model in the sizes and with the options of `settings`, with fresh weights from torch's generator."""
+    s, parts = settings, _Parts(settings, kernel)
+    encoder_layers = [parts.encoder_layer(layer) for layer in range(s.encoder_layers)]
+    decoder_layers = [parts.decoder_layer(layer) for layer in range(s.decoder_layers)]
+    target_embedding = TokenEmbedding(target_vocabulary, s.stream_start)
+    tied = s.tying == "three-way"
+    source_embedding = target_embedding if tied else TokenEmbedding(source_vocabulary, s.stream_start)
+    free = s.tying == "none"
+    output = output_matrix(target_vocabulary, s.stream_start) if free else target_embedding.table.weight
+    encoder = Encoder(encoder_layers, parts.final_norm())
+    decoder = Decoder(decoder_layers, parts.final_norm())
+    positions = (parts.positions(), parts.positions())
+    model = Transformer(
+        source_embedding, target_embedding, positions, encoder, decoder, parts.narrow(), output, s.dropout
+    )
     initialise(model)
     return model
 

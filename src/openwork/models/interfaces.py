@@ -40,6 +40,15 @@ class StepModel(Protocol[StateT]):
         ...
 
 
+@runtime_checkable
+class AttendingModel(StepModel[StateT], Protocol[StateT]):
+    """A step model that can also tell where it looks. Asked for it a step is slower, so it is a method of its own."""
+
+    def attend(self, tokens: Tensor, state: StateT) -> tuple[Tensor, Tensor, StateT]:
+        """As `step`, with weights (rows, positions, source) between the two: each adds up to 1 over the source."""
+        ...
+
+
 class SequenceModel(nn.Module, ABC, Generic[StateT]):
     """What training needs besides: the vectors before the output projection, and its weight."""
 
@@ -50,6 +59,15 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
     @abstractmethod
     def advance(self, tokens: Tensor, state: StateT) -> tuple[Tensor, StateT]:
         """Takes token ids (rows, positions); gives vectors (rows, positions, width) and the next state."""
+
+    @abstractmethod
+    def attend(self, tokens: Tensor, state: StateT) -> tuple[Tensor, Tensor, StateT]:
+        """As `step`, with the weights (rows, positions, source) of the last cross-attention, the mean of its heads."""
+
+    @property
+    def longest(self) -> int | None:
+        """The most tokens, end symbol included, that a source or a target may have; None: any number."""
+        return None
 
     @property
     @abstractmethod

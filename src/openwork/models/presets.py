@@ -1,10 +1,10 @@
 """Named sizes. Data only: each is a table of settings that differ from the defaults."""
 
-PRESETS: dict[str, dict[str, object]] = {
-    # Table 3 of the paper, rows "base" and "big".
-    "paper-base": {"kind": "transformer"},
-    "paper-big": {"kind": "transformer", "width": 1024, "feedforward_width": 4096, "heads": 16, "dropout": 0.3},
-    # Sizes for two cores. "tiny" is the shape that Wu et al. 2021 found best for the 29,000 pairs of Multi30k.
+from openwork.models.table3 import ROWS
+
+# Sizes for two cores, and the family before. "tiny" is the shape that Wu et al. 2021 found best for the 29,000 pairs
+# of Multi30k.
+SMALL: dict[str, dict[str, object]] = {
     "nano": {
         "kind": "transformer", "width": 128, "feedforward_width": 256, "heads": 4,
         "encoder_layers": 2, "decoder_layers": 2, "norm": "pre",
@@ -17,6 +17,15 @@ PRESETS: dict[str, dict[str, object]] = {
         "kind": "transformer", "width": 256, "feedforward_width": 1024, "heads": 4,
         "encoder_layers": 3, "decoder_layers": 3, "norm": "pre", "dropout": 0.2,
     },
-    # The family before: recurrence with additive attention (Bahdanau et al. 2015).
+    # Recurrence with additive attention (Bahdanau et al. 2015).
     "recurrent-small": {"kind": "recurrent", "width": 256},
 }  # fmt: skip
+# The rows of the paper's table 3; "paper-base" and "paper-big" are two of them.
+PAPER: dict[str, dict[str, object]] = {}
+for row in ROWS:
+    PAPER.setdefault(row.preset, {"kind": "transformer", **row.changes})
+PRESETS: dict[str, dict[str, object]] = {
+    **{name: values for name, values in PAPER.items() if name.startswith("paper-")},
+    **SMALL,
+    **{name: values for name, values in PAPER.items() if not name.startswith("paper-")},
+}

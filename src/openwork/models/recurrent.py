@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -64,6 +65,17 @@ class RecurrentModel(SequenceModel[RecurrentState]):
         x = self.embedding_dropout(self.target_embedding(tokens))
         hidden, cells = self.decoder(x, state.memory, state.cells)
         return hidden, RecurrentState(state.memory, cells)
+
+    def attend(
+        self, tokens: Int[Tensor, "rows positions"], state: RecurrentState
+    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], RecurrentState]:
+        weights: list[Tensor] = []  # of one position each, as the decoder goes through them
+        watching = self.decoder.attention.register_forward_hook(lambda _, __, output: weights.append(output[1]))
+        try:
+            logits, state = self.step(tokens, state)
+        finally:
+            watching.remove()
+        return logits, torch.cat(weights, dim=1), state
 
 
 def build_recurrent(settings: RecurrentSettings, source_vocabulary: int, target_vocabulary: int) -> RecurrentModel:

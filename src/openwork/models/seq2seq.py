@@ -3,15 +3,18 @@
 from dataclasses import dataclass
 
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.decoder import Decoder, LayerCache
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import Encoder
+from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask
-from openwork.nn.positions import SinusoidalPositions
+from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
+
+Positions = SinusoidalPositions | LearnedPositions | NoPositions
 
 
 @dataclass(frozen=True)
@@ -31,27 +34,35 @@ class TransformerState:
 class Transformer(SequenceModel[TransformerState]):
     """Reads a source with the encoder; the decoder tells what follows each target token.
 
-    `output`, a parameter, is the matrix of the output layer; with tied weights it is the target embedding's own.
+    `positions`: what adds the order to the source's and to the target's embeddings. `narrow` turns the decoder's
+    vectors to the width of `output`: nothing, unless the embeddings have a width of their own. `output`, a parameter,
+    is the matrix of the output layer; with tied weights it is the target embedding's own.
     """
 
     def __init__(
         self,
         source_embedding: TokenEmbedding,
         target_embedding: TokenEmbedding,
+        positions: tuple[Positions, Positions],
         encoder: Encoder,
         decoder: Decoder,
+        narrow: nn.Module,
         output: Tensor,
         dropout: float,
     ) -> None:
         super().__init__()
-        width = target_embedding.table.embedding_dim
         self.source_embedding = source_embedding
         self.target_embedding = target_embedding
-        self.positions = SinusoidalPositions(width)
+        self.source_positions, self.target_positions = positions
         self.embedding_dropout = Dropout(dropout)
         self.encoder = encoder
         self.decoder = decoder
+        self.narrow = narrow
         self.output = output
+
+    @property
+    def longest(self) -> int | None:
+        return self.source_positions.longest
 
     @property
     def output_weight(self) -> Tensor:
@@ -61,7 +72,7 @@ class Transformer(SequenceModel[TransformerState]):
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch source width"]:
         """The memory: one vector for each source token."""
-        x = self.embedding_dropout(self.positions(self.source_embedding(source)))
+        x = self.embedding_dropout(self.source_positions(self.source_embedding(source)))
         return self.encoder(x, Mask(key_lengths=source_lengths))
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> TransformerState:
@@ -70,6 +81,13 @@ class Transformer(SequenceModel[TransformerState]):
     def advance(
         self, tokens: Int[Tensor, "rows positions"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows positions width"], TransformerState]:
-        x = self.embedding_dropout(self.positions(self.target_embedding(tokens), state.position))
+        x = self.embedding_dropout(self.target_positions(self.target_embedding(tokens), state.position))
         x, caches = self.decoder(x, state.caches, Mask(key_lengths=state.source_lengths))
-        return x, TransformerState(caches, state.source_lengths, state.position + tokens.shape[1])
+        return self.narrow(x), TransformerState(caches, state.source_lengths, state.position + tokens.shape[1])
+
+    def attend(
+        self, tokens: Int[Tensor, "rows positions"], state: TransformerState
+    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], TransformerState]:
+        with weights_of(self.decoder.layers[-1].cross_attention) as weights:  # type: ignore[arg-type]
+            logits, state = self.step(tokens, state)
+        return logits, weights[0].mean(dim=1), state

@@ -1,11 +1,32 @@
 """Multi-head attention (section 3.2.2 of the paper)."""
 
+from dataclasses import dataclass
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.cache import KeyValue
+from openwork.nn.distances import Distances, NoDistances
 from openwork.nn.kernels import Kernel, fused
 from openwork.nn.masks import Mask
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The heads of one attention.
+
+    Args:
+        count: h.
+        width: d_k, the width of a query and of a key, free of the stream's width / h.
+        value_width: d_v, likewise.
+        key_value_count: heads of keys and values; each is shared by count / key_value_count heads of queries (Ainslie
+            et al. 2023; 1 is Shazeer's multi-query attention, 2019). None: as many as there are queries, the paper's.
+    """
+
+    count: int
+    width: int
+    value_width: int
+    key_value_count: int | None = None
 
 
 class MultiHeadAttention(nn.Module):
@@ -14,48 +35,54 @@ class MultiHeadAttention(nn.Module):
     The h projections of one kind stand side by side in one matrix, so that one product makes all heads.
 
     Args:
-        width: d_model, the width of what comes in and goes out.
-        heads: h.
-        head_width: d_k, free of width / heads.
-        value_width: d_v, likewise.
+        width: d_model, the width of what comes in and, unless `output_width` says otherwise, goes out.
+        heads: how many, and how wide.
         bias: adds a bias to the four projections; the paper's formulas have none.
         weight_dropout: drops attention weights while training; not in the paper.
         kernel: computes equation 1.
+        distances: how scores depend on the distance; the paper's do not.
     """
 
     def __init__(
         self,
         width: int,
-        heads: int,
-        head_width: int,
-        value_width: int,
+        heads: Heads,
         *,
+        output_width: int | None = None,
         bias: bool = False,
         weight_dropout: float = 0.0,
         kernel: Kernel = fused.attention,
+        distances: Distances | None = None,
     ) -> None:
         super().__init__()
+        shared = heads.key_value_count or heads.count
         self.heads = heads
-        self.scale = head_width**-0.5
+        self.scale = heads.width**-0.5
         self.weight_dropout = weight_dropout
         self.kernel = kernel
-        self.query = nn.Linear(width, heads * head_width, bias=bias)  # W^Q
-        self.key = nn.Linear(width, heads * head_width, bias=bias)  # W^K
-        self.value = nn.Linear(width, heads * value_width, bias=bias)  # W^V
-        self.output = nn.Linear(heads * value_width, width, bias=bias)  # W^O
+        self.query = nn.Linear(width, heads.count * heads.width, bias=bias)  # W^Q
+        self.key = nn.Linear(width, shared * heads.width, bias=bias)  # W^K
+        self.value = nn.Linear(width, shared * heads.value_width, bias=bias)  # W^V
+        self.output = nn.Linear(heads.count * heads.value_width, output_width or width, bias=bias)  # W^O
+        self.distances = distances or NoDistances()
 
-    def _split(self, x: Tensor) -> Tensor:
+    @staticmethod
+    def _split(x: Tensor, each: int) -> Tensor:
         """(batch, position, head * each) -> (batch, head, position, each)"""
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return x.unflatten(-1, (-1, each)).transpose(1, 2)
 
-    def keys_values(self, x: Float[Tensor, "batch key width"]) -> KeyValue:
-        """K W^K and V W^V for all heads, of the positions that will be asked."""
-        return KeyValue(self._split(self.key(x)), self._split(self.value(x)))
+    def keys_values(self, x: Float[Tensor, "batch key width"], first: int = 0) -> KeyValue:
+        """K W^K and V W^V for all heads, of the positions that will be asked; x begins at position `first`."""
+        key = self._split(self.key(x), self.heads.width)
+        return KeyValue(self.distances.turn(key, first), self._split(self.value(x), self.heads.value_width))
 
     def forward(
         self, x: Float[Tensor, "batch query width"], asked: KeyValue, mask: Mask
-    ) -> Float[Tensor, "batch query width"]:
-        """Each position of `x` asks the positions in `asked`: its own sequence's or another's."""
+    ) -> Float[Tensor, "batch query output_width"]:
+        """Each position of `x` asks the positions in `asked`: its own sequence's, whose end it is, or another's."""
         dropout = self.weight_dropout if self.training else 0.0
-        heads = self.kernel(self._split(self.query(x)), asked.key, asked.value, mask, self.scale, dropout)
+        query = self.distances.turn(self._split(self.query(x), self.heads.width), asked.size - x.shape[1])
+        bias = self.distances.bias(query, asked.size, self.scale)
+        asked = asked.for_heads(self.heads.count)
+        heads = self.kernel(query, asked.key, asked.value, mask, self.scale, dropout, bias)
         return self.output(heads.transpose(1, 2).flatten(-2))

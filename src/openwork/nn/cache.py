@@ -18,6 +18,13 @@ class KeyValue:
         """Number of positions held."""
         return self.key.shape[-2]
 
+    def for_heads(self, heads: int) -> "KeyValue":
+        """Each head of keys and values once for every query head of the group that shares it."""
+        group = heads // self.key.shape[1]
+        if group == 1:
+            return self
+        return KeyValue(self.key.repeat_interleave(group, dim=1), self.value.repeat_interleave(group, dim=1))
+
     def extend(self, later: "KeyValue") -> "KeyValue":
         """These positions followed by the later ones."""
         return KeyValue(torch.cat((self.key, later.key), dim=-2), torch.cat((self.value, later.value), dim=-2))

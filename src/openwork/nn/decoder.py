@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.cache import KeyValue, extend
-from openwork.nn.feedforward import FeedForward
 from openwork.nn.masks import CAUSAL, Mask
 from openwork.nn.residual import Wiring
 
@@ -19,6 +18,11 @@ class LayerCache:
 
     memory: KeyValue
     past: KeyValue | None = None
+
+    @property
+    def position(self) -> int:
+        """Where the next token stands."""
+        return 0 if self.past is None else self.past.size
 
     def select(self, rows: Tensor) -> "LayerCache":
         """The given rows, in the given order."""
@@ -32,7 +36,7 @@ class DecoderLayer(nn.Module):
         self,
         self_attention: MultiHeadAttention,
         cross_attention: MultiHeadAttention,
-        feedforward: FeedForward,
+        feedforward: nn.Module,
         wirings: tuple[Wiring, Wiring, Wiring],
     ) -> None:
         super().__init__()
@@ -47,10 +51,10 @@ class DecoderLayer(nn.Module):
 
     def forward(
         self, x: Float[Tensor, "batch position width"], cache: LayerCache, memory_mask: Mask
-    ) -> tuple[Float[Tensor, "batch position width"], LayerCache]:
+    ) -> tuple[Float[Tensor, "batch position after"], LayerCache]:
         """`x` holds the positions after those in the cache; returns them and the cache that includes them."""
         inside = self.self_wiring.before(x)
-        past = extend(cache.past, self.self_attention.keys_values(inside))
+        past = extend(cache.past, self.self_attention.keys_values(inside, cache.position))
         # Targets are padded on the right, so the causal mask alone keeps real positions from looking at padding.
         x = self.self_wiring.after(x, self.self_attention(inside, past, CAUSAL))
         inside = self.cross_wiring.before(x)
@@ -72,7 +76,7 @@ class Decoder(nn.Module):
         return tuple(layer.start(memory) for layer in self.layers)  # type: ignore[operator]
 
     def forward(
-        self, x: Float[Tensor, "batch position width"], caches: tuple[LayerCache, ...], memory_mask: Mask
+        self, x: Float[Tensor, "batch position first"], caches: tuple[LayerCache, ...], memory_mask: Mask
     ) -> tuple[Float[Tensor, "batch position width"], tuple[LayerCache, ...]]:
         grown = []
         for layer, cache in zip(self.layers, caches, strict=True):

@@ -6,7 +6,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.feedforward import FeedForward
 from openwork.nn.masks import Mask
 from openwork.nn.residual import Wiring
 
@@ -17,7 +16,7 @@ class EncoderLayer(nn.Module):
     def __init__(
         self,
         self_attention: MultiHeadAttention,
-        feedforward: FeedForward,
+        feedforward: nn.Module,
         wirings: tuple[Wiring, Wiring],
     ) -> None:
         super().__init__()
@@ -25,7 +24,7 @@ class EncoderLayer(nn.Module):
         self.feedforward = feedforward
         self.attention_wiring, self.feedforward_wiring = wirings
 
-    def forward(self, x: Float[Tensor, "batch position width"], mask: Mask) -> Float[Tensor, "batch position width"]:
+    def forward(self, x: Float[Tensor, "batch position width"], mask: Mask) -> Float[Tensor, "batch position after"]:
         inside = self.attention_wiring.before(x)
         asked = self.self_attention.keys_values(inside)
         x = self.attention_wiring.after(x, self.self_attention(inside, asked, mask))
@@ -41,7 +40,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.final_norm = final_norm
 
-    def forward(self, x: Float[Tensor, "batch position width"], mask: Mask) -> Float[Tensor, "batch position width"]:
+    def forward(self, x: Float[Tensor, "batch position first"], mask: Mask) -> Float[Tensor, "batch position width"]:
         for layer in self.layers:
             x = layer(x, mask)
         return self.final_norm(x)

@@ -1,4 +1,6 @@
-"""The position-wise feed-forward network (section 3.3 of the paper)."""
+"""The position-wise feed-forward network (section 3.3 of the paper), and its gated kin."""
+
+from collections.abc import Callable
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -9,15 +11,35 @@ from openwork.nn.dropout import Dropout
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (equation 2), the same at every position.
 
-    `inner_dropout` drops inner units while training; it is not in the paper.
+    `inner_dropout` drops inner units while training; it is not in the paper, nor is any `activation` but max(0, .).
     """
 
-    def __init__(self, width: int, inner: int, inner_dropout: float = 0.0) -> None:
+    def __init__(
+        self, width: int, inner: int, inner_dropout: float = 0.0, activation: Callable[[], nn.Module] = nn.ReLU
+    ) -> None:
         super().__init__()
         self.expand = nn.Linear(width, inner)
-        self.activation = nn.ReLU()
+        self.activation = activation()
         self.inner_dropout = Dropout(inner_dropout)
         self.contract = nn.Linear(inner, width)
 
     def forward(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
         return self.contract(self.inner_dropout(self.activation(self.expand(x))))
+
+
+class GatedFeedForward(nn.Module):
+    """FFN(x) = (activation(x W) * x V) W_2, without biases (Shazeer 2020, equations 5 and 6).
+
+    The activation names the kind: sigmoid GLU, max(0, .) ReGLU, GELU GEGLU, x sigmoid(x) SwiGLU.
+    """
+
+    def __init__(self, width: int, inner: int, inner_dropout: float, activation: Callable[[], nn.Module]) -> None:
+        super().__init__()
+        self.gate = nn.Linear(width, inner, bias=False)  # W
+        self.expand = nn.Linear(width, inner, bias=False)  # V
+        self.activation = activation()
+        self.inner_dropout = Dropout(inner_dropout)
+        self.contract = nn.Linear(inner, width, bias=False)  # W_2
+
+    def forward(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
+        return self.contract(self.inner_dropout(self.activation(self.gate(x)) * self.expand(x)))

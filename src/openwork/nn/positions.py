@@ -1,10 +1,16 @@
-"""Sinusoidal positions (section 3.5 of the paper)."""
+"""Positions that are added to the embeddings: sinusoids (section 3.5 of the paper), a learnt table, or none.
+
+`longest` of each says how many positions it reaches; None: any number. What acts inside attention instead stands in
+`distances.py`.
+"""
 
 import math
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+from openwork.base.errors import ConfigError
 
 LONGEST_WAVE = 10000.0  # the base of the paper's geometric progression of wavelengths
 
@@ -24,8 +30,8 @@ def sinusoids(positions: int, width: int, base: float = LONGEST_WAVE) -> Float[T
     return table.float()
 
 
-class SinusoidalPositions(nn.Module):
-    """Adds the position's sinusoids to a sequence. Any length works: the table grows when it is too short."""
+class SinusoidTable(nn.Module):
+    """The sinusoids of as many positions as were ever asked for: the table grows when it is too short."""
 
     table: Tensor
 
@@ -34,12 +40,55 @@ class SinusoidalPositions(nn.Module):
         self.width = width
         self.register_buffer("table", sinusoids(size, width), persistent=False)
 
+    def rows(self, first: int, last: int) -> Float[Tensor, "position width"]:
+        """The positions from `first` to before `last`."""
+        if last > self.table.shape[0]:
+            with torch.inference_mode(False):  # a table made while translating must serve training as well
+                self.table = sinusoids(2 * last, self.width).to(self.table.device)
+        return self.table[first:last]
+
+
+class SinusoidalPositions(SinusoidTable):
+    """Adds the position's sinusoids to a sequence of any length."""
+
+    longest: int | None = None
+
     def forward(
         self, x: Float[Tensor, "batch position width"], first: int = 0
     ) -> Float[Tensor, "batch position width"]:
         """`first` is the position of x's first token in its sentence."""
+        return x + self.rows(first, first + x.shape[1]).to(x.dtype)
+
+
+class LearnedPositions(nn.Module):
+    """Adds a learnt vector for each position (Gehring et al. 2017; row E of the paper's table 3)."""
+
+    def __init__(self, width: int, size: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(size, width)
+        self.longest: int | None = size
+
+    def forward(
+        self, x: Float[Tensor, "batch position width"], first: int = 0
+    ) -> Float[Tensor, "batch position width"]:
+        """`first` is the position of x's first token in its sentence; ConfigError behind the end of the table."""
         last = first + x.shape[1]
-        if last > self.table.shape[0]:
-            with torch.inference_mode(False):  # a table made while translating must serve training as well
-                self.table = sinusoids(2 * last, self.width).to(self.table.device)
-        return x + self.table[first:last].to(x.dtype)
+        if last > self.table.num_embeddings:
+            raise ConfigError(
+                f"a sentence of {last} tokens does not fit into {self.table.num_embeddings} learned positions",
+                why="learned positions end where their table ends; the end symbol counts as a token",
+                hint=f"set model.longest to {last} or more and train again, or leave out such sentences with "
+                "filters.maximum_characters; every other kind of model.positions reaches any length",
+            )
+        return x + self.table.weight[first:last].to(x.dtype)
+
+
+class NoPositions(nn.Module):
+    """Adds nothing: the order is known in another way, or not at all."""
+
+    longest: int | None = None
+
+    def forward(
+        self, x: Float[Tensor, "batch position width"], first: int = 0
+    ) -> Float[Tensor, "batch position width"]:
+        return x

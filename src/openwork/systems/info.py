@@ -1,7 +1,7 @@
-"""What a bundle or a preset is: sizes, settings, scores, and whether a bundle still says what it said."""
+"""What a bundle or a preset is: sizes, cost, settings, scores, and whether a bundle still says what it said."""
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,18 @@ import torch
 
 from openwork.base.errors import UsageError
 from openwork.models.build import build_model
-from openwork.models.interfaces import count_weights
-from openwork.models.presets import PRESETS
+from openwork.models.interfaces import SequenceModel, count_weights
+from openwork.models.presets import PAPER, PRESETS
+from openwork.models.table3 import TRAININGS
 from openwork.systems.bundle import load_bundle, replay_golden
 from openwork.systems.bundle_folder import find_bundle
+from openwork.systems.cost import FORMULA, Cost, cost_of
+from openwork.systems.model_options import list_options, option_lines, option_values
+from openwork.systems.modules import list_modules, module_lines
+from openwork.systems.paper_table import VOCABULARY, count_table, table_lines
 from openwork.systems.run_file import model_settings
 
-SHOWN_VOCABULARY = 37_000  # the paper's, for counting a preset's weights
+BATCH_TOKENS = 4096  # target tokens for which memory is told; the default of batches.tokens
 
 
 @dataclass(frozen=True)
@@ -42,26 +47,86 @@ def describe(name: str | None) -> Description:
     return _bundle(Path(name))
 
 
-def _weights(name: str) -> int:
-    """Counted on a model without numbers, so that even the largest is instant."""
+def describe_options() -> Description:
+    """What can be chosen about a model."""
+    options = list_options()
+    return Description(option_lines(options), {"options": option_values(options)})
+
+
+def describe_table(number: int) -> Description:
+    """Table 3 of the paper, the one that lists models."""
+    if number != 3:
+        raise UsageError(f"table {number} of the paper lists no models", hint="openwork info --table 3 counts its rows")
+    rows = count_table()
+    return Description(table_lines(rows), {"vocabulary": VOCABULARY, "rows": [row.to_json() for row in rows]})
+
+
+def _model(name: str) -> SequenceModel:
+    """A model without numbers, so that even the largest is instant."""
     with torch.device("meta"):
-        model = build_model(model_settings(PRESETS[name]), SHOWN_VOCABULARY, SHOWN_VOCABULARY)
-    return count_weights(model)
+        return build_model(model_settings(PRESETS[name]), VOCABULARY, VOCABULARY)
 
 
 def _all_presets() -> Description:
-    counts = {name: _weights(name) for name in PRESETS}
-    lines = [f"presets, with their weights at a vocabulary of {SHOWN_VOCABULARY:,}:"]
-    lines += [f"  {name:<16} {count / 1e6:8.2f} million" for name, count in counts.items()]
-    return Description(lines, {"vocabulary": SHOWN_VOCABULARY, "weights": counts})
+    counts = {name: cost_of(model_settings(values), VOCABULARY).weights for name, values in PRESETS.items()}
+    rows = [name for name in PAPER if name in TRAININGS]
+    shown = {name: count for name, count in counts.items() if name not in PAPER or name in rows}
+    lines = [f"presets, with their weights at a vocabulary of {VOCABULARY:,}:"]
+    lines += [f"  {name:<16} {count / 1e6:8.2f} million" for name, count in shown.items()]
+    lines.append("and the rows of the paper's table 3, which openwork info --table 3 lists")
+    return Description(lines, {"vocabulary": VOCABULARY, "weights": counts})
 
 
 def _preset(name: str) -> Description:
-    values = model_settings(PRESETS[name]).model_dump(exclude_none=True)
-    count = _weights(name)
-    lines = [f"{name}: {count:,} weights at a shared vocabulary of {SHOWN_VOCABULARY:,}"]
+    settings = model_settings(PRESETS[name])
+    values = settings.model_dump(exclude_none=True)
+    model, cost = _model(name), cost_of(settings, VOCABULARY)
+    modules = list_modules(model)
+    count = count_weights(model)
+    lines = [f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}"]
     lines += [f"  {key:<20} {value}" for key, value in values.items()]
-    return Description(lines, {"preset": name, "vocabulary": SHOWN_VOCABULARY, "weights": count, "model": values})
+    lines += ["", "modules, with the shapes of their weights:", *module_lines(modules)]
+    lines += ["", *_cost_lines(cost), *_paper_lines(name, cost)]
+    found = {"preset": name, "vocabulary": VOCABULARY, "weights": count, "model": values}
+    return Description(lines, found | {"modules": [asdict(module) for module in modules], "cost": _cost_values(cost)})
+
+
+def _cost_lines(cost: Cost) -> list[str]:
+    memory = cost.memory(BATCH_TOKENS)
+    shares = ", ".join(f"{name} {value / 2**20:,.0f}" for name, value in asdict(memory).items())
+    return [
+        f"operations for a target token, in sentences of {cost.lengths.source} and {cost.lengths.target} tokens: "
+        f"{cost.forward_flops / 1e6:,.1f} million forward, {cost.backward_flops / 1e6:,.1f} million backward",
+        f"  ({FORMULA})",
+        f"memory of a training with Adam, batches of {BATCH_TOKENS:,} target tokens: {memory.total / 2**20:,.0f} MiB",
+        f"  ({shares}; the activations are an estimate, in float32)",
+    ]
+
+
+def _paper_lines(name: str, cost: Cost) -> list[str]:
+    """What the paper's own training took, by its way of counting and by ours."""
+    if name not in TRAININGS:
+        return []
+    stated = TRAININGS[name]
+    ours = cost.training_flops * stated.tokens * stated.steps
+    return [
+        f"the paper's training, {stated.steps:,} updates of {stated.tokens:,} tokens a side: {ours:.1e} operations by "
+        "these formulas",
+        f"  (the paper states {stated.flops:.1e}: {stated.hours:g} hours x {stated.devices} devices x "
+        f"{stated.flops_per_second:.1e} a second, all of them counted as used)",
+    ]
+
+
+def _cost_values(cost: Cost) -> dict[str, Any]:
+    return {
+        "source_length": cost.lengths.source,
+        "target_length": cost.lengths.target,
+        "forward_flops_per_target_token": cost.forward_flops,
+        "backward_flops_per_target_token": cost.backward_flops,
+        "formula": FORMULA,
+        "memory_bytes": asdict(cost.memory(BATCH_TOKENS)) | {"target_tokens": BATCH_TOKENS},
+        "parts": [asdict(part) for part in cost.parts],
+    }
 
 
 def _bundle(path: Path) -> Description:

@@ -9,8 +9,18 @@ from openwork.nn.masks import Mask
 
 @runtime_checkable
 class Kernel(Protocol):
-    """Attention(Q, K, V) for queries, keys and values of shape (batch, head, position, ...)."""
+    """Attention(Q, K, V) for queries, keys and values of shape (batch, head, position, ...).
+
+    `bias`, broadcastable to (batch, head, query, key), is added to the scores.
+    """
 
     def __call__(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Mask, scale: float, dropout: float = 0.0
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Mask,
+        scale: float,
+        dropout: float = 0.0,
+        bias: Tensor | None = None,
     ) -> Tensor: ...

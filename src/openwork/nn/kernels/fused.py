@@ -19,19 +19,24 @@ def attention(
     mask: Mask,
     scale: float,
     dropout: float = 0.0,
+    bias: Float[Tensor, "*#batch #head query key"] | None = None,
 ) -> Float[Tensor, "batch head query value_width"]:
     """Attention(Q, K, V) = softmax(scale Q K^T) V, equation 1 with scale = 1 / sqrt(d_k)."""
     if query.device.type == "cpu" and query.dtype is torch.bfloat16:
         # On a CPU the bf16 kernel is about 3 times slower than the fp32 one at the lengths of sentences.
         with torch.autocast("cpu", enabled=False):
-            wide = attention(query.float(), key.float(), value.float(), mask, scale, dropout)
+            wider = None if bias is None else bias.float()
+            wide = attention(query.float(), key.float(), value.float(), mask, scale, dropout, wider)
         return wide.to(torch.bfloat16)
     queries, keys = query.shape[-2], key.shape[-2]
     if query.device.type == "cpu" and queries * keys <= SHORT:
-        return reference.attention(query, key, value, mask, scale, dropout)
+        return reference.attention(query, key, value, mask, scale, dropout, bias)
     # The framework's own causal flag counts from the first key; ours from the last: equal only for squares.
-    square_causal = mask.is_causal and mask.key_lengths is None and queries == keys
+    square_causal = mask.is_causal and mask.key_lengths is None and queries == keys and bias is None
     allowed = None if square_causal else mask.boolean(queries, keys, query.device)
+    if bias is not None:  # the framework has one argument for both: a mask of numbers
+        bias = bias.to(query.dtype)
+        allowed = bias if allowed is None else bias.masked_fill(~allowed, float("-inf"))
     return scaled_dot_product_attention(
         query, key, value, attn_mask=allowed, is_causal=square_causal, scale=scale, dropout_p=dropout
     )

@@ -13,9 +13,12 @@ def attention_weights(
     key: Float[Tensor, "batch head key head_width"],
     mask: Mask,
     scale: float,
+    bias: Float[Tensor, "*#batch #head query key"] | None = None,
 ) -> Float[Tensor, "batch head query key"]:
-    """softmax(scale Q K^T) over the keys that may be attended; a query that may attend to none gets zeros."""
+    """softmax(scale Q K^T + bias) over the keys that may be attended; a query that may attend to none gets zeros."""
     scores = query @ key.transpose(-2, -1) * scale
+    if bias is not None:
+        scores = scores + bias.to(scores.dtype)
     allowed = mask.boolean(query.shape[-2], key.shape[-2], query.device)
     if allowed is None:
         return scores.softmax(dim=-1)
@@ -31,7 +34,8 @@ def attention(
     mask: Mask,
     scale: float,
     dropout: float = 0.0,
+    bias: Float[Tensor, "*#batch #head query key"] | None = None,
 ) -> Float[Tensor, "batch head query value_width"]:
     """Attention(Q, K, V) = softmax(scale Q K^T) V, equation 1 with scale = 1 / sqrt(d_k)."""
-    weights = attention_weights(query, key, mask, scale)
+    weights = attention_weights(query, key, mask, scale, bias)
     return functional.dropout(weights, dropout) @ value

@@ -1,0 +1,120 @@
+"""Positions inside attention: scores that depend on how far a key is from its query.
+
+Each part has two moments. `turn` prepares queries and keys, which know their position in the sentence; `bias` gives
+what is added to the scores. The last query stands at the last key, as in `masks.py`, so that steps with a cache are
+rows of the whole. Cross-attention has no distances: its queries and keys stand in different sentences.
+"""
+
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from openwork.nn.positions import SinusoidTable
+
+
+@runtime_checkable
+class Distances(Protocol):
+    """What attention asks of them."""
+
+    def turn(self, heads: Tensor, first: int) -> Tensor:
+        """Queries or keys (batch, head, position, head_width), the first of them at position `first`."""
+        ...
+
+    def bias(self, query: Tensor, keys: int, scale: float) -> Tensor | None:
+        """What is added to the scores of `keys` keys, broadcastable to (batch, head, query, key); None: nothing."""
+        ...
+
+
+def offsets(queries: int, keys: int, device: torch.device | None = None) -> Int[Tensor, "query key"]:
+    """Position of the key minus position of the query: 0 where a query meets its own key, negative for earlier keys."""
+    positions = torch.arange(keys, device=device)
+    return positions[None, :] - (torch.arange(queries, device=device)[:, None] + (keys - queries))
+
+
+class NoDistances(nn.Module):
+    """Queries and keys as they are, the paper's: the order is known from the embeddings."""
+
+    def turn(self, heads: Tensor, first: int) -> Tensor:
+        return heads
+
+    def bias(self, query: Tensor, keys: int, scale: float) -> Tensor | None:
+        return None
+
+
+class Rotary(SinusoidTable):
+    """Turns each pair of numbers by pos / 10000^(2i / head_width) (Su et al. 2021, equation 34).
+
+    A query at m and a key at n, both turned, have the product of the query and the key turned by n - m alone.
+    The angles are those of the sinusoids, so the table is the same.
+    """
+
+    def turn(
+        self, heads: Float[Tensor, "batch head position head_width"], first: int
+    ) -> Float[Tensor, "batch head position head_width"]:
+        """The pairs (x_2i, x_2i+1) turned; in float32 whatever the type, as far positions need the digits."""
+        sine, cosine = self.rows(first, first + heads.shape[-2]).unflatten(-1, (-1, 2)).unbind(-1)
+        even, odd = heads.float().unflatten(-1, (-1, 2)).unbind(-1)
+        turned = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1)
+        return turned.flatten(-2).to(heads.dtype)
+
+    def bias(self, query: Tensor, keys: int, scale: float) -> Tensor | None:
+        return None
+
+
+def slopes(heads: int) -> list[float]:
+    """2^(-8/h), 2^(-16/h), ... 2^-8 for h heads, a power of two (Press et al. 2022, section 3).
+
+    For other numbers, as in their code: those of the next lower power of two, then every other one of the next higher.
+    """
+    power = 2 ** (heads.bit_length() - 1)
+    found = [2 ** (-8 * head / power) for head in range(1, power + 1)]
+    between = [2 ** (-4 * head / power) for head in range(1, 2 * power + 1, 2)]
+    return [*found, *between][:heads]
+
+
+class LinearBiases(nn.Module):
+    """ALiBi: each score is lowered by slope x distance, with a slope of its own for each head (Press et al. 2022).
+
+    They have only earlier keys; in the encoder later keys are lowered alike.
+    """
+
+    slopes: Tensor
+
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        self.register_buffer("slopes", torch.tensor(slopes(heads)), persistent=False)
+
+    def turn(self, heads: Tensor, first: int) -> Tensor:
+        return heads
+
+    def bias(
+        self, query: Float[Tensor, "batch head query head_width"], keys: int, scale: float
+    ) -> Float[Tensor, "head query key"]:
+        distance = offsets(query.shape[-2], keys, query.device).abs()
+        return -self.slopes[:, None, None] * distance
+
+
+class RelativeKeys(nn.Module):
+    """Adds to each key a learnt vector for its offset from the query, clipped at k (Shaw et al. 2018, equation 4).
+
+    The vectors are shared by the heads. They are added to the keys alone and not also to the values: that would need
+    the weights of all pairs, and their table 3 finds the same BLEU without.
+    """
+
+    def __init__(self, head_width: int, clipping: int) -> None:
+        super().__init__()
+        self.clipping = clipping
+        self.table = nn.Embedding(2 * clipping + 1, head_width)  # w^K, of the offsets -k to k
+
+    def turn(self, heads: Tensor, first: int) -> Tensor:
+        return heads
+
+    def bias(
+        self, query: Float[Tensor, "batch head query head_width"], keys: int, scale: float
+    ) -> Float[Tensor, "batch head query key"]:
+        """q (k + a)^T = q k^T + q a^T: each query meets all vectors once, and each key takes the one of its offset."""
+        products = query @ self.table.weight.to(query.dtype).T * scale
+        index = offsets(query.shape[-2], keys, query.device).clamp(-self.clipping, self.clipping) + self.clipping
+        return products.gather(-1, index.expand(*products.shape[:2], -1, -1))

@@ -1,0 +1,62 @@
+"""What can be chosen about a model, read from the settings themselves. No torch here."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from openwork.base.config import Settings
+from openwork.base.fields import all_keys
+from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.settings import TransformerSettings
+
+FAMILIES: tuple[type[Settings], ...] = (TransformerSettings, RecurrentSettings)
+
+
+@dataclass(frozen=True)
+class Option:
+    """A key of the section `[model]`. `values` explains each value of a choice; `origin` is a paper."""
+
+    family: str
+    key: str
+    takes: str
+    default: str
+    description: str
+    values: dict[str, str]
+    origin: str
+
+
+def list_options() -> list[Option]:
+    """Every option of every family."""
+    return [option for family in FAMILIES for option in _of(family)]
+
+
+def _of(family: type[Settings]) -> Iterator[Option]:
+    kind = str(family.model_fields["kind"].default)
+    for key in all_keys(family, "model."):
+        extra = family.model_fields[key.last].json_schema_extra
+        extra = extra if isinstance(extra, dict) else {}
+        values = extra.get("values", {})
+        told = {str(name): str(text) for name, text in values.items()} if isinstance(values, dict) else {}
+        if key.last != "kind":
+            yield Option(kind, key.name, key.takes, key.default, key.description, told, str(extra.get("origin", "")))
+
+
+def option_lines(options: list[Option]) -> list[str]:
+    """One line an option, and one for each value of a choice."""
+    lines: list[str] = []
+    for family in dict.fromkeys(option.family for option in options):
+        lines.append(f'[model] of kind = "{family}"; * is the default')
+        for option in (option for option in options if option.family == family):
+            origin = f" ({option.origin})" if option.origin else ""
+            takes = f"{option.default or 'not set'}, or {option.takes}" if not option.values else option.default
+            lines.append(f"{option.key} = {takes}: {option.description}{origin}")
+            for value, text in option.values.items():
+                star = "*" if f'"{value}"' == option.default else " "
+                lines.append(f"  {star} {value:<12} {text}")
+        lines.append("")
+    return lines[:-1]
+
+
+def option_values(options: list[Option]) -> list[dict[str, Any]]:
+    """For programs."""
+    return [asdict(option) for option in options]

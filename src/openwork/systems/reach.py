@@ -1,0 +1,23 @@
+"""Whether a model reaches every position of the sentences that it is to learn from. Learned positions may not."""
+
+import numpy as np
+
+from openwork.base.errors import ConfigError
+from openwork.data.store import TokenStore
+
+
+def check_reach(longest: int | None, train: TokenStore, valid: TokenStore) -> None:
+    """Before the first update: ConfigError that counts the pairs with a sentence of more than `longest` tokens."""
+    if longest is None:
+        return
+    for kind, store in (("training", train), ("validation", valid)):
+        lengths = np.maximum(store.source_lengths, store.target_lengths) + 1  # the end symbol
+        beyond = int((lengths > longest).sum())
+        if beyond:
+            most = int(lengths.max())
+            raise ConfigError(
+                f"{beyond:,} {kind} pairs have a sentence of more than {longest:,} tokens, where learned positions end",
+                why=f"the longest has {most:,} tokens, the end symbol counted",
+                hint=f"set model.longest to {most} or more, leave such pairs out with filters.maximum_characters, "
+                "or take another kind of model.positions",
+            )
