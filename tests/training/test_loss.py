@@ -28,6 +28,38 @@ def test_by_hand() -> None:
     assert joined.likelihood.item() == pytest.approx(math.log(2))
 
 
+def test_the_documents_form_by_hand() -> None:
+    # The same p = 1/2, 1/4, 1/4, but q = 0.9, 0.05, 0.05: 0.9 ln 2 + 0.1 ln 4 = 1.1 ln 2.
+    logits, right = torch.tensor([[2.0, 1.0, 1.0]]).log(), torch.tensor([0])
+    plain = smoothed_cross_entropy(logits, right, 0.1, "others")
+    joined = projected_cross_entropy(torch.ones(1, 1), logits.T.contiguous(), right, 0.1, form="others")
+    for sums in (plain, joined):
+        assert sums.smoothed.item() == pytest.approx(1.1 * math.log(2))
+        assert sums.likelihood.item() == pytest.approx(math.log(2))
+    # a vocabulary of one token leaves nothing to share
+    assert smoothed_cross_entropy(torch.zeros(1, 1), right, 0.1, "others").smoothed.item() == 0.0
+
+
+@given(st.integers(1, 9), st.integers(2, 12), st.floats(0.0, 0.9))
+def test_both_forms_are_the_cross_entropy_with_their_q(tokens: int, vocabulary: int, smoothing: float) -> None:
+    hidden, weight, targets = case(tokens, 5, vocabulary)
+    logits = hidden @ weight.T
+    for form, others, right in (
+        ("vocabulary", smoothing / vocabulary, 1 - smoothing + smoothing / vocabulary),
+        ("others", smoothing / (vocabulary - 1), 1 - smoothing),
+    ):
+        q = torch.full_like(logits, others).scatter(1, targets[:, None], right)
+        expected = -(q * logits.log_softmax(-1)).sum()
+        gradients = torch.autograd.grad(expected, (hidden, weight), retain_graph=True)
+        for sums in (
+            smoothed_cross_entropy(logits, targets, smoothing, form),
+            projected_cross_entropy(hidden, weight, targets, smoothing, form=form),
+        ):
+            torch.testing.assert_close(sums.smoothed, expected, rtol=1e-4, atol=1e-5)
+            found = torch.autograd.grad(sums.smoothed, (hidden, weight), retain_graph=True)
+            torch.testing.assert_close(found, gradients, rtol=1e-3, atol=1e-4)
+
+
 def case(tokens: int, width: int, vocabulary: int) -> tuple[Tensor, Tensor, Tensor]:
     generator = torch.Generator().manual_seed(tokens)
     hidden = torch.randn(tokens, width, generator=generator, requires_grad=True)

@@ -16,9 +16,10 @@ from openwork.models.settings import TransformerSettings
 from openwork.training.batches import BatchStream, TensorBatch, to_tensors
 from openwork.training.checkpoint import resume_latest, save_checkpoint
 from openwork.training.loss import smoothed_cross_entropy
+from openwork.training.objective import batch_loss
 from openwork.training.optimisers import optimiser_tensors
 from openwork.training.progress import Progress
-from openwork.training.step import StepReport, batch_loss
+from openwork.training.step import StepReport
 from openwork.training.weights import model_weights
 from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training
 
@@ -35,7 +36,20 @@ def same(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
 
 
 @FAMILIES
-@pytest.mark.parametrize("changes", [{}, {"accumulate": 2}, {"precision": "bfloat16"}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"accumulate": 2},
+        {"precision": "bfloat16"},
+        {"optimiser": "adamw", "weight_decay": 0.1},
+        {"optimiser": "sgd"},
+        {"optimiser": "adagrad"},
+        {"optimiser": "adafactor"},
+        {"r_drop": 2.0},
+    ],
+    ids=str,
+)
 def test_a_run_is_repeated_and_resumed_bit_for_bit(
     tmp_path: Path, store: TokenStore, family: TransformerSettings | RecurrentSettings, changes: dict[str, object]
 ) -> None:
@@ -62,6 +76,39 @@ def test_a_run_is_repeated_and_resumed_bit_for_bit(
     assert same(optimiser_tensors(first.model, first.optimiser), optimiser_tensors(fourth.model, fourth.optimiser))
     assert (resumed.progress.epoch, resumed.progress.batch) == (place.epoch, place.batch)
     assert resumed.progress.target_tokens == place.target_tokens
+
+
+def weights_after_three_updates(store: TokenStore, **changes: object) -> dict[str, Tensor]:
+    settings = SETTINGS.model_copy(update=changes)
+    training = make_training(store, settings)
+    training.go(settings.model_copy(update={"steps": 3}), Progress())
+    return model_weights(training.model)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"optimiser": "sgd"},
+        {"optimiser": "sgd", "momentum": 0.5},
+        {"optimiser": "adagrad"},
+        {"optimiser": "adafactor"},
+        {"optimiser": "adamw", "weight_decay": 0.1},
+        {"smoothing_form": "others"},
+        {"label_smoothing": 0.3},
+        {"r_drop": 1.0},
+        {"schedule": "constant", "warmup": 1},
+        {"epsilon": 1e-3},
+        {"beta1": 0.5},
+        {"beta2": 0.5},
+    ],
+    ids=str,
+)
+def test_each_option_makes_another_run(store: TokenStore, changes: dict[str, object]) -> None:
+    assert not same(weights_after_three_updates(store), weights_after_three_updates(store, **changes))
+
+
+def test_r_drop_of_nothing_is_off_exactly(store: TokenStore) -> None:
+    assert same(weights_after_three_updates(store), weights_after_three_updates(store, r_drop=0.0))
 
 
 def test_another_seed_is_another_run(store: TokenStore) -> None:

@@ -16,7 +16,7 @@ from openwork.models.settings import TransformerSettings
 from openwork.training.batches import BatchStream
 from openwork.training.loop import train
 from openwork.training.moments import Observer, Run
-from openwork.training.optimisers import make_adam
+from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress, Validation
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings
@@ -44,7 +44,7 @@ class Training:
     """All parts of a run."""
 
     model: SequenceModel
-    optimiser: torch.optim.Adam
+    optimiser: torch.optim.Optimizer
     updater: Updater
     stream: BatchStream
 
@@ -61,7 +61,7 @@ def make_training(
 ) -> Training:
     torch.manual_seed(settings.seed)
     model = build_model(model_settings, VOCABULARY, VOCABULARY)
-    optimiser = make_adam(model, settings)
+    optimiser = make_optimiser(model, settings)
     schedule = make_schedule(settings, model_settings.width)
     precision = "bfloat16" if settings.precision == "bfloat16" else "float32"
     plan = BatchPlan.of(store, BatchSettings(tokens=40), settings.seed)

@@ -1,7 +1,8 @@
 """Checkpoints: all that a run needs to continue as if it had never stopped.
 
-A checkpoint is a folder `step-00001000` with `weights.safetensors`, `optimiser.safetensors` and `state.json`. It
-appears under its name only when it is complete, and `state.json` holds the checksums of all three parts.
+A checkpoint is a folder `step-00001000` with `weights.safetensors`, `optimiser.safetensors`, `state.json`, and with
+`moving-average.safetensors` where one is kept. It appears under its name only when it is complete, and `state.json`
+holds the checksums of all parts.
 """
 
 import hashlib
@@ -15,19 +16,29 @@ from torch import Tensor, nn
 
 from openwork.base.errors import BundleError
 from openwork.base.files import atomic_folder
+from openwork.training.moving_average import MovingAverage
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.progress import Progress
 from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
 
 FORMAT = 1
 _WEIGHTS, _OPTIMISER, _STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
+_AVERAGE = "moving-average.safetensors"
 _PROGRESS = "progress"  # the entry of state.json that tells the place of the run
 
 
-def save_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress) -> Path:
+def save_checkpoint(
+    folder: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    progress: Progress,
+    moving_average: MovingAverage | None = None,
+) -> Path:
     """Writes `folder/step-N`; a full disk leaves the earlier checkpoints as they were and no half one."""
     path = folder / f"step-{progress.step:08d}"
     tensors = {_WEIGHTS: model_weights(model), _OPTIMISER: optimiser_tensors(model, optimiser)}
+    if moving_average is not None:
+        tensors[_AVERAGE] = moving_average.weights
     with atomic_folder(path) as partial:
         checksums = {}
         for name, content in tensors.items():
@@ -57,15 +68,31 @@ def load_weights(path: Path) -> dict[str, Tensor]:
     return read_tensors(path / _WEIGHTS)
 
 
-def load_checkpoint(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
-    """Puts weights and optimiser state back and gives the place of the run. Damage is a BundleError."""
+def load_moving_average(path: Path) -> dict[str, Tensor]:
+    """The moving average of the weights alone."""
+    _check(path, _AVERAGE, _read_state(path))
+    return read_tensors(path / _AVERAGE)
+
+
+def load_checkpoint(
+    path: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    moving_average: MovingAverage | None = None,
+) -> Progress:
+    """Puts weights, optimiser state and moving average back and gives the place of the run.
+
+    Damage is a BundleError.
+    """
     state = _read_state(path)
-    for name in (_WEIGHTS, _OPTIMISER):
+    for name in (_WEIGHTS, _OPTIMISER, *([_AVERAGE] if moving_average is not None else [])):
         _check(path, name, state)
     if _checksum_of(state[_PROGRESS]) != state["sha256"].get(_PROGRESS):
         raise _incomplete(path)
     restore_weights(model, read_tensors(path / _WEIGHTS), str(path))
     restore_optimiser(model, optimiser, read_tensors(path / _OPTIMISER))
+    if moving_average is not None:
+        moving_average.restore(read_tensors(path / _AVERAGE))
     return Progress.from_json(state[_PROGRESS])
 
 
@@ -78,13 +105,18 @@ class Resumed:
     damaged: tuple[BundleError, ...]
 
 
-def resume_latest(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Resumed | None:
+def resume_latest(
+    folder: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    moving_average: MovingAverage | None = None,
+) -> Resumed | None:
     """Loads the newest checkpoint that is whole; None when there is none at all."""
     damaged: list[BundleError] = []
     found = checkpoints(folder)
     for path in reversed(found):
         try:
-            return Resumed(load_checkpoint(path, model, optimiser), path, tuple(damaged))
+            return Resumed(load_checkpoint(path, model, optimiser, moving_average), path, tuple(damaged))
         except BundleError as error:
             damaged.append(error)
     if damaged:

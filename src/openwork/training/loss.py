@@ -1,11 +1,13 @@
 """Cross-entropy with label smoothing (section 5.4 of the paper), as sums: division happens where a number is shown."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+SmoothingForm = Literal["vocabulary", "others"]
 
 # Rows of logits that stand in memory at once: 256 rows of 8,000 logits are 8 MB, about what a core's caches hold.
 CHUNK_ELEMENTS = 2_000_000
@@ -20,17 +22,57 @@ class LossSums:
     tokens: int
 
 
-def smoothed_cross_entropy(
-    logits: Float[Tensor, "tokens vocabulary"], targets: Int[Tensor, "tokens"], smoothing: float
-) -> LossSums:
-    """-sum_v q(v) log p(v) with q = (1 - smoothing) on the right token and smoothing / V spread over all V.
+def even_share(smoothing: float, form: SmoothingForm, vocabulary: int) -> float:
+    """The probability that is spread evenly over all `vocabulary` tokens, the right one included.
 
-    This is the form of Szegedy et al. 2016, which the paper cites.
+    In the form "vocabulary" (Szegedy et al. 2016, which the paper cites) that is `smoothing` itself. In the form
+    "others" each of the V - 1 wrong tokens gets smoothing / (V - 1) and the right one 1 - smoothing: an even share of
+    smoothing V / (V - 1) gives just that, since 1 - share + share / V = 1 - smoothing.
     """
+    return smoothing * vocabulary / (vocabulary - 1) if form == "others" and vocabulary > 1 else smoothing
+
+
+def smoothed_cross_entropy(
+    logits: Float[Tensor, "tokens vocabulary"],
+    targets: Int[Tensor, "tokens"],
+    smoothing: float,
+    form: SmoothingForm = "vocabulary",
+) -> LossSums:
+    """-sum_v q(v) log p(v) with q = (1 - share) on the right token and share / V spread over all V (`even_share`)."""
+    share = even_share(smoothing, form, logits.shape[-1])
     log_probabilities = logits.float().log_softmax(dim=-1)
     likelihood = -log_probabilities.gather(-1, targets[:, None]).sum()
     uniform = -log_probabilities.mean(dim=-1).sum()
-    return LossSums((1 - smoothing) * likelihood + smoothing * uniform, likelihood.detach(), targets.numel())
+    return LossSums((1 - share) * likelihood + share * uniform, likelihood.detach(), targets.numel())
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """What some rows of logits come to. `gradient` is that of `smoothed` with respect to the logits."""
+
+    smoothed: Tensor
+    likelihood: Tensor
+    gradient: Tensor  # (rows, vocabulary)
+
+
+def log_normaliser(logits: Tensor, probabilities: Tensor) -> Tensor:
+    """log sum exp (rows, 1) from the largest entry of each row: a second pass over exp would cost as much again."""
+    return logits.amax(dim=-1, keepdim=True) - probabilities.amax(dim=-1, keepdim=True).log()
+
+
+def chunk_cross_entropy(
+    logits: Float[Tensor, "rows vocabulary"],
+    probabilities: Float[Tensor, "rows vocabulary"],
+    right: Int[Tensor, "rows 1"],
+    share: float,
+) -> Chunk:
+    """The smoothed loss of some rows, summed in double precision; `probabilities` become its gradient, p - q."""
+    normaliser = log_normaliser(logits, probabilities)
+    likelihood = (normaliser - logits.gather(-1, right)).sum(dtype=torch.float64)
+    uniform = (normaliser - logits.mean(dim=-1, keepdim=True)).sum(dtype=torch.float64)
+    gradient = probabilities.sub_(share / logits.shape[-1])
+    gradient.scatter_add_(-1, right, torch.full_like(right, share - 1, dtype=gradient.dtype))
+    return Chunk((1 - share) * likelihood + share * uniform, likelihood, gradient)
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
@@ -42,31 +84,23 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float, precision: torch.dtype
+        ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, share: float, precision: torch.dtype
     ) -> tuple[Tensor, Tensor]:
-        vocabulary = weight.shape[0]
-        rows = max(1, CHUNK_ELEMENTS // vocabulary)
+        rows = max(1, CHUNK_ELEMENTS // weight.shape[0])
         narrow_weight = weight.to(precision)
         hidden_gradient = torch.empty_like(hidden)
         weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
         smoothed = torch.zeros((), dtype=torch.float64)
         likelihood = torch.zeros((), dtype=torch.float64)
         for start in range(0, hidden.shape[0], rows):
-            chunk = hidden[start : start + rows].to(precision)
-            right = targets[start : start + rows, None]
-            logits = (chunk @ narrow_weight.T).float()
-            gradient = logits.softmax(dim=-1)
-            # log sum exp, from the largest entry of each row: a second pass over exp would cost as much as the rest.
-            normaliser = logits.amax(dim=-1, keepdim=True) - gradient.amax(dim=-1, keepdim=True).log()
-            chunk_likelihood = (normaliser - logits.gather(-1, right)).sum(dtype=torch.float64)
-            uniform = (normaliser - logits.mean(dim=-1, keepdim=True)).sum(dtype=torch.float64)
-            likelihood += chunk_likelihood.cpu()
-            smoothed += ((1 - smoothing) * chunk_likelihood + smoothing * uniform).cpu()
-            gradient.sub_(smoothing / vocabulary)
-            gradient.scatter_add_(-1, right, torch.full_like(right, smoothing - 1, dtype=gradient.dtype))
-            narrow_gradient = gradient.to(precision)
+            narrow = hidden[start : start + rows].to(precision)
+            logits = (narrow @ narrow_weight.T).float()
+            chunk = chunk_cross_entropy(logits, logits.softmax(dim=-1), targets[start : start + rows, None], share)
+            likelihood += chunk.likelihood.cpu()
+            smoothed += chunk.smoothed.cpu()
+            narrow_gradient = chunk.gradient.to(precision)
             hidden_gradient[start : start + rows] = narrow_gradient @ narrow_weight
-            weight_gradient += narrow_gradient.T @ chunk
+            weight_gradient += narrow_gradient.T @ narrow
         ctx.save_for_backward(hidden_gradient, weight_gradient)
         ctx.mark_non_differentiable(likelihood)
         return smoothed.to(hidden.device, torch.float32), likelihood
@@ -84,10 +118,12 @@ def projected_cross_entropy(
     targets: Int[Tensor, "tokens"],
     smoothing: float,
     precision: torch.dtype = torch.float32,
+    form: SmoothingForm = "vocabulary",
 ) -> LossSums:
     """`smoothed_cross_entropy(hidden @ weight.T, ...)` without ever holding all the logits.
 
     `precision` is the type of the matrix products; sums and softmax are in float32.
     """
-    smoothed, likelihood = _ProjectedCrossEntropy.apply(hidden, weight, targets, smoothing, precision)
+    share = even_share(smoothing, form, weight.shape[0])
+    smoothed, likelihood = _ProjectedCrossEntropy.apply(hidden, weight, targets, share, precision)
     return LossSums(smoothed, likelihood, targets.numel())

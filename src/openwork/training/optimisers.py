@@ -1,19 +1,62 @@
-"""The optimiser, and its state as named tensors (so that a checkpoint needs no pickle)."""
+"""The optimisers, and their state as named tensors (so that a checkpoint needs no pickle).
+
+The rate is set before each update by the schedule. A new optimiser is a function and a line in the table.
+"""
+
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
 
 from openwork.training.settings import TrainingSettings
 
+Weights = Iterable[nn.Parameter]
 
-def make_adam(model: nn.Module, settings: TrainingSettings) -> torch.optim.Adam:
+
+def _adam(weights: Weights, settings: TrainingSettings) -> torch.optim.Adam:
     """Adam with the paper's moments (section 5.3), one fused kernel for all weights."""
     betas = (settings.beta1, settings.beta2)
-    return torch.optim.Adam(model.parameters(), lr=0.0, betas=betas, eps=settings.epsilon, fused=True)
+    return torch.optim.Adam(weights, lr=0.0, betas=betas, eps=settings.epsilon, fused=True)
+
+
+def _adamw(weights: Weights, settings: TrainingSettings) -> torch.optim.AdamW:
+    """Adam that also shrinks each weight by rate times `weight_decay` (Loshchilov and Hutter 2019)."""
+    betas, decay = (settings.beta1, settings.beta2), settings.weight_decay
+    return torch.optim.AdamW(weights, lr=0.0, betas=betas, eps=settings.epsilon, weight_decay=decay, fused=True)
+
+
+def _sgd(weights: Weights, settings: TrainingSettings) -> torch.optim.SGD:
+    """Gradient descent along a sum of gradients in which older ones fade by `momentum` an update."""
+    return torch.optim.SGD(weights, lr=0.0, momentum=settings.momentum)
+
+
+def _adagrad(weights: Weights, settings: TrainingSettings) -> torch.optim.Adagrad:
+    """Each weight's gradient divided by the root of the sum of all its squares (Duchi et al. 2011)."""
+    return torch.optim.Adagrad(weights, lr=0.0, eps=settings.epsilon)
+
+
+def _adafactor(weights: Weights, settings: TrainingSettings) -> torch.optim.Adafactor:
+    """Squares kept as one number a row and a column (Shazeer and Stern 2018); the rate is relative to the weights."""
+    return torch.optim.Adafactor(weights, lr=0.0)
+
+
+OPTIMISERS: dict[str, Callable[[Weights, TrainingSettings], torch.optim.Optimizer]] = {
+    "adam": _adam,
+    "adamw": _adamw,
+    "sgd": _sgd,
+    "adagrad": _adagrad,
+    "adafactor": _adafactor,
+}
+
+
+def make_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
+    """The optimiser that the settings name, over the weights that are not frozen."""
+    weights = (parameter for parameter in model.parameters() if parameter.requires_grad)
+    return OPTIMISERS[settings.optimiser](weights, settings)
 
 
 def optimiser_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """`PARAMETER/MOMENT` -> tensor, for every parameter that has been updated."""
+    """`PARAMETER/MOMENT` -> tensor, for every parameter that the optimiser remembers something of."""
     return {
         f"{name}/{key}": value
         for name, parameter in model.named_parameters()
@@ -24,9 +67,11 @@ def optimiser_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dic
 def restore_optimiser(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
     """The inverse of `optimiser_tensors`; whatever the optimiser had gathered before is gone."""
     parameters = dict(model.named_parameters())
+    fused = bool(optimiser.defaults.get("fused"))
     optimiser.state.clear()
     for name, value in tensors.items():
         parameter_name, key = name.rsplit("/", 1)
         parameter = parameters[parameter_name]
-        # also the count of steps: the fused kernel wants it beside the parameter
-        optimiser.state[parameter][key] = value.to(parameter.device, copy=True)
+        # The count of updates: a fused kernel wants it beside the parameter, the others on the CPU.
+        device = parameter.device if fused or key != "step" else torch.device("cpu")
+        optimiser.state[parameter][key] = value.to(device, copy=True)

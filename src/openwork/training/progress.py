@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Metric = Literal["loss", "bleu", "exact"]
+Metric = Literal["loss", "bleu", "chrf", "exact"]
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,8 @@ class Validation:
     exact: float | None = None
     seconds: float = 0.0
     sample: tuple[str, str, str] | None = None  # source, reference, translation
+    chrf: float | None = None
+    signature: str = ""  # how BLEU was computed
 
     def figure(self, metric: Metric) -> float:
         """The figure to compare by; higher is better for each metric."""

@@ -8,24 +8,43 @@ from openwork.base.config import Settings
 
 
 class TrainingSettings(Settings):
-    """How a model is trained; the optimiser's values are the paper's (section 5.3)."""
+    """How a model is trained; the defaults of Adam are the paper's (section 5.3)."""
 
     seed: int = Field(default=1, ge=0, lt=2**32, description="every random choice of the run follows from it")
     steps: int = Field(default=100_000, ge=1, description="updates of the weights, at most")
     accumulate: int = Field(default=1, ge=1, description="batches whose gradients make one update")
-    schedule: Literal["paper", "inverse-square-root"] = Field(
+    schedule: Literal["paper", "inverse-square-root", "cosine", "linear", "constant"] = Field(
         default="paper",
-        description="paper: rate from width and step (equation 3); inverse-square-root: from learning_rate",
+        description="paper: rate from width and step (equation 3); the others rise to learning_rate, and then do as "
+        "they are called",
     )
-    learning_rate: float = Field(default=1e-3, gt=0, description="peak rate of inverse-square-root")
+    learning_rate: float = Field(default=1e-3, gt=0, description="peak rate of every schedule but the paper's")
+    lowest_rate: float = Field(default=0.0, ge=0, description="rate that cosine and linear fall to")
     schedule_scale: float = Field(default=1.0, gt=0, description="factor on the paper's schedule")
     warmup: int = Field(default=4000, ge=1, description="updates in which the rate rises linearly")
     cooldown: int = Field(default=0, ge=0, description="last updates, in which the rate also falls linearly to 0")
+    optimiser: Literal["adam", "adamw", "sgd", "adagrad", "adafactor"] = Field(
+        default="adam", description="adam is the paper's; the rate of adafactor is relative to the weights' size"
+    )
     beta1: float = Field(default=0.9, ge=0, lt=1, description="Adam: decay of the mean of the gradients")
     beta2: float = Field(default=0.98, ge=0, lt=1, description="Adam: decay of the mean of their squares")
-    epsilon: float = Field(default=1e-9, gt=0, description="Adam: added to the divisor")
+    epsilon: float = Field(default=1e-9, gt=0, description="Adam and AdaGrad: added to the divisor")
+    weight_decay: float = Field(
+        default=0.0, ge=0, lt=1, description="adamw: share of each weight, times the rate, that an update takes away"
+    )
+    momentum: float = Field(default=0.9, ge=0, lt=1, description="sgd: what remains of earlier gradients an update")
     label_smoothing: float = Field(
         default=0.1, ge=0, lt=1, description="epsilon_ls: probability spread over the vocabulary"
+    )
+    smoothing_form: Literal["vocabulary", "others"] = Field(
+        default="vocabulary",
+        description="who shares label_smoothing evenly: all V tokens (Szegedy et al. 2016), or the V - 1 wrong ones",
+    )
+    r_drop: float = Field(
+        default=0.0, ge=0, description="alpha of R-Drop: weight of the divergence of two passes that differ in dropout"
+    )
+    ema: float = Field(
+        default=0.0, ge=0, lt=1, description="decay an update of a moving average of the weights; 0: none is kept"
     )
     clip_norm: float = Field(default=1.0, ge=0, description="greatest norm of an update's gradient; 0: no clipping")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
@@ -37,7 +56,7 @@ class TrainingSettings(Settings):
     validation_sentences: int = Field(
         default=1000, ge=0, description="validation sentences that are translated for the score; 0: loss only"
     )
-    metric: Literal["loss", "bleu", "exact"] = Field(
+    metric: Literal["loss", "bleu", "chrf", "exact"] = Field(
         default="bleu", description="validation figure that decides what is best"
     )
     patience: int = Field(
@@ -45,11 +64,32 @@ class TrainingSettings(Settings):
     )
     average: int = Field(default=5, ge=1, description="checkpoints whose mean becomes the model; 1: no averaging")
     log_every: int = Field(default=50, ge=1, description="updates between records and plain log lines")
+    tensorboard: bool = Field(
+        default=False, description="also write the curves for TensorBoard, into the run's folder tensorboard"
+    )
 
     @model_validator(mode="after")
     def _cooldown_fits(self) -> "TrainingSettings":
         if self.cooldown > self.steps:
             raise ValueError(f"cooldown ({self.cooldown}) cannot be longer than the run ({self.steps} steps)")
+        return self
+
+    @model_validator(mode="after")
+    def _lowest_rate_is_low(self) -> "TrainingSettings":
+        if self.lowest_rate > self.learning_rate:
+            raise ValueError(
+                f"lowest_rate ({self.lowest_rate:g}) is above learning_rate ({self.learning_rate:g}), "
+                "from which the schedule falls; set it lower, or leave it out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _decay_is_used(self) -> "TrainingSettings":
+        if self.weight_decay and self.optimiser != "adamw":
+            raise ValueError(
+                f'weight_decay has no effect with the optimiser {self.optimiser}; set optimiser = "adamw", '
+                "or leave weight_decay out"
+            )
         return self
 
     @model_validator(mode="after")

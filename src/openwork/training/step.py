@@ -10,8 +10,8 @@ from torch import nn
 from openwork.base.errors import OpenworkError
 from openwork.models.interfaces import SequenceModel
 from openwork.training.batches import TensorBatch
-from openwork.training.loss import LossSums, projected_cross_entropy
-from openwork.training.precision import TYPES, PrecisionName, computing_in
+from openwork.training.objective import make_objective
+from openwork.training.precision import PrecisionName
 from openwork.training.schedules import Schedule
 from openwork.training.settings import TrainingSettings
 
@@ -30,15 +30,6 @@ class StepReport:
     sentences: int
 
 
-def batch_loss(model: SequenceModel, batch: TensorBatch, smoothing: float, precision: PrecisionName) -> LossSums:
-    """Teacher forcing: the loss sums over the real target tokens of a batch."""
-    with computing_in(precision, batch.source.device):
-        hidden = model(batch.source, batch.source_lengths, batch.target_input)
-    real = hidden.flatten(0, 1).index_select(0, batch.real)
-    weight = model.output_weight
-    return projected_cross_entropy(real, weight, batch.real_targets, smoothing, TYPES[precision])
-
-
 class Updater:
     """Makes updates: gradients of some batches, clipped, given to the optimiser at the scheduled rate."""
 
@@ -54,7 +45,7 @@ class Updater:
         self.optimiser = optimiser
         self.schedule = schedule
         self.settings = settings
-        self.precision: PrecisionName = precision
+        self.objective = make_objective(settings, precision)
 
     def update(self, batches: Sequence[TensorBatch], step: int) -> StepReport:
         """Update number `step` (from 1) from the gradients of `batches`, weighted by their tokens.
@@ -66,7 +57,7 @@ class Updater:
         tokens = sum(batch.target_tokens for batch in batches)
         smoothed = likelihood = 0.0
         for batch in batches:
-            sums = batch_loss(self.model, batch, self.settings.label_smoothing, self.precision)
+            sums = self.objective(self.model, batch)
             (sums.smoothed / tokens).backward()
             smoothed += sums.smoothed.item()
             likelihood += sums.likelihood.item()

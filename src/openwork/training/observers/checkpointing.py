@@ -7,6 +7,7 @@ from torch import nn
 
 from openwork.training.checkpoint import checkpoint_step, checkpoints, remove_checkpoint, save_checkpoint
 from openwork.training.moments import Observer, Run
+from openwork.training.moving_average import MovingAverage
 from openwork.training.progress import Validation
 
 
@@ -18,10 +19,17 @@ class CheckpointObserver(Observer):
     so a resumed run averages the very checkpoints that an undisturbed one would.
     """
 
-    def __init__(self, folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        model: nn.Module,
+        optimiser: torch.optim.Optimizer,
+        moving_average: MovingAverage | None = None,
+    ) -> None:
         self.folder = folder
         self.model = model
         self.optimiser = optimiser
+        self.moving_average = moving_average
         self._saved_step = -1
 
     def validated(self, run: Run, validation: Validation) -> None:
@@ -32,7 +40,7 @@ class CheckpointObserver(Observer):
             self._save(run)
 
     def _save(self, run: Run) -> None:
-        path = save_checkpoint(self.folder, self.model, self.optimiser, run.progress)
+        path = save_checkpoint(self.folder, self.model, self.optimiser, run.progress, self.moving_average)
         self._saved_step = run.progress.step
         self._remove_unneeded(run, path)
         run.announce_saved(path)

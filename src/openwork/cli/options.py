@@ -1,0 +1,40 @@
+"""Options that belong together are one value: a command takes a dataclass, the command line each of its fields."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, get_type_hints
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command with an option for each field of its parameters that are dataclasses, in their place."""
+    groups: dict[str, type] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        if isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation):
+            groups[parameter.name] = parameter.annotation
+            parameters += _parameters(parameter.annotation)
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def taking_all(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    # what typer reads to know the options
+    taking_all.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    taking_all.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return taking_all
+
+
+def _parameters(group: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [_parameter(field, hints[field.name]) for field in fields(group)]
+
+
+def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
+    default = inspect.Parameter.empty if field.default is MISSING else field.default
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)

@@ -1,0 +1,68 @@
+"""Which weights a finished training keeps: the best on the validation pairs among checkpoints and their means."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from openwork.models.interfaces import SequenceModel
+from openwork.systems.validate import Validator
+from openwork.training.averaging import average
+from openwork.training.checkpoint import checkpoint_step, checkpoints, load_moving_average, load_weights
+from openwork.training.progress import Progress, Validation
+from openwork.training.settings import TrainingSettings
+from openwork.training.weights import restore_weights
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Some weights that may become the model, and where they come from."""
+
+    paths: tuple[Path, ...]
+    moving: bool = False
+
+    def weights(self) -> Mapping[str, Tensor]:
+        if self.moving:
+            return load_moving_average(self.paths[-1])
+        return average(load_weights(path) for path in self.paths)
+
+
+def candidates(folder: Path, settings: TrainingSettings, progress: Progress) -> list[Candidate]:
+    """The best checkpoint, the mean of the last ones, the mean of those up to the best one; and where moving averages
+    are kept, the last one and that of the best checkpoint."""
+    found, count = checkpoints(folder), settings.average
+    best = progress.best(settings.metric)
+    best_step = best.step if best is not None else progress.step
+    until_best = [path for path in found if checkpoint_step(path) <= best_step]
+    means = {tuple(until_best[-1:]), tuple(found[-count:]), tuple(until_best[-count:])} - {()}
+    moving = {tuple(until_best[-1:]), tuple(found[-1:])} - {()} if settings.ema else set()
+    return [*map(Candidate, sorted(means)), *(Candidate(paths, moving=True) for paths in sorted(moving))]
+
+
+def choose_weights(
+    folder: Path,
+    settings: TrainingSettings,
+    model: SequenceModel,
+    validator: Validator,
+    progress: Progress,
+    say: Callable[[str], None],
+) -> Validation:
+    """Puts the best weights into the model, judged by the validation pairs alone."""
+    metric = settings.metric
+    results: list[tuple[Validation, Candidate]] = []
+    for candidate in candidates(folder, settings, progress):
+        restore_weights(model, candidate.weights(), str(candidate.paths[0]))
+        validation = validator.validate(progress.step)
+        results.append((validation, candidate))
+        step, figure = checkpoint_step(candidate.paths[-1]), abs(validation.figure(metric))
+        if candidate.moving:
+            say(f"candidate: moving average up to {step}: {metric} {figure:.4f}")
+        elif len(candidate.paths) == 1:
+            say(f"candidate: checkpoint {step}: {metric} {figure:.4f}")
+        else:
+            say(f"candidate: mean of {len(candidate.paths)} checkpoints up to {step}: {metric} {figure:.4f}")
+    # Where all answers are right, the loss still tells which weights are surer of them.
+    chosen, candidate = max(results, key=lambda result: (result[0].figure(metric), -result[0].loss))
+    restore_weights(model, candidate.weights(), str(candidate.paths[0]))
+    return chosen

@@ -1,0 +1,88 @@
+"""What a fine-tuning takes over from its bundle before anything is loaded: sizes, vocabulary, languages. No torch."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from openwork.base.config import Layer, build, read_run_file
+from openwork.base.errors import ConfigError
+from openwork.models.presets import PRESETS
+from openwork.systems.bundle_folder import CONFIG, find_bundle, read_manifest
+from openwork.systems.fine_tuning_settings import FineTuningSettings
+from openwork.systems.run_file import TuningSection, model_settings
+from openwork.text.kinds import KINDS
+from openwork.text.pair import TokenizerPair
+from openwork.text.symbols import SMALLEST_VOCABULARY
+
+SECTION = "fine_tuning"
+
+
+def inherit(layer: Layer) -> Layer:
+    """The layer with what the bundle of its section [fine_tuning] decides; the same layer without such a section.
+
+    The model keeps its sizes, so a run file that names others is refused; dropout may change, as may all that concerns
+    training. Languages and the search are the bundle's unless others are given. ConfigError and BundleError.
+    """
+    tuning = read_tuning(layer)
+    if tuning.from_bundle is None:
+        return layer
+    folder = find_bundle(Path(tuning.from_bundle))
+    read_manifest(folder)
+    theirs = read_run_file(folder / CONFIG).mapping
+    own = dict(layer.mapping)
+    own["model"] = _model(layer, theirs["model"], folder)
+    own["text"] = _text(layer, TokenizerPair.load(folder), tuning, folder)
+    own["decoding"] = {**theirs.get("decoding", {}), **_section(layer, "decoding")}
+    languages = {key: theirs[key] for key in ("source_language", "target_language") if key in theirs}
+    own["data"] = {**languages, **_section(layer, "data")}
+    return replace(layer, mapping=own)
+
+
+def read_tuning(layer: Layer) -> FineTuningSettings:
+    """The section alone."""
+    if SECTION not in layer.mapping:
+        return FineTuningSettings()
+    return build(TuningSection, {SECTION: layer.mapping[SECTION]}, layer.origins).fine_tuning
+
+
+def _section(layer: Layer, name: str) -> dict[str, Any]:
+    section = layer.mapping.get(name, {})
+    return dict(section) if isinstance(section, Mapping) else {}
+
+
+def _model(layer: Layer, theirs: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    given = _section(layer, "model")
+    preset = given.pop("preset", None)
+    sizes = PRESETS.get(preset, {}) if isinstance(preset, str) else {}
+    known = model_settings(theirs).model_dump()
+    for key, value in {**sizes, **given}.items():
+        if key in known and "dropout" not in key and known[key] != value:
+            origin = layer.origins.get(f"model.{key}") or layer.origins.get("model.preset") or "[model]"
+            raise ConfigError(
+                f"{origin}: model.{key} is {value}, but the bundle {folder} has {known[key]}",
+                why="a model that is fine-tuned keeps its sizes",
+                hint=f"leave model.{key} out, or train from nothing without fine_tuning.from_bundle",
+            )
+    return {**theirs, **given}
+
+
+def _text(layer: Layer, tokenizers: TokenizerPair, tuning: FineTuningSettings, folder: Path) -> dict[str, Any]:
+    size = max(tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size) + tuning.new_pieces
+    decided: dict[str, Any] = {
+        "vocabulary_size": max(size, SMALLEST_VOCABULARY),
+        "shared": tokenizers.shared,
+        "placeholders": tokenizers.source.placeholders,
+    }
+    if tokenizers.source.kind in KINDS:
+        decided["kind"] = tokenizers.source.kind
+    given = _section(layer, "text")
+    for key, value in {**decided, "source_file": None, "target_file": None}.items():
+        if given.get(key, value) != value:
+            origin = layer.origins.get(f"text.{key}") or "[text]"
+            raise ConfigError(
+                f"{origin}: text.{key} is {given[key]}, but the bundle {folder} makes it {value}",
+                why="a model that is fine-tuned keeps its vocabulary",
+                hint=f"leave text.{key} out; fine_tuning.new_pieces adds pieces to the vocabulary",
+            )
+    return {**given, **decided}

@@ -1,0 +1,54 @@
+"""What an update minimises: the loss of a batch under teacher forcing, as the settings want it."""
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from openwork.models.interfaces import SequenceModel
+from openwork.training.batches import TensorBatch
+from openwork.training.loss import LossSums, SmoothingForm, projected_cross_entropy
+from openwork.training.precision import TYPES, PrecisionName, computing_in
+from openwork.training.r_drop import projected_r_drop
+from openwork.training.settings import TrainingSettings
+
+Objective = Callable[[SequenceModel, TensorBatch], LossSums]
+
+
+def foretell(model: SequenceModel, batch: TensorBatch, precision: PrecisionName) -> Tensor:
+    """Vectors (tokens, width) before the output projection, at the real target tokens of a batch."""
+    with computing_in(precision, batch.source.device):
+        hidden = model(batch.source, batch.source_lengths, batch.target_input)
+    return hidden.flatten(0, 1).index_select(0, batch.real)
+
+
+def batch_loss(
+    model: SequenceModel,
+    batch: TensorBatch,
+    smoothing: float,
+    precision: PrecisionName,
+    form: SmoothingForm = "vocabulary",
+) -> LossSums:
+    """Cross-entropy: the loss sums over the real target tokens of a batch."""
+    hidden = foretell(model, batch, precision)
+    return projected_cross_entropy(
+        hidden, model.output_weight, batch.real_targets, smoothing, TYPES[precision], form
+    )  # fmt: skip
+
+
+def batch_r_drop(
+    model: SequenceModel, batch: TensorBatch, settings: TrainingSettings, precision: PrecisionName
+) -> LossSums:
+    """The same with R-Drop: the batch is read twice, each time with dropout of its own."""
+    both = foretell(model, batch, precision), foretell(model, batch, precision)
+    smoothing, form = settings.label_smoothing, settings.smoothing_form
+    return projected_r_drop(
+        both, model.output_weight, batch.real_targets, smoothing, settings.r_drop, TYPES[precision], form
+    )
+
+
+def make_objective(settings: TrainingSettings, precision: PrecisionName) -> Objective:
+    """The loss that the settings describe."""
+    if settings.r_drop > 0:
+        return lambda model, batch: batch_r_drop(model, batch, settings, precision)
+    smoothing, form = settings.label_smoothing, settings.smoothing_form
+    return lambda model, batch: batch_loss(model, batch, smoothing, precision, form)
