@@ -87,13 +87,27 @@ def targets(vocabulary: int, limit: int) -> Iterator[Prefix]:
         yield from product(range(FIRST, vocabulary), repeat=length)
 
 
-def exhaustive(logits: Logits, key: int, vocabulary: int, limit: int, alpha: float) -> list[tuple[float, Prefix]]:
-    """Every target with its score, best first."""
+def exhaustive(
+    logits: Logits,
+    key: int,
+    vocabulary: int,
+    limit: int,
+    alpha: float,
+    keep: Callable[[Prefix], bool] = lambda tokens: True,
+) -> list[tuple[float, Prefix]]:
+    """Every target that is to be kept with its score, best first."""
     scored = (
         (log_probability(logits, key, tokens) / length_penalty(len(tokens) + 1, alpha), tokens)
         for tokens in targets(vocabulary, limit)
+        if keep(tokens)
     )
     return sorted(scored, key=lambda pair: -pair[0])
+
+
+def holds(tokens: Sequence[int], phrase: Sequence[int]) -> bool:
+    """Whether the phrase stands somewhere in the tokens."""
+    size = len(phrase)
+    return any(tuple(tokens[i : i + size]) == tuple(phrase) for i in range(len(tokens) - size + 1))
 
 
 def sources(keys: Sequence[int], lengths: Sequence[int]) -> tuple[Tensor, Tensor]:

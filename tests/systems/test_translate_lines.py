@@ -77,7 +77,7 @@ def test_model_that_writes_line_ends_shifts_no_line(tiny_bundle: Bundle, form: s
     pieces = tiny_bundle.tokenizers.target.encode("\nb\r\n\tc\u2028\x0bd\n")
     said = Hypothesis((*pieces, 4 + 0xE2), -1.0, -1.0, finished=True)
 
-    def search(model: object, source: torch.Tensor, lengths: object, decoding: DecodingSettings) -> object:
+    def search(model: object, source: torch.Tensor, lengths: object, decoding: DecodingSettings, **_: object) -> object:
         return [[said] * decoding.best for _ in source]
 
     monkeypatch.setattr("openwork.systems.translator.search", search)

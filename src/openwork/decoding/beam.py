@@ -7,9 +7,13 @@ A step, for all sentences at once:
     survivors   the best `beam` candidates that do not end are the new live hypotheses
 
 Twice the beam, because at most `beam` of them can end: so `beam` remain to go on.
+
+Constraints and diversity are other ways to expand; the coverage penalty gives each hypothesis a credit when it ends.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,6 +21,7 @@ from torch import Tensor
 
 from openwork.decoding import rows
 from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.rules import Beginnings, Rule, restrict
 from openwork.decoding.scoring import (
     SYMBOLS,
     SymbolIds,
@@ -32,20 +37,31 @@ from openwork.models.interfaces import StepModel
 
 @dataclass(frozen=True)
 class Live:
-    """The hypotheses that go on, best first. A place of the beam that is not taken has log-probability -inf."""
+    """The hypotheses that go on. A place of the beam that is not taken has log-probability -inf."""
 
     sentences: Int[Tensor, "sentence"]  # where each one stands in the caller's batch
     tokens: Int[Tensor, "sentence beam position"]  # the start symbol first
     log_probabilities: Float[Tensor, "sentence beam"]
 
+    def beginnings(self) -> Beginnings:
+        """The same as rows."""
+        return Beginnings(self.sentences.repeat_interleave(self.tokens.shape[1]), rows.fold(self.tokens))
+
 
 @dataclass(frozen=True)
 class Candidates:
-    """Continuations by one token, the best of each sentence first."""
+    """Continuations by one token, the one most wanted of each sentence first: usually the most probable."""
 
     log_probabilities: Float[Tensor, "sentence candidate"]
     parents: Int[Tensor, "sentence candidate"]  # places in the beam
     tokens: Int[Tensor, "sentence candidate"]
+
+
+Expansion = Callable[[Live, Tensor, int], Candidates]
+"""The candidates of a step: what may follow each live hypothesis, from logits (rows, vocabulary) and the beam."""
+
+Credit = Callable[[Any], Tensor]
+"""What is added to the score of each row of a model's state, if it ends now; never above zero."""
 
 
 @torch.no_grad()
@@ -55,17 +71,20 @@ def beam_search(
     source_lengths: Int[Tensor, "batch"],
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOLS,
+    expansion: Expansion | None = None,
+    credit: Credit | None = None,
 ) -> list[list[Hypothesis]]:
     """The best finished hypotheses of each sentence, at most `settings.best`, the highest score first.
 
     A sentence is done, and leaves the batch, when it has `patience` x `beam` finished hypotheses, or earlier when
     no live one can still enter the best. At its length limit it is stopped; its unfinished hypotheses are given
-    only if none is finished, so that every sentence has at least one. Of equals, the better parent and then the
-    lower id comes first. The model should be in evaluation mode.
+    only if none is finished, so that every sentence has at least one, unless its rules allow none. Of equals, the
+    better parent and then the lower id comes first. The model should be in evaluation mode.
     """
     batch = source.shape[0]
     if batch == 0:
         return []
+    expansion = expansion or Expand(symbols)
     finished = Finished(length_limits(source_lengths, settings), settings)
     live = Live(
         torch.arange(batch, device=source.device),
@@ -75,11 +94,12 @@ def beam_search(
     state = model.start(source, source_lengths)
     while True:
         logits, state = model.step(rows.fold(live.tokens[..., -1:]), state)
-        candidates = expand(live, logits[:, -1], settings.beam, symbols)
-        finished.collect(live, candidates, symbols.end)
+        candidates = expansion(live, logits[:, -1], settings.beam)
+        credits = None if credit is None else rows.unfold(credit(state), live.tokens.shape[1])
+        finished.collect(live, candidates, symbols.end, credits)
         grown, parents = survivors(live, candidates, settings.beam, symbols.end)
         done = finished.done(grown)
-        finished.stop(grown, done)
+        finished.stop(grown, done, None if credits is None else credits.gather(1, parents))
         kept = (~done).nonzero().squeeze(-1)
         if kept.numel() == 0:
             return finished.ranked()
@@ -90,16 +110,30 @@ def beam_search(
         live = Live(grown.sentences[kept], grown.tokens[kept], grown.log_probabilities[kept])
 
 
-def expand(live: Live, logits: Float[Tensor, "rows vocabulary"], beam: int, symbols: SymbolIds) -> Candidates:
-    """The best 2 x beam continuations of each sentence (fewer if there are no more)."""
-    width = live.tokens.shape[1]
-    allowed = allow(logits, symbols)
-    values, tokens = best_tokens(allowed, 2 * beam)
-    choices = tokens.shape[-1]
-    values = rows.unfold(values - log_normaliser(allowed), width) + live.log_probabilities[..., None]
-    best, order = values.flatten(1).sort(dim=-1, descending=True, stable=True)
-    best, order = best[:, : 2 * beam], order[:, : 2 * beam]
-    return Candidates(best, order // choices, rows.unfold(tokens, width).flatten(1).gather(1, order))
+class Expand:
+    """The best 2 x beam continuations of each sentence that the rules allow (fewer if there are no more)."""
+
+    def __init__(self, symbols: SymbolIds, rules: Sequence[Rule] = ()) -> None:
+        self.symbols = symbols
+        self.rules = rules
+
+    def __call__(self, live: Live, logits: Float[Tensor, "rows vocabulary"], beam: int) -> Candidates:
+        width = live.tokens.shape[1]
+        scores, normaliser = self.scores(live, logits)
+        values, tokens = best_tokens(scores, 2 * beam)
+        choices = tokens.shape[-1]
+        values = rows.unfold(values - normaliser, width) + live.log_probabilities[..., None]
+        best, order = values.flatten(1).sort(dim=-1, descending=True, stable=True)
+        best, order = best[:, : 2 * beam], order[:, : 2 * beam]
+        return Candidates(best, order // choices, rows.unfold(tokens, width).flatten(1).gather(1, order))
+
+    def scores(
+        self, live: Live, logits: Float[Tensor, "rows vocabulary"]
+    ) -> tuple[Float[Tensor, "rows vocabulary"], Float[Tensor, "rows 1"]]:
+        """The logits, minus infinity for what may not come, and what makes log-probabilities of them."""
+        allowed = allow(logits, self.symbols)
+        normaliser = log_normaliser(allowed)
+        return (restrict(allowed, self.rules, live.beginnings()) if self.rules else allowed), normaliser
 
 
 def survivors(live: Live, candidates: Candidates, beam: int, end: int) -> tuple[Live, Int[Tensor, "sentence beam"]]:
@@ -130,20 +164,26 @@ class Finished:
             [length_penalty(n, settings.length_penalty) for n in lengths], device=limits.device
         )
 
-    def collect(self, live: Live, candidates: Candidates, end: int) -> None:
-        """Takes over the candidates that end, if they are among the best `beam` of their sentence."""
+    def collect(self, live: Live, candidates: Candidates, end: int, credits: Tensor | None = None) -> None:
+        """Takes over the candidates that end, if they are among the first `beam` of their sentence.
+
+        `credits` (sentence, beam) are added to the scores, each to those of its place's continuations.
+        """
         values = candidates.log_probabilities[:, : self.settings.beam]
         ended = (candidates.tokens[:, : self.settings.beam] == end) & (values > -torch.inf)
         if not bool(ended.any()):
             return
         length = live.tokens.shape[2]  # with the end symbol, without the start symbol
         scores = torch.where(ended, values / self.penalties[length], -torch.inf)
+        added = None if credits is None else credits.gather(1, candidates.parents[:, : self.settings.beam])
+        scores = scores if added is None else scores + added
         known = torch.cat([self.best[live.sentences], scores], dim=-1)
         self.best[live.sentences] = known.topk(self.settings.best).values
         self.counts[live.sentences] += ended.sum(-1)
         sentence, place = ended.nonzero(as_tuple=True)
         parents = candidates.parents[sentence, place]
-        self._add(live.sentences[sentence], live.tokens[sentence, parents], values[sentence, place], length, True)
+        chosen = live.sentences[sentence], live.tokens[sentence, parents], values[sentence, place]
+        self._add(*chosen, length, True, None if added is None else added[sentence, place])
 
     def done(self, live: Live) -> Bool[Tensor, "sentence"]:
         """True for the sentences whose result is settled.
@@ -153,27 +193,33 @@ class Finished:
         """
         s = live.sentences
         limits = self.limits[s]
-        hope = live.log_probabilities[:, 0]
+        hope = live.log_probabilities.max(-1).values
         beaten = self.best[s, -1] > hope / self.penalties[limits]
         full = self.counts[s] >= self.settings.patience * self.settings.beam
         stopped = limits <= live.tokens.shape[2] - 1
         return beaten | full | stopped | (hope == -torch.inf)
 
-    def stop(self, live: Live, done: Bool[Tensor, "sentence"]) -> None:
+    def stop(self, live: Live, done: Bool[Tensor, "sentence"], credits: Tensor | None = None) -> None:
         """Takes over the unfinished hypotheses of sentences that are done without a finished one."""
         empty = done & (self.counts[live.sentences] == 0)
         if bool(empty.any()):
             sentence, place = (empty[:, None] & (live.log_probabilities > -torch.inf)).nonzero(as_tuple=True)
             length = live.tokens.shape[2] - 1
-            values = live.log_probabilities[sentence, place]
-            self._add(live.sentences[sentence], live.tokens[sentence, place], values, length, False)
+            chosen = live.sentences[sentence], live.tokens[sentence, place], live.log_probabilities[sentence, place]
+            self._add(*chosen, length, False, None if credits is None else credits[sentence, place])
 
     def ranked(self) -> list[list[Hypothesis]]:
         """The best of each sentence; of equal scores the one found first."""
         return [sorted(found, key=lambda h: -h.score)[: self.settings.best] for found in self.hypotheses]
 
-    def _add(self, sentences: Tensor, tokens: Tensor, values: Tensor, length: int, finished: bool) -> None:
+    def _add(
+        self, sentences: Tensor, tokens: Tensor, values: Tensor, length: int, finished: bool, credits: Tensor | None
+    ) -> None:
         penalty = length_penalty(length, self.settings.length_penalty)
+        added = [0.0] * values.shape[0] if credits is None else credits.tolist()
         # tolist() once for all: a loop over single tensor elements would cost more than the search
-        for sentence, written, value in zip(sentences.tolist(), tokens.tolist(), values.tolist(), strict=True):
-            self.hypotheses[sentence].append(Hypothesis(tuple(written[1:]), value, value / penalty, finished))
+        for sentence, written, value, credit in zip(
+            sentences.tolist(), tokens.tolist(), values.tolist(), added, strict=True
+        ):
+            score = value / penalty + credit
+            self.hypotheses[sentence].append(Hypothesis(tuple(written[1:]), value, score, finished))

@@ -26,19 +26,31 @@ def score(
     in a finished hypothesis; without it the result is that of an unfinished one. The whole targets are one step of
     the model (teacher forcing). A target with a forbidden symbol in it has log-probability minus infinity.
     """
+    return score_tokens(model, source, source_lengths, targets, ended=ended, symbols=symbols).sum(-1)
+
+
+@torch.no_grad()
+def score_tokens(
+    model: StepModel,
+    source: Int[Tensor, "batch source"],
+    source_lengths: Int[Tensor, "batch"],
+    targets: Sequence[Sequence[int]],
+    *,
+    ended: bool = True,
+    symbols: SymbolIds = SYMBOLS,
+) -> Float[Tensor, "batch position"]:
+    """The terms of `score`: the log-probability of each token given those before it, and 0 behind the last one."""
     if len(targets) != source.shape[0]:
         raise ValueError(f"{len(targets)} targets for {source.shape[0]} sources")
-    if not targets:
-        return torch.zeros(0, device=source.device)
     outputs = [[*target, symbols.end] if ended else list(target) for target in targets]
-    size = max(len(output) for output in outputs)
+    size = max(map(len, outputs), default=0)
+    if size == 0:
+        return torch.zeros(len(outputs), 0, device=source.device)
     lengths = torch.tensor([len(output) for output in outputs], device=source.device)
     padded = torch.tensor([o + [symbols.pad] * (size - len(o)) for o in outputs], dtype=source.dtype).to(source.device)
-    if size == 0:
-        return torch.zeros(len(outputs), device=source.device)
     shifted = torch.cat([padded.new_full((len(outputs), 1), symbols.start), padded[:, :-1]], dim=1)
     logits, _ = model.step(shifted, model.start(source, source_lengths))
     allowed = allow(logits, symbols)
     chosen = allowed.gather(-1, padded[..., None]) - log_normaliser(allowed)
     real = torch.arange(size, device=source.device) < lengths[:, None]
-    return chosen.squeeze(-1).masked_fill(~real, 0.0).sum(-1)
+    return chosen.squeeze(-1).masked_fill(~real, 0.0)

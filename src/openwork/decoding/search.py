@@ -1,14 +1,28 @@
 """The search that the settings ask for."""
 
+from collections.abc import Sequence
+
+import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from openwork.decoding.beam import beam_search
+from openwork.decoding.banks import ExpandInBanks
+from openwork.decoding.beam import Expand, beam_search
+from openwork.decoding.constraints import SentenceConstraints
+from openwork.decoding.coverage import CoverageModel
+from openwork.decoding.diverse import diverse_search
 from openwork.decoding.greedy import greedy
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.scoring import SYMBOLS, SymbolIds
+from openwork.decoding.left_to_right import Listener
+from openwork.decoding.rules import phrases_of, rules_for
+from openwork.decoding.sampling import sample
+from openwork.decoding.scoring import SYMBOLS, SymbolIds, length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+
+# The beam grows with the tokens of required phrases up to here; with more of them, banks share the places.
+MOST_BANKS = 32
+NO_BANKS = 0
 
 
 def search(
@@ -17,7 +31,68 @@ def search(
     source_lengths: Int[Tensor, "batch"],
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOLS,
+    constraints: Sequence[SentenceConstraints] | None = None,
+    listener: Listener | None = None,
 ) -> list[list[Hypothesis]]:
-    """Greedy search for a beam of one, beam search otherwise: for each sentence its hypotheses, best first."""
-    strategy = greedy if settings.beam == 1 else beam_search
-    return strategy(model, source, source_lengths, settings, symbols)
+    """For each sentence its hypotheses, best first (samples: as they were drawn).
+
+    `constraints` are those of each sentence. A sentence whose constraints no target can meet within its length limit
+    has no hypothesis. The texts in the settings are not looked at: whoever knows the pieces makes constraints of them.
+    `listener` hears each token as it is chosen, in greedy search and of samples; of a beam nothing is settled so soon.
+    """
+    if settings.samples:
+        return sample(model, source, source_lengths, settings, symbols, constraints, listener)
+    if settings.groups > 1:
+        return diverse_search(model, source, source_lengths, settings, symbols, constraints)
+    if constraints and any(one.required for one in constraints):
+        return _by_banks(model, source, source_lengths, settings, symbols, constraints)
+    rules = rules_for(settings, constraints, source_lengths, symbols)
+    if settings.beam == 1:
+        return greedy(model, source, source_lengths, settings, symbols, rules, listener)
+    return _beam(model, source, source_lengths, settings, symbols, Expand(symbols, rules))
+
+
+def _beam(
+    model: StepModel,
+    source: Tensor,
+    source_lengths: Tensor,
+    settings: DecodingSettings,
+    symbols: SymbolIds,
+    expansion: Expand,
+) -> list[list[Hypothesis]]:
+    if not settings.coverage_penalty:
+        return beam_search(model, source, source_lengths, settings, symbols, expansion)
+    watched = CoverageModel(model, settings.coverage_penalty)
+    return beam_search(watched, source, source_lengths, settings, symbols, expansion, watched.credit)
+
+
+def _by_banks(
+    model: StepModel,
+    source: Tensor,
+    source_lengths: Tensor,
+    settings: DecodingSettings,
+    symbols: SymbolIds,
+    constraints: Sequence[SentenceConstraints],
+) -> list[list[Hypothesis]]:
+    """Required phrases widen the beam to a place for each bank; sentences of one width are searched together."""
+    widths: dict[int, list[int]] = {}
+    limits = length_limits(source_lengths, settings).tolist()
+    for sentence, phrases in enumerate(phrases_of(constraints, symbols)):
+        needed = phrases.needed(phrases.begun) if phrases else 0
+        if needed < limits[sentence]:  # with the end symbol; otherwise no target can hold the phrases
+            width = max(settings.beam, min(1 + needed, MOST_BANKS)) if phrases else NO_BANKS
+            widths.setdefault(width, []).append(sentence)
+    found: list[list[Hypothesis]] = [[] for _ in constraints]
+    for width, sentences in widths.items():
+        places = torch.tensor(sentences, device=source.device)
+        own = [constraints[sentence] for sentence in sentences]
+        batch = source[places], source_lengths[places]
+        if width != NO_BANKS:
+            wide = settings.model_copy(update={"beam": width})
+            expansion = ExpandInBanks(symbols, rules_for(wide, own, batch[1], symbols), phrases_of(own, symbols))
+            results = _beam(model, *batch, wide, symbols, expansion)
+        else:
+            results = search(model, *batch, settings, symbols, own)
+        for sentence, one in zip(sentences, results, strict=True):
+            found[sentence] = one
+    return found

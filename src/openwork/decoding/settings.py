@@ -1,12 +1,14 @@
 """What can be chosen about a search. No torch here, so that help and checks are instant."""
 
+from typing import Literal
+
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 
 
 class DecodingSettings(Settings):
-    """How translations are searched for; the defaults are the paper's (section 6.1)."""
+    """How translations are searched for, or drawn; the defaults are the paper's (section 6.1)."""
 
     beam: int = Field(default=4, ge=1, description="hypotheses kept per sentence; 1 is greedy search")
     length_penalty: float = Field(
@@ -20,9 +22,64 @@ class DecodingSettings(Settings):
     patience: float = Field(
         default=1.0, ge=1, description="a sentence is done when it has patience x beam finished hypotheses; 1 is usual"
     )
+    coverage_penalty: float = Field(
+        default=0.0, ge=0, description="beta: above 0 ranks lower what left source tokens out, by the attention"
+    )
+    no_repeat: int = Field(
+        default=0, ge=0, description="no sequence of so many tokens comes twice in a target; 0: any may"
+    )
+    groups: int = Field(default=1, ge=1, description="parts of the beam that avoid each other (diverse beam search)")
+    diversity: float = Field(
+        default=0.5,
+        ge=0,
+        description="lowers a token's log-probability, once for each earlier group's hypothesis with it",
+    )
+    samples: int = Field(default=0, ge=0, description="translations drawn at random per sentence; 0 searches instead")
+    temperature: float = Field(default=1.0, gt=0, description="of sampling: below 1 draws the probable more often")
+    top_k: int = Field(default=0, ge=0, description="sampling draws among so many most probable tokens; 0: all")
+    top_p: float = Field(
+        default=1.0,
+        gt=0,
+        le=1,
+        description="sampling draws among the fewest tokens with this probability together",
+    )
+    seed: int = Field(default=0, ge=0, description="of sampling: the same seed draws the same for a sentence")
+    minimum_bayes_risk: Literal["none", "chrf", "bleu"] = Field(
+        default="none", description="ranks hypotheses by how well the others agree with them, in this metric"
+    )
+    prefix: str = Field(default="", description="text that every translation begins with")
+    required: tuple[str, ...] = Field(default=(), description="texts that every translation holds")
+    forbidden: tuple[str, ...] = Field(default=(), description="texts that no translation holds, not even in a word")
+
+    @property
+    def hypotheses(self) -> int:
+        """How many are made for each sentence."""
+        return self.samples or self.beam
 
     @model_validator(mode="after")
-    def _best_within_beam(self) -> "DecodingSettings":
-        if self.best > self.beam:
+    def _best_within_what_there_is(self) -> "DecodingSettings":
+        if self.samples and self.best > self.samples:
+            raise ValueError(f"best = {self.best} needs at least {self.best} samples; samples is {self.samples}")
+        if not self.samples and self.best > self.beam:
             raise ValueError(f"best = {self.best} needs a beam of at least {self.best}; beam is {self.beam}")
+        if self.minimum_bayes_risk != "none" and self.hypotheses < 2:
+            raise ValueError("minimum_bayes_risk chooses among hypotheses; set beam or samples to 2 or more")
+        return self
+
+    @model_validator(mode="after")
+    def _groups_fit_the_beam(self) -> "DecodingSettings":
+        if self.beam % self.groups:
+            raise ValueError(f"groups = {self.groups} must divide the beam into equal parts; beam is {self.beam}")
+        if self.groups > 1 and self.coverage_penalty:
+            raise ValueError("groups and coverage_penalty do not go together; set groups = 1 or coverage_penalty = 0")
+        return self
+
+    @model_validator(mode="after")
+    def _sampling_or_searching(self) -> "DecodingSettings":
+        if self.samples and (self.groups > 1 or self.coverage_penalty):
+            raise ValueError("groups and coverage_penalty belong to beam search; set samples = 0, or leave them out")
+        if not self.samples and (self.temperature != 1 or self.top_k or self.top_p < 1):
+            raise ValueError("temperature, top_k and top_p belong to sampling; set samples to 1 or more")
+        if not self.samples and self.coverage_penalty and self.beam == 1:
+            raise ValueError("coverage_penalty ranks the hypotheses of a beam; set beam to 2 or more")
         return self

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.kernels.reference import attention_weights
-from openwork.nn.masks import Mask
+from openwork.nn.kernels.recording import RecordingKernel
 
 
 @dataclass
@@ -20,21 +19,6 @@ class AttentionRecord:
     """Name of the attention module -> weights (batch, head, query, key), one tensor for each call, in order."""
 
     weights: dict[str, list[Tensor]] = field(default_factory=dict)
-
-
-class _RecordingKernel:
-    """The reference kernel, which also notes its weights."""
-
-    def __init__(self, name: str, record: AttentionRecord) -> None:
-        self.name = name
-        self.record = record
-
-    def __call__(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Mask, scale: float, dropout: float = 0.0
-    ) -> Tensor:
-        weights = attention_weights(query, key, mask, scale)
-        self.record.weights.setdefault(self.name, []).append(weights.detach())
-        return weights @ value
 
 
 @contextmanager
@@ -45,7 +29,7 @@ def recording(model: nn.Module) -> Iterator[AttentionRecord]:
     kernels = {name: module.kernel for name, module in found.items()}
     try:
         for name, module in found.items():
-            module.kernel = _RecordingKernel(name, record)
+            module.kernel = RecordingKernel(record.weights.setdefault(name, []).append)
         yield record
     finally:
         for name, module in found.items():

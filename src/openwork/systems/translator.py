@@ -1,15 +1,25 @@
 """Text in, text out: a model with its tokenizers and a way to search."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
+from openwork.decoding.alternatives import alternatives
+from openwork.decoding.bayes_risk import equal_weights, probability_weights
+from openwork.decoding.constraints import UNCONSTRAINED, SentenceConstraints
+from openwork.decoding.ensemble import Ensemble
 from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.left_to_right import Listener
+from openwork.decoding.scoring import length_limits
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import SequenceModel
+from openwork.systems.growing_text import GrowingText
+from openwork.systems.requests import NOTHING, Constrainer, Request
+from openwork.systems.reranking import agreements
 from openwork.text.pair import TokenizerPair
+from openwork.text.placeholders import Restored, Spans
 from openwork.training.precision import PrecisionName, computing_in
 
 BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searched together
@@ -18,13 +28,45 @@ LONGEST_SOURCE = 1024  # tokens; what is longer is cut there, and flagged
 
 @dataclass(frozen=True)
 class Translation:
-    """One translation. `score` ranks alternatives; `cut` says that the source was too long and lost its end."""
+    """One translation. `score` ranks alternatives; `cut` says that the source was too long and lost its end.
+
+    `missing`: the placeholders of the source that the model left out. `problem` says why there is no translation: what
+    was asked of it cannot be met. `pieces` are the ids of the text.
+    """
 
     text: str
     score: float = 0.0
     log_probability: float = 0.0
     finished: bool = True
     cut: bool = False
+    missing: Spans = ()
+    problem: str = ""
+    pieces: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What could come next after the beginning of a translation, and what the whole would then be."""
+
+    piece: str
+    probability: float
+    text: str
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A source as ids, without its end symbol, its placeholders, and what is asked of its translation."""
+
+    ids: list[int]
+    spans: Spans
+    cut: bool
+    request: Request
+    constraints: SentenceConstraints
+
+
+def _impossible(problem: str = "no translation meets all that is asked of it") -> Translation:
+    """Stands where there is none."""
+    return Translation("", finished=False, problem=problem)
 
 
 def _ignore(count: int) -> None:
@@ -36,7 +78,7 @@ class Translator:
 
     def __init__(
         self,
-        model: SequenceModel,
+        model: SequenceModel | Ensemble,
         tokenizers: TokenizerPair,
         decoding: DecodingSettings,
         *,
@@ -45,27 +87,43 @@ class Translator:
         self.model = model
         self.tokenizers = tokenizers
         self.decoding = decoding
+        self.longest = LONGEST_SOURCE
+        if model.longest is not None:  # learned positions end there, on both sides
+            self.longest = min(self.longest, model.longest)
+            self.decoding = decoding.model_copy(update={"maximum_length": min(decoding.maximum_length, model.longest)})
         self.precision: PrecisionName = precision
+        self.constrainer = Constrainer(tokenizers)
 
     @property
     def device(self) -> torch.device:
         """Where the model's weights are."""
         return next(self.model.parameters()).device
 
-    def translate(self, texts: Sequence[str], advanced: Callable[[int], None] = _ignore) -> list[list[Translation]]:
+    def translate(
+        self,
+        texts: Sequence[str],
+        requests: Sequence[Request] | None = None,
+        *,
+        advanced: Callable[[int], None] = _ignore,
+    ) -> list[list[Translation]]:
         """For each text its best translations, best first; a text without a visible character gives itself.
 
-        `advanced` is told after each batch how many texts were translated in it.
+        `requests` say what is asked of each text's translation besides what the settings ask of all; what cannot be
+        met gives an empty translation with its `problem`. `advanced` is told after each batch how many texts were
+        translated in it.
         """
         results: list[list[Translation]] = [[Translation(text)] * self.decoding.best for text in texts]
-        places = [place for place, text in enumerate(texts) if text.strip()]
-        encoded = self.tokenizers.source.encode_batch([texts[place] for place in places])
-        limit = LONGEST_SOURCE - 1
-        sources = {place: ids[:limit] for place, ids in zip(places, encoded, strict=True)}
-        cut = {place for place, ids in zip(places, encoded, strict=True) if len(ids) > limit}
+        sources: dict[int, _Source] = {}
+        for place, source in self._sources(texts, requests):
+            if isinstance(source, _Source):
+                sources[place] = source
+            else:
+                results[place] = [_impossible(source)]
         for batch in self._batches(sources):
-            for place, hypotheses in zip(batch, self._search([sources[place] for place in batch]), strict=True):
-                results[place] = [self._present(hypothesis, place in cut) for hypothesis in hypotheses]
+            chosen = [sources[place] for place in batch]
+            for place, source, hypotheses in zip(batch, chosen, self._search(chosen, self._wide()), strict=True):
+                kept = [hypothesis for hypothesis in hypotheses if not self._is_forbidden(hypothesis, source)]
+                results[place] = self._rank([self._present(hypothesis, source) for hypothesis in kept])
             advanced(len(batch))
         return results
 
@@ -73,29 +131,144 @@ class Translator:
         """The best translation of each text."""
         return [translations[0].text for translations in self.translate(texts)]
 
-    def _batches(self, sources: dict[int, list[int]]) -> Iterator[list[int]]:
+    def stream(self, text: str, show: Callable[[str], None], request: Request = NOTHING) -> Translation:
+        """The first translation of one text, shown piece by piece as it is written: greedily, or drawn as a sample.
+
+        What was shown is in the end the text that is given back.
+        """
+        if not text.strip():
+            show(text)
+            return Translation(text)
+        ((_, source),) = self._sources([text], [request])
+        if not isinstance(source, _Source):
+            return _impossible(source)
+        growing = GrowingText(self.tokenizers, source.spans)
+        one = {"beam": 1, "best": 1, "groups": 1, "coverage_penalty": 0.0, "samples": min(self.decoding.samples, 1)}
+
+        def hear(sentence: int, token: int) -> None:
+            if token != self.tokenizers.target.end_id:
+                show(growing.add(token))
+
+        (hypotheses,) = self._search([source], self.decoding.model_copy(update=one), hear)
+        show(growing.rest())
+        return self._present(hypotheses[0], source) if hypotheses else _impossible()
+
+    def alternatives(
+        self, texts: Sequence[str], position: int, count: int, requests: Sequence[Request] | None = None
+    ) -> list[list[Alternative]]:
+        """For each text the `count` most probable pieces after the first `position` ones of its translation.
+
+        Each comes with its probability and with the best translation that goes on so. There are none where there is
+        no translation.
+        """
+        found = self.translate(texts, requests)
+        sources = dict(self._sources(texts, requests))
+        given: list[list[Alternative]] = []
+        for place, (best, *_) in enumerate(found):
+            source = sources.get(place)
+            given.append(self._alternatives(source, best, position, count) if isinstance(source, _Source) else [])
+        return given
+
+    def _alternatives(self, source: _Source, best: Translation, position: int, count: int) -> list[Alternative]:
+        if best.problem:
+            return []
+        beginning = best.pieces[:position]
+        end = self.tokenizers.target.end_id
+        with torch.inference_mode(), computing_in(self.precision, self.device):
+            (next_ones,) = alternatives(self.model, *self._tensors([source]), [beginning], count)
+        ways = [self._going_on(source, (*beginning, one)) for one, _ in next_ones if one != end]
+        plain = self.decoding.model_copy(update={"best": 1, "samples": 0, "temperature": 1.0, "top_k": 0, "top_p": 1.0})
+        wholes = iter(self._search(ways, plain)) if ways else iter(())
+        listed = []
+        for piece, probability in next_ones:
+            whole = [beginning] if piece == end else [hypothesis.tokens for hypothesis in next(wholes)]
+            name = self.tokenizers.target.piece(piece)
+            listed += [Alternative(name, probability, self._text(tokens, source.spans).text) for tokens in whole]
+        return listed
+
+    @staticmethod
+    def _going_on(source: _Source, beginning: tuple[int, ...]) -> _Source:
+        return replace(source, constraints=replace(source.constraints, prefix=beginning))
+
+    def _sources(self, texts: Sequence[str], requests: Sequence[Request] | None) -> Iterator[tuple[int, _Source | str]]:
+        """The texts that are to be translated, with their places; a sentence where what is asked cannot be met."""
+        places = [place for place, text in enumerate(texts) if text.strip()]
+        limit = self.longest - 1
+        for place, (ids, spans) in zip(
+            places, self.tokenizers.encode_sources([texts[place] for place in places]), strict=True
+        ):
+            request = (requests[place] if requests else NOTHING).beside(self.decoding)
+            constraints, problem = SentenceConstraints(), ""
+            if request:
+                length = torch.tensor([min(len(ids), limit) + 1])
+                most = int(length_limits(length, self.decoding))
+                constraints, problem = self.constrainer.constraints(request, spans, most)
+            yield place, problem or _Source(ids[:limit], spans, len(ids) > limit, request, constraints)
+
+    def _batches(self, sources: dict[int, _Source]) -> Iterator[list[int]]:
         """Places, longest source first (so that too little memory shows at once), within the token budget."""
         batch: list[int] = []
         longest = 0
-        for place in sorted(sources, key=lambda place: -len(sources[place])):
-            longest = longest or len(sources[place]) + 1
-            if batch and (len(batch) + 1) * longest * self.decoding.beam > BATCH_TOKENS:
+        for place in sorted(sources, key=lambda place: -len(sources[place].ids)):
+            longest = longest or len(sources[place].ids) + 1
+            if batch and (len(batch) + 1) * longest * self.decoding.hypotheses > BATCH_TOKENS:
                 yield batch
-                batch, longest = [], len(sources[place]) + 1
+                batch, longest = [], len(sources[place].ids) + 1
             batch.append(place)
         if batch:
             yield batch
 
-    def _search(self, sources: list[list[int]]) -> list[list[Hypothesis]]:
+    def _wide(self) -> DecodingSettings:
+        """The settings of the search: where the best are chosen afterwards, all hypotheses are wanted."""
+        if self.decoding.minimum_bayes_risk == "none":
+            return self.decoding
+        return self.decoding.model_copy(update={"best": self.decoding.hypotheses})
+
+    def _tensors(self, sources: Sequence[_Source]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Source ids (batch, position) with end symbols, and their lengths."""
         end, pad = self.tokenizers.source.end_id, self.tokenizers.source.pad_id
-        lengths = torch.tensor([len(ids) + 1 for ids in sources])
+        lengths = torch.tensor([len(source.ids) + 1 for source in sources])
         longest = int(lengths.max())
-        padded = torch.tensor([[*ids, end, *[pad] * (longest - len(ids) - 1)] for ids in sources])
+        padded = torch.tensor([[*one.ids, end, *[pad] * (longest - len(one.ids) - 1)] for one in sources])
+        return padded.to(self.device), lengths.to(self.device)
+
+    def _search(
+        self, sources: Sequence[_Source], settings: DecodingSettings, listener: Listener | None = None
+    ) -> list[list[Hypothesis]]:
+        constraints = [source.constraints for source in sources]
+        wished = constraints if any(one != UNCONSTRAINED for one in constraints) else None
         self.model.eval()
         with torch.inference_mode(), computing_in(self.precision, self.device):
-            return search(self.model, padded.to(self.device), lengths.to(self.device), self.decoding)
+            return search(self.model, *self._tensors(sources), settings, constraints=wished, listener=listener)
 
-    def _present(self, hypothesis: Hypothesis, cut: bool) -> Translation:
+    def _text(self, tokens: Sequence[int], spans: Spans) -> Restored:
         # A translation is one line, whatever the model says: line breaks would shift all the lines after it.
-        text = " ".join(self.tokenizers.target.decode(hypothesis.tokens).splitlines())
-        return Translation(text, hypothesis.score, hypothesis.log_probability, hypothesis.finished, cut)
+        said = self.tokenizers.decode_target(tokens, spans)
+        return replace(said, text=" ".join(said.text.splitlines()))
+
+    def _is_forbidden(self, hypothesis: Hypothesis, source: _Source) -> bool:
+        """Whether the text holds what was forbidden: only where a foreign tokenizer's pieces are not what they seem."""
+        forbidden = source.request.forbidden
+        return bool(forbidden) and any(text in self._text(hypothesis.tokens, ()).text for text in forbidden if text)
+
+    def _present(self, hypothesis: Hypothesis, source: _Source) -> Translation:
+        said = self._text(hypothesis.tokens, source.spans)
+        return Translation(
+            said.text, hypothesis.score, hypothesis.log_probability, hypothesis.finished, source.cut,
+            missing=said.missing, pieces=hypothesis.tokens,
+        )  # fmt: skip
+
+    def _rank(self, found: list[Translation]) -> list[Translation]:
+        """The best of them, by another measure than the search's if so set; a problem where there is none."""
+        if not found:
+            return [_impossible()]
+        metric = self.decoding.minimum_bayes_risk
+        if metric != "none":
+            logs = [one.log_probability for one in found]
+            weights = equal_weights(len(found)) if self.decoding.samples else probability_weights(logs)
+            scores = agreements([one.text for one in found], weights, metric)
+            scored: dict[str, Translation] = {}
+            for one, score in zip(found, scores, strict=True):
+                scored.setdefault(one.text, replace(one, score=score))
+            found = sorted(scored.values(), key=lambda one: -one.score)
+        return found[: self.decoding.best]

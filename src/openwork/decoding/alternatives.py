@@ -1,0 +1,40 @@
+"""What else could stand at a place: the most probable next tokens after a given beginning of the target."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from openwork.decoding.scoring import SYMBOLS, SymbolIds, allow, best_tokens, log_normaliser
+from openwork.models.interfaces import StepModel
+
+
+@torch.no_grad()
+def alternatives(
+    model: StepModel,
+    source: Int[Tensor, "batch source"],
+    source_lengths: Int[Tensor, "batch"],
+    beginnings: Sequence[Sequence[int]],
+    count: int,
+    symbols: SymbolIds = SYMBOLS,
+) -> list[list[tuple[int, float]]]:
+    """For each sentence the `count` most probable tokens after its beginning, each with its probability, best first.
+
+    A beginning is tokens without the start symbol. The end symbol may be among the alternatives; tokens without any
+    probability are left out.
+    """
+    if not beginnings:
+        return []
+    longest = max(map(len, beginnings))
+    read = [[symbols.start, *one, *[symbols.pad] * (longest - len(one))] for one in beginnings]
+    tokens = torch.tensor(read, dtype=source.dtype, device=source.device)
+    logits, _ = model.step(tokens, model.start(source, source_lengths))
+    last = torch.tensor([len(one) for one in beginnings], device=source.device)
+    allowed = allow(logits[torch.arange(len(beginnings), device=source.device), last], symbols)
+    values, best = best_tokens(allowed, count)
+    probabilities = (values - log_normaliser(allowed)).exp()
+    return [
+        [(token, p) for token, p in zip(*row, strict=True) if p > 0]
+        for row in zip(best.tolist(), probabilities.tolist(), strict=True)
+    ]

@@ -1,0 +1,59 @@
+"""The coverage penalty (Wu et al. 2016, equation 14): hypotheses that left source tokens out are ranked lower.
+
+    cp(X; Y) = beta * sum over source tokens i of log(min(sum over target tokens j of p_ij, 1))
+
+p_ij is how much the decoder looked at source token i when it produced target token j; both ends count the end symbol.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from openwork.base.errors import OpenworkError
+from openwork.models.interfaces import AttendingModel, State, StepModel
+
+# Nothing is looked at so little: the logarithm of nothing at all would make every score the same.
+LEAST = 1e-9
+
+
+@dataclass(frozen=True)
+class CoveredState:
+    """A model's state, and how much each row has looked at each source token so far."""
+
+    inner: State
+    source_lengths: Int[Tensor, "rows"]
+    looked: Float[Tensor, "rows source"]
+
+    def select(self, rows: Int[Tensor, "new_rows"]) -> "CoveredState":
+        lengths, looked = self.source_lengths.index_select(0, rows), self.looked.index_select(0, rows)
+        return CoveredState(self.inner.select(rows), lengths, looked)
+
+
+class CoverageModel:
+    """The same model, whose states also know what it has looked at. OpenworkError if it cannot tell."""
+
+    def __init__(self, model: StepModel, beta: float) -> None:
+        if not isinstance(model, AttendingModel):
+            raise OpenworkError(
+                "the coverage penalty needs a model that tells where it looks",
+                why="this one has no cross-attention to show",
+                hint="set decoding.coverage_penalty = 0",
+            )
+        self.model = model
+        self.beta = beta
+
+    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> CoveredState:
+        looked = torch.zeros(source.shape, device=source.device)
+        return CoveredState(self.model.start(source, source_lengths), source_lengths, looked)
+
+    def step(self, tokens: Int[Tensor, "rows positions"], state: CoveredState) -> tuple[Tensor, CoveredState]:
+        logits, weights, inner = self.model.attend(tokens, state.inner)
+        return logits, CoveredState(inner, state.source_lengths, state.looked + weights.float().sum(1))
+
+    def credit(self, state: CoveredState) -> Float[Tensor, "rows"]:
+        """cp of each row, if it ends with the token that comes now."""
+        real = torch.arange(state.looked.shape[1], device=state.looked.device) < state.source_lengths[:, None]
+        covered = state.looked.clamp(LEAST, 1.0).log()
+        return self.beta * covered.masked_fill(~real, 0.0).sum(-1)

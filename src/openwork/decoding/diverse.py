@@ -1,0 +1,89 @@
+"""Diverse beam search (Vijayakumar et al. 2016): the beam in groups, each of which avoids what earlier ones do.
+
+At each step the groups choose one after the other. For a group, a token's log-probability is lowered by `diversity` for
+each hypothesis of an earlier group that goes on with this token at this step (Hamming diversity). That decides what is
+kept; the hypotheses themselves keep the model's log-probabilities and are ranked by these.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from openwork.decoding import rows
+from openwork.decoding.beam import Candidates, Expand, Live, beam_search
+from openwork.decoding.constraints import SentenceConstraints
+from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.repeated import Repeated, repeat_constraints
+from openwork.decoding.rules import Rule, rules_for
+from openwork.decoding.scoring import SYMBOLS, SymbolIds, best_tokens
+from openwork.decoding.settings import DecodingSettings
+from openwork.models.interfaces import StepModel
+
+
+def diverse_search(
+    model: StepModel,
+    source: Int[Tensor, "batch source"],
+    source_lengths: Int[Tensor, "batch"],
+    settings: DecodingSettings,
+    symbols: SymbolIds = SYMBOLS,
+    constraints: Sequence[SentenceConstraints] | None = None,
+) -> list[list[Hypothesis]]:
+    """The best of all groups together, each hypothesis once; each group is a beam search of its own."""
+    groups = settings.groups
+    beam = settings.beam // groups
+    each = settings.model_copy(update={"beam": beam, "best": beam})
+    repeated, lengths = source.repeat_interleave(groups, 0), source_lengths.repeat_interleave(groups, 0)
+    rules = rules_for(each, repeat_constraints(constraints, groups), lengths, symbols)
+    expansion = ExpandInGroups(symbols, rules, groups, settings.diversity)
+    found = beam_search(Repeated(model, groups), repeated, lengths, each, symbols, expansion)
+    return [_together(found[first : first + groups])[: settings.best] for first in range(0, len(found), groups)]
+
+
+def _together(found: Sequence[Sequence[Hypothesis]]) -> list[Hypothesis]:
+    """Finished ones before others, the highest score first, of equals the one of the earlier group."""
+    distinct = {(one.tokens, one.finished): one for group in reversed(found) for one in reversed(group)}
+    finished = any(one.finished for one in distinct.values())
+    kept = [one for one in reversed(distinct.values()) if one.finished == finished]
+    return sorted(kept, key=lambda one: -one.score)
+
+
+class ExpandInGroups(Expand):
+    """Group g of sentence s stands in the batch at place s x groups + g."""
+
+    def __init__(self, symbols: SymbolIds, rules: Sequence[Rule], groups: int, diversity: float) -> None:
+        super().__init__(symbols, rules)
+        self.groups = groups
+        self.diversity = diversity
+
+    def __call__(self, live: Live, logits: Float[Tensor, "rows vocabulary"], beam: int) -> Candidates:
+        width = live.tokens.shape[1]
+        scores, normaliser = self.scores(live, logits)
+        log_probabilities = rows.unfold(scores - normaliser, width)
+        sentences = live.sentences // self.groups
+        taken = scores.new_zeros(int(sentences.max()) + 1, scores.shape[1])
+        size = min(2 * beam, scores.shape[1]) * width
+        values = scores.new_empty(live.sentences.shape[0], size)
+        parents, tokens = (live.tokens.new_empty(values.shape) for _ in range(2))
+        for group in range(self.groups):
+            members = (live.sentences % self.groups == group).nonzero().squeeze(-1)
+            own = log_probabilities[members]
+            wish = own - self.diversity * taken[sentences[members]][:, None]
+            _, best = best_tokens(rows.fold(wish), 2 * beam)
+            best = rows.unfold(best, width)
+            so_far = live.log_probabilities[members][..., None]
+            order = (wish.gather(2, best) + so_far).flatten(1).sort(dim=-1, descending=True, stable=True).indices
+            values[members] = (own.gather(2, best) + so_far).flatten(1).gather(1, order)
+            parents[members] = order // best.shape[2]
+            tokens[members] = best.flatten(1).gather(1, order)
+            self._take(taken, sentences[members], tokens[members], values[members], beam)
+        kept = slice(None), slice(2 * beam)
+        return Candidates(values[kept], parents[kept], tokens[kept])
+
+    def _take(self, taken: Tensor, sentences: Tensor, tokens: Tensor, values: Tensor, beam: int) -> None:
+        """Counts the tokens with which a group goes on: those of its first `beam` candidates that do not end."""
+        goes_on = (tokens != self.symbols.end) & (values > -torch.inf)
+        goes_on &= goes_on.cumsum(-1) <= beam
+        goes_on[:, 2 * beam :] = False
+        taken.index_put_((sentences[:, None].expand_as(tokens), tokens), goes_on.to(taken.dtype), accumulate=True)

@@ -1,0 +1,55 @@
+"""Several models as one: the probability of a token is the mean of the probabilities that the models give it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from openwork.decoding.scoring import SYMBOLS, SymbolIds, allow
+from openwork.models.interfaces import SequenceModel, State
+
+
+@dataclass(frozen=True)
+class EnsembleState:
+    """The states of all models."""
+
+    states: tuple[State, ...]
+
+    def select(self, rows: Int[Tensor, "new_rows"]) -> "EnsembleState":
+        return EnsembleState(tuple(state.select(rows) for state in self.states))
+
+
+class Ensemble(nn.Module):
+    """Models with the same vocabularies. They may be of different families and sizes."""
+
+    def __init__(self, models: Sequence[SequenceModel], symbols: SymbolIds = SYMBOLS) -> None:
+        super().__init__()
+        self.models = nn.ModuleList(models)
+        self.symbols = symbols
+        limits = [model.longest for model in models if model.longest is not None]
+        self.longest = min(limits, default=None)
+
+    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> EnsembleState:
+        return EnsembleState(tuple(model.start(source, source_lengths) for model in self._members()))
+
+    def step(self, tokens: Int[Tensor, "rows positions"], state: EnsembleState) -> tuple[Tensor, EnsembleState]:
+        """The logarithms of the mean probabilities, which serve as logits."""
+        found = [model.step(tokens, one) for model, one in zip(self._members(), state.states, strict=True)]
+        return self._mean([logits for logits, _ in found]), EnsembleState(tuple(after for _, after in found))
+
+    def attend(self, tokens: Tensor, state: EnsembleState) -> tuple[Tensor, Tensor, EnsembleState]:
+        """Likewise, with the mean of the models' attention (rows, positions, source)."""
+        found = [model.attend(tokens, one) for model, one in zip(self._members(), state.states, strict=True)]
+        weights = torch.stack([weights for _, weights, _ in found]).mean(0)
+        return self._mean([logits for logits, _, _ in found]), weights, EnsembleState(tuple(s for _, _, s in found))
+
+    def _members(self) -> list[SequenceModel]:
+        return list(self.models)  # type: ignore[arg-type]
+
+    def _mean(self, logits: Sequence[Tensor]) -> Float[Tensor, "rows positions vocabulary"]:
+        # each model's probabilities given that no forbidden symbol comes, as a search takes them
+        logs = torch.stack([allow(one, self.symbols).log_softmax(-1) for one in logits])
+        return logs.logsumexp(0) - math.log(len(logits))

@@ -1,0 +1,91 @@
+"""Targets written token by token, with nothing taken back: greedy search and sampling differ in the choice."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.rules import Beginnings, Rule, restrict
+from openwork.decoding.scoring import SymbolIds, allow, length_limits, length_penalty, log_normaliser
+from openwork.decoding.settings import DecodingSettings
+from openwork.models.interfaces import StepModel
+
+Choose = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
+"""From scores (rows, vocabulary), minus infinity where a token may not come, the chosen ones (rows,) and their tokens.
+
+The other arguments are each row's sentence, and the place of the token in the target.
+"""
+
+Listener = Callable[[int, int], None]
+"""Is told each sentence's next token as soon as it is chosen, the end symbol too."""
+
+
+@torch.no_grad()
+def write(
+    model: StepModel,
+    source: Int[Tensor, "batch source"],
+    source_lengths: Int[Tensor, "batch"],
+    settings: DecodingSettings,
+    symbols: SymbolIds,
+    choose: Choose,
+    rules: Sequence[Rule] = (),
+    listener: Listener | None = None,
+) -> list[list[Hypothesis]]:
+    """One hypothesis for each sentence; none where the rules left no way to go on.
+
+    A row that has ended leaves the batch. The model should be in evaluation mode.
+    """
+    batch = source.shape[0]
+    if batch == 0:
+        return []
+    limits = length_limits(source_lengths, settings)
+    written = source.new_full((batch, 1 + int(limits.max())), symbols.pad)
+    written[:, 0] = symbols.start
+    log_probabilities = torch.zeros(batch, device=source.device)
+    live = torch.arange(batch, device=source.device)  # the sentence of each row
+    last = written[:, :1]
+    state = model.start(source, source_lengths)
+    for place in range(1, written.shape[1]):
+        logits, state = model.step(last, state)
+        scores = allow(logits[:, -1], symbols)
+        normaliser = log_normaliser(scores)
+        if rules:
+            scores = restrict(scores, rules, Beginnings(live, written[live, :place]))
+        value, token = choose(scores, live, place - 1)
+        log_probabilities[live] += value - normaliser.squeeze(-1)
+        written[live, place] = token
+        goes_on = (token != symbols.end) & (limits[live] > place)
+        if rules:
+            goes_on &= value > -torch.inf
+        if listener is not None:
+            _tell(listener, live, token)
+        keep = goes_on.nonzero().squeeze(-1)
+        if keep.numel() == 0:
+            break
+        if keep.numel() < live.numel():
+            live, token, state = live[keep], token[keep], state.select(keep)
+        last = token[:, None]
+    return _hypotheses(written[:, 1:], log_probabilities, limits, settings.length_penalty, symbols)
+
+
+def _tell(listener: Listener, live: Tensor, tokens: Tensor) -> None:
+    for sentence, token in zip(live.tolist(), tokens.tolist(), strict=True):
+        listener(sentence, token)
+
+
+def _hypotheses(
+    written: Tensor, log_probabilities: Tensor, limits: Tensor, alpha: float, symbols: SymbolIds
+) -> list[list[Hypothesis]]:
+    """The rows as values, cut at their end symbol or at their limit; those that could not go on are left out."""
+    found: list[list[Hypothesis]] = []
+    for tokens, total, limit in zip(written.tolist(), log_probabilities.tolist(), limits.tolist(), strict=True):
+        if total == -torch.inf:
+            found.append([])
+            continue
+        finished = symbols.end in tokens
+        length = tokens.index(symbols.end) + 1 if finished else limit
+        kept = tuple(tokens[: length - 1] if finished else tokens[:length])
+        found.append([Hypothesis(kept, total, total / length_penalty(length, alpha), finished)])
+    return found

@@ -1,0 +1,31 @@
+"""Several bundles that translate together."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from openwork.base.errors import BundleError
+from openwork.decoding.ensemble import Ensemble
+from openwork.decoding.settings import DecodingSettings
+from openwork.systems.bundle import Bundle, load_bundle
+from openwork.systems.translator import Translator
+
+
+def load_bundles(paths: Sequence[Path]) -> list[Bundle]:
+    """The bundles; BundleError if their vocabularies are not the same."""
+    bundles = [load_bundle(path) for path in paths]
+    for path, bundle in zip(paths[1:], bundles[1:], strict=True):
+        if bundle.tokenizers.fingerprint != bundles[0].tokenizers.fingerprint:
+            raise BundleError(
+                f"{path}: its vocabulary is not that of {paths[0]}",
+                why="models that translate together choose among the same pieces",
+                hint="train them on the same data with the same [text] settings, or with --from-bundle",
+            )
+    return bundles
+
+
+def translator_of(bundles: Sequence[Bundle], decoding: DecodingSettings) -> Translator:
+    """One bundle's translator, or that of all together: the mean of their probabilities."""
+    if len(bundles) == 1:
+        return bundles[0].translator(decoding)
+    together = Ensemble([bundle.model for bundle in bundles]).eval()
+    return Translator(together, bundles[0].tokenizers, decoding)
