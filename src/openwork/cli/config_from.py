@@ -1,0 +1,50 @@
+"""openwork config from"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.base.errors import UsageError
+from openwork.cli.terminal import run, say
+
+
+def config_from(
+    file: Annotated[Path, typer.Argument(help="A configuration (YAML), or a script with the command line.")],
+    out: Annotated[Path | None, typer.Option(help="The run file to write; without it, it is printed.")] = None,
+    toolkit: Annotated[
+        str | None,
+        typer.Option(help="Whose it is: fairseq, opennmt-py, eole, marian, sockeye or joeynmt; else found out."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+) -> None:
+    """Translate another toolkit's configuration or command line into a run file, and say what became of each option.
+
+    openwork config from train.sh --out run.toml
+
+    openwork config from config.yml --toolkit marian --json
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.base.files import atomic_write_text
+        from openwork.systems.migration.report import report_lines, report_values
+        from openwork.systems.migration.run_text import run_text
+        from openwork.systems.migration.translation import translate_configuration
+
+        if out is not None and out.exists():
+            raise UsageError(f"{out}: there already", hint="choose another name with --out, or remove the file")
+        translation = translate_configuration(file, toolkit)
+        if out is not None:
+            atomic_write_text(out, run_text(translation))
+        if as_json:
+            print(json.dumps(report_values(translation), ensure_ascii=False))
+        elif out is not None:
+            print("\n".join(report_lines(translation)))
+            say(f"the run file is {out}; next: openwork config check {out}")
+        else:
+            print(run_text(translation), end="")
+            say("\n".join(report_lines(translation)))
+
+    run(work)

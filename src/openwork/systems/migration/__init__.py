@@ -1,0 +1,1 @@
+"""Coming from elsewhere: the configurations and command lines of other toolkits, translated into run files."""

@@ -1,0 +1,79 @@
+"""What a translation did with each option, for a person and for a program."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from openwork.base.toml import write_value
+from openwork.systems.migration.draft import Finding, Line, Verdict
+from openwork.systems.migration.options import show
+from openwork.systems.migration.run_text import run_text
+from openwork.systems.migration.translation import Translation
+
+TITLES = {
+    Verdict.MAPPED: "mapped",
+    Verdict.SAME: "the same as openwork's default",
+    Verdict.ATTENTION: "needs attention: the meaning differs",
+    Verdict.MISSING: "no counterpart",
+}
+
+
+def report_lines(translation: Translation) -> list[str]:
+    """The four lists, what the toolkit's defaults added, and what is left to decide."""
+    lines = [f"{translation.file}: {translation.toolkit.title}, {len(translation.findings)} options"]
+    for verdict, title in TITLES.items():
+        found = [finding for finding in translation.findings if finding.verdict is verdict]
+        lines += _block(f"{title} ({len(found)})", map(_finding, found))
+    implied = translation.implied
+    lines += _block(
+        f"{translation.toolkit.title}'s own defaults, which are not openwork's ({len(implied)})", map(_implied, implied)
+    )
+    lines += _block("remarks", translation.remarks)
+    lines += _block("to decide", translation.to_do)
+    if translation.problem:
+        lines += _block("the run file is not accepted as it stands", [translation.problem])
+    return lines
+
+
+def _block(title: str, entries: Iterable[str]) -> list[str]:
+    found = [f"  {entry}" for entry in entries]
+    return ["", title, *found] if found else []
+
+
+def _finding(finding: Finding) -> str:
+    settings = ", ".join(f"{key} = {show(write_value(value))}" for key, value in finding.settings.items())
+    told = ": ".join(part for part in (settings, finding.note) if part)
+    return f"{finding.option.text} ({finding.option.place}){f' -> {told}' if told else ''}"
+
+
+def _implied(line: Line) -> str:
+    return f"{line.key} = {show(write_value(line.value))} ({line.source})"
+
+
+def report_values(translation: Translation) -> dict[str, Any]:
+    """The same for a program, with the run file itself."""
+    return {
+        "toolkit": translation.toolkit.name,
+        "file": translation.file,
+        **{
+            str(verdict): [_values(finding) for finding in translation.findings if finding.verdict is verdict]
+            for verdict in Verdict
+        },
+        "implied": [{"key": line.key, "value": line.value, "source": line.source} for line in translation.implied],
+        "remarks": translation.remarks,
+        "to_decide": translation.to_do,
+        "accepted": translation.settings is not None,
+        "problem": translation.problem,
+        "run_file": run_text(translation),
+    }
+
+
+def _values(finding: Finding) -> dict[str, Any]:
+    option = finding.option
+    return {
+        "option": option.shown,
+        "value": option.value,
+        "file": option.file,
+        "line": option.line,
+        "settings": dict(finding.settings),
+        "note": finding.note,
+    }
