@@ -20,6 +20,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 settings.register_profile("here", deadline=None)
 # The same examples at each run, so that a failure concerns the change under test.
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# A fifth of the examples, for `make check`.
+settings.register_profile("quick", deadline=None, max_examples=20)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 CHECKED_FLOORS = ("openwork.nn", "openwork.models", "openwork.decoding", "openwork.training")

@@ -41,6 +41,16 @@ TORCH_FREE_MODULES = (
     "systems.bundle_folder",
     "systems.lines",
     "systems.tokenize",
+    "systems.cost",
+    "systems.model_options",
+    "systems.paper_table",
+    "systems.migration.report",
+    "systems.config_show",
+    "systems.config_keys",
+    "systems.config_schema",
+    "systems.config_check",
+    "systems.evaluation_folder",
+    "systems.compare",
 )
 
 MOST_LINES_A_FILE = 400

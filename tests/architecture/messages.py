@@ -44,13 +44,18 @@ def _spoken(call: ast.Call, path: Path) -> Iterator[ast.expr]:
     """The arguments of a call that a person will read."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
-    if name in ERRORS or name == "say" or (name == "ValueError" and _holds_rules(path)):
+    if name in ERRORS or _says(call) or (name == "ValueError" and _holds_rules(path)):
         yield from call.args[:1]
         yield from (keywords[key] for key in ("why", "hint") if key in keywords)
     elif name == "Field" and "description" in keywords:
         yield keywords["description"]
     elif name in ("Option", "Argument", "Typer") and "help" in keywords:
         yield keywords["help"]
+
+
+def _says(call: ast.Call) -> bool:
+    """`say(...)`, the line for a person; not such as `draft.say(...)`, which writes a file."""
+    return isinstance(call.func, ast.Name) and call.func.id == "say"
 
 
 def _holds_rules(path: Path) -> bool:

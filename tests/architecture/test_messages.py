@@ -7,7 +7,6 @@ from pathlib import Path
 
 from architecture.house import PACKAGE
 from architecture.messages import all_messages
-
 from openwork.base.messages import GAP, Catalogue
 
 # Sentences that the code makes in another way than `messages.py` can read stand in this table of the catalogue.

@@ -246,3 +246,49 @@ def test_the_fingerprint_follows_the_values() -> None:
     assert fingerprint(RunSettings(seed=1)) == plain
     assert fingerprint(RunSettings(seed=2)) != plain
     assert len(plain) == 16 and set(plain) <= set("0123456789abcdef")
+
+
+class Part(Settings):
+    name: str = "x"
+    weight: float = Field(default=1.0, gt=0)
+
+
+class Mixed(Settings):
+    mix: tuple[Part, ...] = ()
+
+
+MIX = '[[mix]]\nname = "a"\n\n[[mix]]\nname = "b"\nweight = %s\n'
+
+
+def test_the_tables_of_an_array_have_their_own_lines(write: Callable[..., Path]) -> None:
+    path = write(MIX % "3")
+    layer = read_run_file(path)
+    assert str(layer.origins["mix.0.name"]) == f"{path}:2"
+    assert str(layer.origins["mix.1.weight"]) == f"{path}:6"
+    assert build(Mixed, layer.mapping).mix == (Part(name="a"), Part(name="b", weight=3))
+    assert refused(write(MIX % "0"), Mixed).what == f"{path}:6: mix.1.weight = 0 is not allowed"
+    assert refused(write(MIX % "1\nwieght = 2"), Mixed).what == f"{path}:7: unknown key mix.1.wieght"
+
+
+def test_an_array_over_an_array_replaces_it_and_its_origins(write: Callable[..., Path]) -> None:
+    write(MIX % "3", "base.toml")
+    path = write('base = "base.toml"\n[[mix]]\nweight = 2\n')
+    layer = read_run_file(path)
+    assert layer.mapping == {"mix": [{"weight": 2}]}
+    assert {key: str(origin) for key, origin in layer.origins.items()} == {
+        "mix": f"{path}:2",
+        "mix.0": f"{path}:2",
+        "mix.0.weight": f"{path}:3",
+    }
+
+
+def test_an_assignment_reaches_into_an_array(write: Callable[..., Path]) -> None:
+    path = write(MIX % "3")
+    layer = apply_assignments(read_run_file(path), ["mix.1.weight=5", "mix.0.name=c"])
+    assert build(Mixed, layer.mapping).mix == (Part(name="c"), Part(name="b", weight=5))
+    assert str(layer.origins["mix.1.weight"]) == "--set mix.1.weight=5"
+    assert str(layer.origins["mix.1.name"]) == f"{path}:5"
+    for wrong in ("mix.2.weight=5", "mix.01.weight=5"):
+        with pytest.raises(ConfigError, match="mix"):
+            layer = apply_assignments(read_run_file(path), [wrong])
+            build(Mixed, layer.mapping, layer.origins)

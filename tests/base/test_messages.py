@@ -20,6 +20,7 @@ def test_a_sentence_and_its_parts_are_translated():
     assert known.translate("see: check the path") == "参见：请检查路径"
     assert known.translate("check the path; kept 3 of 5 lines") == "请检查路径；5 行中保留 3 行"
     assert known.translate("something else") == "something else"
+    assert known.translate("  check the path") == "  请检查路径"
 
 
 def test_the_sentence_with_the_most_fixed_text_wins():

@@ -58,8 +58,36 @@ def test_every_key_of_a_difficult_file_has_its_line() -> None:
         "training.schedule": 21,
         "training.schedule.warmup": 22,
         "runs": 23,
-        "runs.name": 24,
+        "runs.0": 23,
+        "runs.0.name": 24,
+        "runs.1": 25,
+        "runs.1.name": 26,
     }
+
+
+def test_tables_within_the_tables_of_an_array() -> None:
+    text = """\
+[[a.b]]
+x = 1
+[[a.b.c]]
+y = 2
+[[a.b.c]]
+y = 3
+[a.b.d]
+z = 4
+[[a.b]]
+[[a.b.c]]
+y = 5
+[e]
+x = 6
+"""
+    assert tomllib.loads(text)["a"]["b"][1] == {"c": [{"y": 5}]}
+    lines = key_lines(text)
+    expected = {"a.b": 1, "a.b.0": 1, "a.b.0.x": 2, "a.b.0.c.0": 3, "a.b.0.c.0.y": 4, "a.b.0.c.1": 5}
+    expected |= {"a.b.0.c.1.y": 6, "a.b.0.d": 7, "a.b.0.d.z": 8, "a.b.1": 9, "a.b.1.c.0": 10, "a.b.1.c.0.y": 11}
+    expected |= {"e": 12, "e.x": 13}
+    assert expected.items() <= lines.items()
+    assert lines.keys() - expected.keys() == {"a", "a.b.0.c", "a.b.1.c"}
 
 
 VALUES = some.recursive(

@@ -3,13 +3,28 @@
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
 import pytest
+import typer
 
-from journeys.command import COMMAND, PATIENCE, openwork, without_colour
+from journeys.command import COMMAND, PATIENCE, Finished, openwork, without_colour
+from openwork.cli.main import app
 
-COMMANDS = ["demo", "train", "translate", "evaluate", "info", "tokenize"]
-CALLS = [["--help"], ["--version"], *([command, "--help"] for command in COMMANDS)]
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The names of every command that does something, those within others too."""
+    if hasattr(command, "commands"):
+        for name, inner in command.commands.items():
+            yield from leaves(inner, (*path, name))
+    else:
+        yield path
+
+
+COMMANDS = sorted(leaves(typer.main.get_command(app)))
+CALLS = [("--help",), ("--version",), ("config", "--help"), *((*command, "--help") for command in COMMANDS)]
 SLOW = 1.0  # seconds of processor time, which a busy machine does not stretch much; it takes 0.15
 HEAVY = ("torch", "numpy", "tokenizers", "sacrebleu", "babel")
 
@@ -20,15 +35,24 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-@pytest.mark.parametrize("arguments", CALLS, ids=" ".join)
-def test_help_is_there_at_once(arguments: list[str]):
+@cache
+def asked(*arguments: str) -> tuple[Finished, float]:
+    """What the command prints on a plain terminal, and the processor seconds that it took."""
     before = processor_seconds()
-    assert openwork(*arguments).code == 0
-    assert processor_seconds() - before < SLOW
+    result = openwork(*arguments, env=without_colour())
+    return result, processor_seconds() - before
+
+
+@pytest.mark.parametrize("arguments", CALLS, ids=" ".join)
+def test_help_is_there_at_once(arguments: tuple[str, ...]):
+    result, seconds = asked(*arguments)
+    assert result.code == 0 and seconds < SLOW
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["train", "--help"], ["--version"], ["train"], ["trian"]], ids=" ".join
+    "arguments",
+    [["--help"], ["train", "--help"], ["--version"], ["train"], ["trian"], ["completion", "zsh"], ["config", "schema"]],
+    ids=" ".join,
 )
 def test_nothing_heavy_is_imported_before_there_is_work(arguments: list[str]):
     code = "import sys; from openwork.cli.main import main\ntry: main()\nfinally: print('LOADED', *sys.modules)"
@@ -37,26 +61,27 @@ def test_nothing_heavy_is_imported_before_there_is_work(arguments: list[str]):
     )
     loaded = done.stdout.splitlines()[-1].split()
     assert loaded[0] == "LOADED" and "typer" in loaded
-    heavy = HEAVY if arguments != ["train"] else HEAVY[:1]  # it looks at the settings
+    heavy = HEAVY[:1] if arguments in (["train"], ["config", "schema"]) else HEAVY  # these look at the settings
     assert not set(heavy) & set(loaded)
 
 
 @pytest.mark.parametrize("arguments", CALLS, ids=" ".join)
-def test_help_fits_eighty_columns(arguments: list[str]):
+def test_help_fits_eighty_columns(arguments: tuple[str, ...]):
     """Without a terminal there are no colours either."""
-    result = openwork(*arguments, env=without_colour())
+    result, _ = asked(*arguments)
     text = result.out.decode()
     assert result.err == "" and "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_begins_with_a_sentence_and_two_examples(command: str):
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_begins_with_a_sentence_and_two_examples(command: tuple[str, ...]):
     """Each example stands on a line of its own, before the options, and names options that there are."""
-    text = openwork(command, "--help", env=without_colour()).out.decode()
+    text = asked(*command, "--help")[0].out.decode()
     before, _, options = text.partition("─ Options")
-    examples = [line.strip() for line in before.splitlines() if f"openwork {command}" in line and "Usage:" not in line]
-    assert len(examples) == 2, before
+    called = f"openwork {' '.join(command)}"
+    examples = [line.strip() for line in before.splitlines() if called in line and "Usage:" not in line]
+    assert len(examples) >= 2, before
     for example in examples:
         named = [word for word in example.split("|")[-1].split() if word.startswith("--")]
         assert all(f"{option} " in options for option in named), example
@@ -71,8 +96,9 @@ def test_short_form_and_version():
 
 
 def test_each_command_is_listed():
-    text = openwork("--help").out.decode()
-    assert all(f" {command} " in text for command in COMMANDS)
+    text = asked("--help")[0].out.decode()
+    assert {"train", "score", "config"} <= {command[0] for command in COMMANDS}
+    assert all(f" {command[0]} " in text for command in COMMANDS)
 
 
 def test_console_script_is_the_same_program():

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from journeys.command import openwork
 
+from journeys.command import openwork
 from openwork.base.errors import UsageError
 from openwork.base.messages import LANGUAGE_VARIABLE
 from openwork.cli.language import take_language
@@ -24,6 +24,7 @@ def test_an_unknown_language_is_refused(arguments: list[str]):
         take_language(arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "environment"),
     [
@@ -51,6 +52,7 @@ def test_help_is_in_chinese():
     assert "选项" in result.out.decode()
 
 
+@pytest.mark.slow
 def test_what_is_for_programs_stays_english():
     chinese, english = (openwork("info", "nano", "--json", "--lang", language).out for language in ("zh", "en"))
     assert json.loads(chinese) == json.loads(english)

@@ -15,6 +15,9 @@ MISTAKES = [
     (["translate", "--bundle", "x", "--beam", "two"], "invalid value for '--beam'"),
     (["translate", "--bundle", "x", "--beam", "0"], "invalid value for '--beam'"),
     (["translate", "--bundle", "x", "surplus"], "unexpected extra argument"),
+    (["config", "shwo"], "no such command 'shwo'"),
+    (["compare", "a"], "missing argument 'B'"),
+    (["average", "a", "--out", "b", "--last", "0"], "invalid value for '--last'"),
 ]
 
 
@@ -26,6 +29,7 @@ def test_mistake_is_told_in_our_own_form(arguments: list[str], words: str):
     assert "\x1b" not in message and "╭" not in message
 
 
+@pytest.mark.slow
 def test_debug_shows_the_traceback():
     result = openwork("--debug", "translate", "--bundle", "/nowhere")
     assert result.code == 1

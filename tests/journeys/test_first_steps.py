@@ -9,6 +9,8 @@ import pytest
 from journeys.command import TINY, openwork, run_file
 from openwork.data.synthetic import copy
 
+pytestmark = pytest.mark.slow  # each test starts processes that load torch
+
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from openwork.base.config import Layer, read_run_file
+from openwork.base.config import Layer, apply_assignments, read_run_file
+from openwork.data import hsk
 from openwork.data.corpora import find
+from openwork.data.records import Pair
 from openwork.models.build import build_model
 from openwork.systems.run_file import resolve_run
+from openwork.systems.train import train_bundle
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RECIPES = [*sorted((REPOSITORY / "recipes").glob("*.toml")), REPOSITORY / "src/openwork/systems/demo.toml"]
@@ -36,5 +39,50 @@ def test_recipe_computes_in_miniature(path: Path):
     assert model(source, torch.tensor([3]), target).shape == (1, 2, 8)
 
 
+REAL = ("multi30k-de-en", "multi30k-en-fr", "tatoeba-en-de", "tatoeba-zh-en", "tatoeba-en-zh", "hsk-zh-en")
+SENTENCES = {"en": "A dog number {}.", "de": "Ein Hund Nummer {}.", "fr": "Un chien numéro {}.", "zh": "第{}只狗。"}
+
+
+@pytest.fixture
+def invented_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Forty pairs under the name of each corpus: enough to learn a vocabulary from, and to make two updates."""
+
+    def put(corpus: str, splits: dict[str, range], languages: tuple[str, ...]) -> None:
+        folder = tmp_path / "corpora" / corpus
+        folder.mkdir(parents=True)
+        for split, numbers in splits.items():
+            for language in languages:
+                lines = (SENTENCES[language].format(number) for number in numbers)
+                (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+    put("multi30k", {"train": range(40), "val": range(40, 44)}, ("en", "de", "fr"))
+    for other in ("de", "zh"):
+        put(f"tatoeba-en-{other}", {"train": range(40), "valid": range(40, 44)}, ("en", other))
+    pairs = [Pair(SENTENCES["zh"].format(number), SENTENCES["en"].format(number)) for number in range(40)]
+    monkeypatch.setattr(hsk, "sentences", lambda: iter(pairs))
+    monkeypatch.setenv("OPENWORK_DATA", str(tmp_path / "corpora"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_recipe_trains_in_miniature(name: str, invented_corpora: Path):
+    """All the way from its corpus to a bundle, in two updates of a model with a width of 8."""
+    small = ["width=8", "heads=2", "feedforward_width=8", "encoder_layers=1", "decoder_layers=1"]
+    short = ["steps=2", "validate_every=2", "cooldown=1", "validation_sentences=2", "average=1", 'precision="float32"']
+    values = [*(f"model.{value}" for value in small), *(f"training.{value}" for value in short), "decoding.beam=2"]
+    layer = apply_assignments(read_run_file(REPOSITORY / "recipes" / f"{name}.toml"), values)
+    told: list[str] = []
+    outcome = train_bundle(resolve_run(layer), invented_corpora / "out", told.append)
+    assert outcome.bundle is not None and outcome.progress.step == 2
+    corpus = find(name)
+    assert (outcome.bundle / "card.md").read_text("utf-8").count(corpus.terms) == 1
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_recipe_says_the_languages_of_its_corpus(name: str):
+    data = resolve_run(read_run_file(REPOSITORY / "recipes" / f"{name}.toml")).data
+    assert data.corpus == name and (data.source_language, data.target_language) == find(name).languages
+
+
 def test_there_are_the_recipes_that_are_promised():
-    assert {"copy", "reverse", "demo"} <= {path.stem for path in RECIPES}
+    assert {"copy", "reverse", "demo", *REAL} <= {path.stem for path in RECIPES}

@@ -14,6 +14,8 @@ from journeys.command import COMMAND, PATIENCE, openwork, run_file, start
 from openwork.base.records import read_records
 from openwork.training.checkpoint import checkpoint_step, checkpoints
 
+pytestmark = pytest.mark.slow  # each test starts processes that load torch
+
 ENDLESS = {"steps": 1_000_000, "validate_every": 20, "validation_sentences": 0, "log_every": 10}
 
 

@@ -152,3 +152,33 @@ def test_evaluating_on_nothing(call: Call, bundle_folder: Path, tmp_path: Path):
 def test_evaluating_on_an_unknown_split(call: Call, bundle_folder: Path):
     result = call("evaluate", "--bundle", bundle_folder, "--corpus", "copy", "--split", "tset")
     told(result, 3, "tset: the corpus copy has no such split", "choose from train, valid, test")
+
+
+SINGLE_FILES = {
+    "a.jsonl": ('{"source": "a", "target": "b"}\n{"source": "a"}\n', "a.jsonl:2: the line has no target"),
+    "a.tmx": ("<tmx><header srclang='en'/>\n<tu><tuv><seg>a</seg></tuv></tu></tmx>", "a.tmx:2: the variant has no"),
+    "a.xlf": ("<xliff>\n<file></xliff>", "a.xlf:2: the file is not well-formed XML"),
+    "a.po": ('msgid "a"\nmsgstr "b"\n\nmsgid "c\n', "a.po:4: the line is none of a PO file"),
+    "a.docx": ("a\tb\n", "a.docx: the name does not tell the format of the file"),
+}
+
+
+@pytest.mark.parametrize("name", SINGLE_FILES)
+def test_faults_of_single_files_are_named_with_their_line(call: Call, tmp_path: Path, name: str):
+    content, said = SINGLE_FILES[name]
+    (tmp_path / name).write_text(content)
+    settings = run_file(tmp_path, FILE_RUN)
+    result = call("train", settings, "--set", f"data.file={tmp_path / name}", "--out", tmp_path / "out")
+    told(result, 3, said, "hint:")
+    assert not (tmp_path / "out/checkpoints").exists()
+
+
+def test_mistakes_in_a_mix_are_named_with_their_own_line(call: Call, tmp_path: Path):
+    mix = '[data]\nheld_out = 5\n\n[[data.mix]]\ncorpus = "copy"\n\n[[data.mix]]\n'
+    for wrong, said in (
+        ('corpus = "copie"\n', "copie: no such corpus"),
+        ('corpus = "copy"\nweigth = 2\n', "run.toml:10: unknown key data.mix.1.weigth"),
+        ('corpus = "copy"\nweight = -1\n', "run.toml:10: data.mix.1.weight = -1 is not allowed"),
+    ):
+        settings = run_file(tmp_path, FILE_RUN.replace("[data]\n", mix + wrong, 1))
+        told(call("train", settings, "--out", tmp_path / "out"), 3, said, "hint:")

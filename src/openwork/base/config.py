@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openwork.base import toml
 from openwork.base.errors import ConfigError, UsageError
-from openwork.base.explain import Origin, explain
+from openwork.base.explain import Origin, explain, explain_all
 
 _BASE_KEY = "base"
 
@@ -104,8 +104,19 @@ def _name_toml_error(path: Path, text: str, message: str) -> str:
 
 
 def _merge(base: Layer, over: Layer) -> Layer:
-    # Where both files have a table, its header in the file that overrides is the one to point at.
-    return Layer(_merge_mappings(base.mapping, over.mapping), {**base.origins, **over.origins})
+    # Where both files have a table, its header in the file that overrides is the one to point at. An array of tables is
+    # replaced whole, and with it the origins of what stood in the old one.
+    replaced = tuple(f"{key}." for key in over.origins if isinstance(_value_at(over.mapping, key), list))
+    kept = {key: origin for key, origin in base.origins.items() if not key.startswith(replaced)}
+    return Layer(_merge_mappings(base.mapping, over.mapping), {**kept, **over.origins})
+
+
+def _value_at(mapping: Mapping[str, Any], key: str) -> Any:
+    """What stands under a dotted key; None if nothing does."""
+    here: Any = mapping
+    for part in key.split("."):
+        here = here.get(part) if isinstance(here, Mapping) else None
+    return here
 
 
 def _merge_mappings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,8 +125,15 @@ def _merge_mappings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[st
         old = merged.get(key)
         if isinstance(old, Mapping) and isinstance(value, Mapping):
             value = _merge_mappings(old, value)
+        elif isinstance(old, list) and isinstance(value, Mapping) and all(_is_place(place, old) for place in value):
+            value = [*_merge_mappings(dict(zip(map(str, range(len(old))), old, strict=True)), value).values()]
         merged[key] = value
     return merged
+
+
+def _is_place(key: str, items: list[Any]) -> bool:
+    """Whether a key, such as the 1 of `--set data.mix.1.weight=2`, names one of the items."""
+    return key.isdecimal() and str(int(key)) == key and int(key) < len(items)
 
 
 def apply_assignments(layer: Layer, assignments: Iterable[str]) -> Layer:
@@ -161,9 +179,23 @@ def build(
         raise explain(error, settings_class, mapping, origins or {}) from error
 
 
-def to_toml(settings: Settings) -> str:
-    """The settings, defaults included, as a run file that `read_run_file` and `build` turn into equal settings."""
-    return toml.write_table(settings.model_dump(mode="json"))
+def find_mistakes(
+    settings_class: type[Settings], mapping: Mapping[str, Any], origins: Mapping[str, Origin]
+) -> list[ConfigError]:
+    """All that `build` would refuse, as far as it can be told at once: rules between keys wait for right values."""
+    try:
+        settings_class.model_validate_json(json.dumps(mapping, default=str))
+    except ValidationError as error:
+        return explain_all(error, settings_class, mapping, origins)
+    return []
+
+
+def to_toml(settings: Settings, comments: Mapping[str, str] | None = None) -> str:
+    """The settings, defaults included, as a run file that `read_run_file` and `build` turn into equal settings.
+
+    `comments` stand behind the values of their dotted keys.
+    """
+    return toml.write_table(settings.model_dump(mode="json"), comments=comments or {})
 
 
 def fingerprint(settings: Settings) -> str:

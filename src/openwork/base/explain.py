@@ -2,22 +2,16 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from openwork.base.errors import ConfigError
+from openwork.base.fields import all_keys, allowed_values, literals, models_in, show_value
 
-_TYPES = {
-    "integer": "a whole number",
-    "number": "a number",
-    "string": "a text in quotes",
-    "boolean": "true or false",
-    "object": "a section",
-}
 _PLAIN_VALUE = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false")
 
 
@@ -36,23 +30,35 @@ def explain(
     error: ValidationError, model: type[BaseModel], mapping: Mapping[str, Any], origins: Mapping[str, Origin]
 ) -> ConfigError:
     """One `ConfigError` for the first mistake, unknown keys first, with the number of the others."""
+    first, *others = explain_all(error, model, mapping, origins)
+    if others:
+        first.why = f"{first.why}; " * bool(first.why) + f"{len(others)} more mistake(s) after this one"
+    return first
+
+
+def explain_all(
+    error: ValidationError, model: type[BaseModel], mapping: Mapping[str, Any], origins: Mapping[str, Origin]
+) -> list[ConfigError]:
+    """One `ConfigError` for each mistake, unknown keys first."""
     details = error.errors(include_url=False)
     # A key misspelt is often the reason why another is missing.
     details.sort(key=lambda detail: detail["type"] != "extra_forbidden")
-    first = details[0]
-    key = _written_key(first, mapping)
-    match first["type"]:
+    return [_explain_one(detail, model, mapping, origins) for detail in details]
+
+
+def _explain_one(
+    detail: ErrorDetails, model: type[BaseModel], mapping: Mapping[str, Any], origins: Mapping[str, Origin]
+) -> ConfigError:
+    key = _written_key(detail, mapping)
+    match detail["type"]:
         case "extra_forbidden":
-            result = _unknown_key(key, first, model, origins)
+            return _unknown_key(key, detail, model, origins)
         case "missing" | "union_tag_not_found":
-            result = _missing_key(key, first, model, origins)
+            return _missing_key(key, detail, model, origins)
         case "value_error" | "assertion_error":
-            result = _refused_by_rule(key, first, origins)
+            return _refused_by_rule(key, detail, origins)
         case _:
-            result = _bad_value(key, first, model, origins)
-    if len(details) > 1:
-        result.why = f"{result.why}; " * bool(result.why) + f"{len(details) - 1} more mistake(s) after this one"
-    return result
+            return _bad_value(key, detail, model, origins)
 
 
 def _written_key(detail: ErrorDetails, mapping: Mapping[str, Any]) -> list[str]:
@@ -97,11 +103,11 @@ def _unknown_key(
     names = sorted({name for owner in owners for name in owner.model_fields})
     section = ".".join(key[:-1])
     near = difflib.get_close_matches(key[-1], names, n=1)
-    elsewhere = [path for path in _all_keys(model) if path.split(".")[-1] == key[-1]]
+    elsewhere = [other for other in all_keys(model) if other.last == key[-1]]
     if near:
         hint = f"did you mean {near[0]}?"
     elif elsewhere:
-        hint = f"did you mean {elsewhere[0]}? It belongs in the section [{elsewhere[0].rpartition('.')[0]}]"
+        hint = f"did you mean {elsewhere[0].name}? It belongs in the section {elsewhere[0].header}"
     elif far := difflib.get_close_matches(key[-1], names, n=1, cutoff=0.45):
         hint = f"the nearest name is {far[0]}"
     else:
@@ -145,7 +151,7 @@ def _bad_value(
         why = f"{key[-1]} is one of {context.get('expected_tags')}"
     name = ".".join(key) or "the run file"
     return ConfigError(
-        f"{_place(key, origins)}{name} = {_show(value)} is not allowed",
+        f"{_place(key, origins)}{name} = {show_value(value)} is not allowed",
         why=why or detail["msg"],
         hint=_suggest_value(detail["type"], key, value),
     )
@@ -161,7 +167,7 @@ def _suggest_value(kind: str, key: list[str], value: Any) -> str:
     if kind.startswith(("int", "float", "bool")) and isinstance(value, str) and _PLAIN_VALUE.fullmatch(value):
         return f"write it without quotes: {name} = {value}"
     if kind == "string_type" and isinstance(value, (int, float)):
-        return f'write it in quotes: {name} = "{_show(value)}"'
+        return f'write it in quotes: {name} = "{show_value(value)}"'
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         return f"write it as a section: [{'.'.join(key)}]"
     return "change the value, or leave the key out to get its default"
@@ -175,31 +181,11 @@ def _describe(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
         for owner in _models_at(model, location[:index]):
             if name in owner.model_fields:
                 schema = owner.model_json_schema()
-                allowed = _allowed(schema["properties"][name], schema.get("$defs", {}))
+                allowed = allowed_values(schema["properties"][name], schema.get("$defs", {}))
                 description = owner.model_fields[str(name)].description or ""
                 said = f"{name} is {allowed}" if allowed else ""
                 return f"{said} ({description})" if said and description else said or description
     return ""
-
-
-def _allowed(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:
-    """The values that a JSON Schema allows, in words; `named` holds the schemas that it refers to."""
-    if "$ref" in schema:
-        schema = named.get(schema["$ref"].rpartition("/")[2], {})
-    if "const" in schema:
-        return _show(schema["const"])
-    if "enum" in schema:
-        return "one of " + ", ".join(map(_show, schema["enum"]))
-    if "anyOf" in schema:
-        return " or ".join(filter(None, (_allowed(part, named) for part in schema["anyOf"])))
-    if schema.get("type") == "array":
-        items = schema.get("prefixItems") or [schema.get("items", {})]
-        return "a list of: " + ", ".join(_allowed(item, named) or "anything" for item in items)
-    words = _TYPES.get(schema.get("type", ""), "")
-    limits = (("minimum", "at least"), ("exclusiveMinimum", "more than"))
-    limits += (("maximum", "at most"), ("exclusiveMaximum", "less than"))
-    parts = [f"{word} {schema[key]}" for key, word in limits if key in schema]
-    return f"{words}, {' and '.join(parts)}" if words and parts else words
 
 
 def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[type[BaseModel]]:
@@ -208,36 +194,8 @@ def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[
     for part in location:
         fields = [owner.model_fields[part] for owner in models if isinstance(part, str) and part in owner.model_fields]
         if fields:
-            models = [inner for known in fields for inner in _models_in(known.annotation)]
+            models = [inner for known in fields for inner in models_in(known.annotation)]
         elif isinstance(part, str):  # the name of a union's member, or the value that tells which member it is
-            tagged = [owner for owner in models if owner.__name__ == part or part in _literals(owner)]
+            tagged = [owner for owner in models if owner.__name__ == part or part in literals(owner)]
             models = tagged or models
     return models
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for argument in get_args(annotation) for model in _models_in(argument)]
-
-
-def _literals(model: type[BaseModel]) -> set[Any]:
-    kinds = [known.annotation for known in model.model_fields.values() if get_origin(known.annotation) is Literal]
-    return {value for kind in kinds for value in get_args(kind)}
-
-
-def _all_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    for name, known in model.model_fields.items():
-        inner = _models_in(known.annotation)
-        for other in inner:
-            yield from _all_keys(other, f"{prefix}{name}.")
-        if not inner:
-            yield f"{prefix}{name}"
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "a section"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -7,20 +7,18 @@ Writing: `atomic_file`, `atomic_folder` and the two short forms show either the 
 import contextlib
 import difflib
 import errno
-import gzip
 import hashlib
 import io
 import os
 import secrets
 import shutil
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from openwork.base.compression import LONGEST_MAGIC, Compression, compression_of, damages
 from openwork.base.errors import DataError, OpenworkError
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _PARTIAL = ".partial"
@@ -33,7 +31,7 @@ MAX_LINE_CHARACTERS = 1_000_000
 
 
 def open_binary(path: Path | str) -> BinaryIO:
-    """Open a plain or gzip-compressed file for reading; compression is told by the first bytes, not the name.
+    """Open a plain, gzip or xz file for reading; compression is told by the first bytes, not the name.
 
     Pipes work too. `DataError` for a missing file, a folder, a file that may not be read and, at the read that
     meets it, for a damaged archive.
@@ -41,21 +39,30 @@ def open_binary(path: Path | str) -> BinaryIO:
     path = Path(path)
     plain = _open_plain(path)
     try:
-        compressed = plain.peek(2)[:2] == _GZIP_MAGIC
+        compression = compression_of(plain.peek(LONGEST_MAGIC))
     except OSError as error:
         plain.close()
         _refuse_reading(path, error)
-    return io.BufferedReader(_GuardedReader(path, plain, compressed))
+    return io.BufferedReader(_GuardedReader(path, plain, compression))
 
 
 class _GuardedReader(io.RawIOBase):
     """Passes bytes on and turns a failed read or a damaged archive into a `DataError`."""
 
-    def __init__(self, path: Path, plain: io.BufferedReader, compressed: bool) -> None:
+    def __init__(self, path: Path, plain: io.BufferedReader, compression: Compression | None) -> None:
         super().__init__()
         self._path = path
         self._plain = plain
-        self._bytes = gzip.GzipFile(fileobj=plain, mode="rb") if compressed else plain
+        self._name = compression.name if compression else ""
+        try:
+            self._bytes = compression.unpack(plain) if compression else plain
+        except ImportError as error:
+            plain.close()
+            raise DataError(
+                f"{path}: {self._name} files cannot be read here",
+                why=f"this Python was built without the module {error.name}",
+                hint="unpack the file first",
+            ) from error
 
     def readable(self) -> bool:
         return True
@@ -63,11 +70,11 @@ class _GuardedReader(io.RawIOBase):
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
         try:
             data = self._bytes.read1(len(buffer))  # what is there: a pipe must not wait for a full buffer
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except damages() as error:
             raise DataError(
-                f"{self._path}: the gzip archive is damaged or cut short",
+                f"{self._path}: the {self._name} archive is damaged or cut short",
                 why=str(error),
-                hint="fetch or compress the file again; `gzip -t FILE` checks it",
+                hint=f"fetch or compress the file again; `{self._name} -t FILE` checks it",
             ) from error
         except OSError as error:
             _refuse_reading(self._path, error)
@@ -82,7 +89,7 @@ class _GuardedReader(io.RawIOBase):
 
 
 def read_lines(path: Path | str, *, max_line_characters: int | None = MAX_LINE_CHARACTERS) -> Iterator[str]:
-    r"""Yield the lines of a UTF-8 text file, plain or gzip, without their ends.
+    r"""Yield the lines of a UTF-8 text file, plain, gzip or xz, without their ends.
 
     Only "\n" ends a line, so that the count agrees with `wc -l` and with the other side of a corpus; characters such
     as U+2028 or a form feed stay inside the line. One "\r" before the end is dropped, and so is a byte-order mark at

@@ -66,6 +66,9 @@ class Catalogue:
         """The sentence in the catalogue's language; the parts that fill its gaps are looked up in the same way."""
         if text in self.sentences:
             return self.sentences[text]
+        indented = len(text) - len(text.lstrip(" "))
+        if indented and self._fill(text) is None:
+            return text[:indented] + self.translate(text[indented:])
         parts = [self._fill(part) for part in text.split(SEPARATOR)]
         if all(part is not None for part in parts):
             return "；".join(part for part in parts if part is not None)

@@ -20,21 +20,37 @@ def key_lines(text: str) -> dict[str, int]:
     """The 1-based line of every dotted key and table header of a valid TOML text.
 
     `tomllib` forgets positions, and an error message needs them. The text has been accepted by `tomllib` before, so
-    this scan looks only for headers, keys and the ends of values. Keys inside an inline table are not listed: they
-    stand on the line of the key that holds the table.
+    this scan looks only for headers, keys and the ends of values. The tables of an array are numbered from 0: the keys
+    of the second `[[runs]]` begin with `runs.1`. Keys inside an inline table are not listed: they stand on the line of
+    the key that holds the table.
     """
     lines: dict[str, int] = {}
+    counts: dict[str, int] = {}  # how many tables each array has so far
     table: tuple[str, ...] = ()
     for position, statement in _statements(text):
         line = text.count("\n", 0, position) + 1
         if statement.startswith("["):
-            table = _key_parts(statement.lstrip("["))
+            is_array = statement.startswith("[[")
+            table = _numbered(_key_parts(statement.lstrip("[")), counts, is_new=is_array)
             key = table
         else:
             key = table + _key_parts(statement)
         for depth in range(1, len(key) + 1):
             lines.setdefault(".".join(key[:depth]), line)
     return lines
+
+
+def _numbered(header: tuple[str, ...], counts: dict[str, int], *, is_new: bool) -> tuple[str, ...]:
+    """A header's key with the number of the table wherever it passes through an array; `is_new` begins another."""
+    key: tuple[str, ...] = ()
+    for depth, part in enumerate(header, start=1):
+        key = (*key, part)
+        name = ".".join(key)
+        if is_new and depth == len(header):
+            counts[name] = counts.get(name, 0) + 1
+        if name in counts:
+            key = (*key, str(counts[name] - 1))
+    return key
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
@@ -88,20 +104,32 @@ def _key_parts(statement: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def write_table(table: Mapping[str, object], path: tuple[str, ...] = ()) -> str:
-    """The TOML text of nested mappings, lists and plain values; what is None is left out, as TOML has no such value."""
+def write_table(
+    table: Mapping[str, object], path: tuple[str, ...] = (), comments: Mapping[str, str] | None = None
+) -> str:
+    """The TOML text of nested mappings, lists and plain values; what is None is left out, as TOML has no such value.
+
+    `comments`, by dotted key, stand behind the values.
+    """
     values = {key: value for key, value in table.items() if value is not None}
     plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
     blocks: list[str] = []
     if path and (plain or not values):
         blocks.append(f"[{'.'.join(map(_key, path))}]\n")
-    blocks.append("".join(f"{_key(key)} = {write_value(value)}\n" for key, value in plain.items()))
+    for key, value in plain.items():
+        comment = (comments or {}).get(".".join((*path, key)), "")
+        blocks.append(f"{_key(key)} = {write_value(value)}{f'  # {_one_line(comment)}' if comment else ''}\n")
     text = "".join(blocks)
     for key, value in values.items():
         if isinstance(value, Mapping):
-            inner = write_table(value, (*path, key))
+            inner = write_table(value, (*path, key), comments)
             text += f"\n{inner}" if text else inner
     return text
+
+
+def _one_line(comment: str) -> str:
+    """A comment may hold no control character but the tab."""
+    return "".join(character if character.isprintable() else " " for character in comment)
 
 
 def write_value(value: object) -> str:

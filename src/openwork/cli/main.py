@@ -3,14 +3,30 @@
 import difflib
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
 from openwork import __version__
 from openwork.base.errors import UsageError
-from openwork.cli import demo, evaluate, info, tokenize, train, translate
+from openwork.base.messages import find_language
+from openwork.cli import (
+    average,
+    compare,
+    completion,
+    config,
+    data,
+    demo,
+    evaluate,
+    info,
+    score,
+    tokenize,
+    train,
+    translate,
+)
+from openwork.cli.completion import prepare_completion
+from openwork.cli.language import take_language, translate_help, translate_titles
 from openwork.cli.terminal import DEBUG, INTERRUPTED, open_missing_streams, show_error
 
 app = typer.Typer(
@@ -34,8 +50,10 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
+    lang: Annotated[str, typer.Option(help="Language of help and messages: en or zh; else the locale's.")] = "",
 ) -> None:
     """Train and use sequence-to-sequence Transformers, with every part in view."""
+    # `lang` stands here for the help alone: take_language has read it by now
     if debug:
         os.environ[DEBUG] = "1"
 
@@ -44,15 +62,27 @@ app.command("demo")(demo.demo)
 app.command("train")(train.train)
 app.command("translate")(translate.translate)
 app.command("evaluate")(evaluate.evaluate)
+app.command("compare")(compare.compare)
+app.command("score")(score.score)
+app.command("average")(average.average)
 app.command("info")(info.info)
 app.command("tokenize")(tokenize.tokenize)
+app.add_typer(config.app, name="config")
+app.add_typer(data.app, name="data")
+app.command("completion")(completion.completion)
 
 
 def main() -> None:
     """The entry point of the console script."""
     open_missing_streams()
+    prepare_completion()
     try:
-        code = app(prog_name="openwork", standalone_mode=False)
+        arguments = take_language(sys.argv[1:])
+    except UsageError as error:
+        show_error(error)
+        sys.exit(error.exit_code)
+    try:
+        code = _command()(arguments, prog_name="openwork", standalone_mode=False)
     except typer.Abort:
         code = INTERRUPTED
     except TyperException as error:
@@ -60,14 +90,23 @@ def main() -> None:
     sys.exit(code)
 
 
+def _command() -> Any:
+    """All commands, with their help in the reader's language."""
+    command = typer.main.get_command(app)
+    if find_language(os.environ) != "en":
+        translate_help(command)
+        translate_titles()
+    return command
+
+
 def _refuse(error: TyperException) -> int:
     """A wrong command line, in the form that all our errors have."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "openwork"
-    if len(sys.argv) == 1:
-        return UsageError.exit_code  # `openwork` alone: the help stands there already
     possible = getattr(error, "possibilities", None)
     message = error.message if possible else error.format_message()
+    if not message:
+        return UsageError.exit_code  # `openwork` or `openwork config` alone: the help stands there already
     near = difflib.get_close_matches(getattr(error, "option_name", ""), possible or [], n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     what = f"{message[:1].lower()}{message[1:]}".removesuffix(".")

@@ -1,28 +1,65 @@
 """openwork train"""
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.cli.options import grouped
 from openwork.cli.terminal import INTERRUPTED, progress_console, run, say
 
+if TYPE_CHECKING:
+    from openwork.systems.run_file import RunSettings
 
+
+@dataclass(frozen=True)
+class DataOptions:
+    """What to train on."""
+
+    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line (plain or gzip).")] = None
+    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None
+    valid_source: Annotated[Path | None, typer.Option(help="Source sentences to validate with.")] = None
+    valid_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None
+    corpus: Annotated[str | None, typer.Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
+
+    def section(self) -> dict[str, str]:
+        """The keys of [data] that are given."""
+        return {key: str(value) for key, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What a plan is made for."""
+
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what it would take: memory, time, money.")] = False
+    devices: Annotated[int, typer.Option(min=1, help="Of the plan: devices that compute.")] = 8
+    rate: Annotated[float, typer.Option(min=1.0, help="Of the plan: operations a second of one; the paper's P100.")] = (
+        9.5e12
+    )
+    price: Annotated[float, typer.Option(min=0.0, help="Of the plan: price of a device for an hour.")] = 0.0
+    hours: Annotated[float | None, typer.Option(min=0.0, help="Of the plan: show these hours' capacity.")] = None
+    as_json: Annotated[bool, typer.Option("--json", help="The plan as JSON on standard output.")] = False
+
+
+@grouped
 def train(
+    *,
     run_file: Annotated[
         Path | None, typer.Argument(help="A run file (TOML); without one, settings are chosen.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a run that is there continues.")] = None,
-    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line (plain or gzip).")] = None,
-    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None,
-    valid_source: Annotated[Path | None, typer.Option(help="Source sentences to validate with.")] = None,
-    valid_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
-    corpus: Annotated[str | None, typer.Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None,
+    data: DataOptions,
+    from_bundle: Annotated[Path | None, typer.Option(help="Go on from this trained bundle with new data.")] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
     ] = None,
+    rehearse: Annotated[
+        int | None, typer.Option(min=1, help="Make only so many updates, on built-in data, to see that all works.")
+    ] = None,
+    plan: PlanOptions,
 ) -> None:
     """Train a translator on sentence pairs.
 
@@ -30,22 +67,52 @@ def train(
 
     openwork train recipes/multi30k-en-de.toml --out multi30k
     """
-    files = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
-    given: dict[str, Any] = {key: str(path) for key, path in files.items() if path is not None}
-    if corpus is not None:
-        given["corpus"] = corpus
-    run(lambda: _train(run_file, out, given, assignments or []))
+    given: dict[str, Any] = {"data": data.section()} if data.section() else {}
+    if from_bundle is not None:
+        given["fine_tuning"] = {"from_bundle": str(from_bundle)}
+
+    def work() -> None:
+        if out is None and not plan.plan:
+            raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de")
+        if plan.as_json and not plan.plan:
+            raise UsageError("--json is the form of a plan", hint="add --plan")
+        settings = _settings(run_file, rehearse, given, assignments or [])
+        if plan.plan or out is None:
+            _tell(plan, settings)
+        else:
+            _train(settings, out)
+
+    run(work)
 
 
-def _train(run_file: Path | None, out: Path | None, given: dict[str, Any], assignments: list[str]) -> None:
+def _settings(
+    run_file: Path | None, rehearse: int | None, given: dict[str, Any], assignments: list[str]
+) -> "RunSettings":
+    """Run file, overridden by a rehearsal, overridden by assignments, overridden by the options."""
     from openwork.systems.automatic import resolve
-    from openwork.systems.run_file import read_run
+    from openwork.systems.rehearsal import rehearsal
+    from openwork.systems.run_file import lay_over, read_run
 
-    if out is None:
-        raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de")
-    layer = read_run(run_file, assignments, {"data": given} if given else {})
-    settings = resolve(layer, say, choose_rest=run_file is None)
+    layer = read_run(run_file, [], {})
+    if rehearse is not None:
+        layer = rehearsal(layer, rehearse)
+    return resolve(lay_over(layer, assignments, given), say, choose_rest=run_file is None)
 
+
+def _tell(plan: PlanOptions, settings: "RunSettings") -> None:
+    import json
+
+    from openwork.systems.cost import Machine
+    from openwork.systems.plan import make_plan, plan_lines, plan_values
+
+    made = make_plan(settings, Machine(plan.rate, plan.devices, plan.price))
+    if plan.as_json:
+        print(json.dumps(plan_values(made, plan.hours), ensure_ascii=False))
+    else:
+        print("\n".join(plan_lines(made, plan.hours)))
+
+
+def _train(settings: "RunSettings", out: Path) -> None:
     from openwork.systems.train import train_bundle  # here: a mistake in the settings is told before torch is loaded
     from openwork.training.observers.console import console_observer
 

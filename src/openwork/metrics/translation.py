@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from openwork.base.errors import ConfigError, DataError
+from openwork.metrics.languages import bleu_tokenisation
 
 _SEED_VARIABLE = "SACREBLEU_SEED"
 
@@ -25,21 +26,41 @@ class Score:
     signature: str
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str], *, bootstrap: int = 0, seed: int = 12345) -> Score:
-    """BLEU as WMT reports it: cased, sacreBLEU's tokenisation 13a. `bootstrap` is the number of resamples, 0 for none.
+def bleu(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    language: str | None = None,
+    bootstrap: int = 0,
+    seed: int = 12345,
+) -> Score:
+    """BLEU as WMT reports it: cased, sacreBLEU's tokenisation 13a, or that of Chinese, Japanese or Korean.
 
-    Papineni et al. (2002); Post, "A Call for Clarity in Reporting BLEU Scores" (2018).
+    `language` is the code of the target language; without one, the writing of the references tells those three.
+    `bootstrap` is the number of resamples, 0 for none. Papineni et al. (2002); Post, "A Call for Clarity in Reporting
+    BLEU Scores" (2018).
     """
+    metric = bleu_metric(bleu_tokenisation(language, references))
+    return _score("BLEU", metric, hypotheses, references, bootstrap, seed)
+
+
+def bleu_metric(tokenisation: str) -> Any:
+    """sacreBLEU's metric object."""
     from sacrebleu.metrics.bleu import BLEU
 
-    return _score("BLEU", BLEU(tokenize="13a", force=True), hypotheses, references, bootstrap, seed)
+    return BLEU(tokenize=tokenisation, force=True)
+
+
+def chrf_metric() -> Any:
+    """sacreBLEU's metric object; white space does not count, so that Chinese needs no other."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    return CHRF()
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, bootstrap: int = 0, seed: int = 12345) -> Score:
     """chrF2: F-score of character n-grams up to 6. Popović (2015)."""
-    from sacrebleu.metrics.chrf import CHRF
-
-    return _score("chrF2", CHRF(), hypotheses, references, bootstrap, seed)
+    return _score("chrF2", chrf_metric(), hypotheses, references, bootstrap, seed)
 
 
 def lowercased_bleu(
@@ -54,7 +75,6 @@ def lowercased_bleu(
 
     `language` is the code of the target language ("de"). Nothing is escaped, and sacreBLEU does not split again.
     """
-    from sacrebleu.metrics.bleu import BLEU
     from sacremoses import MosesTokenizer
 
     if not language.isalpha() or len(language) > 3:
@@ -64,8 +84,7 @@ def lowercased_bleu(
     def prepared(lines: Sequence[str]) -> list[str]:
         return [str(moses.tokenize(line.lower(), return_str=True, escape=False)) for line in lines]
 
-    metric = BLEU(tokenize="none", force=True)
-    score = _score("lc-BLEU", metric, prepared(hypotheses), prepared(references), bootstrap, seed)
+    score = _score("lc-BLEU", bleu_metric("none"), prepared(hypotheses), prepared(references), bootstrap, seed)
     signature = score.signature.replace("case:mixed", "case:lc").replace("tok:none", f"tok:moses-{language}")
     return Score(score.name, score.value, score.low, score.high, signature)
 
@@ -73,15 +92,9 @@ def lowercased_bleu(
 def _score(
     name: str, metric: Any, hypotheses: Sequence[str], references: Sequence[str], bootstrap: int, seed: int
 ) -> Score:
-    if len(hypotheses) != len(references):
-        raise DataError(
-            f"{len(hypotheses):,} translations cannot be scored against {len(references):,} references",
-            hint="give one reference line for each translation, in the same order",
-        )
-    if not references:
-        raise DataError("there is nothing to score", why="the test set is empty", hint="give at least one line")
-    _give_plain_numbers(metric)
-    with _seeded(seed):
+    check_aligned(hypotheses, references)
+    give_plain_numbers(metric)
+    with seeded(seed):
         result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=max(bootstrap, 1))
     low = high = None
     if bootstrap > 1:
@@ -89,7 +102,18 @@ def _score(
     return Score(name, float(result.score), low, high, str(metric.get_signature()))
 
 
-def _give_plain_numbers(metric: Any) -> None:
+def check_aligned(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """DataError unless there is at least one line, and as many translations as references."""
+    if len(hypotheses) != len(references):
+        raise DataError(
+            f"{len(hypotheses):,} translations cannot be scored against {len(references):,} references",
+            hint="give one reference line for each translation, in the same order",
+        )
+    if not references:
+        raise DataError("there is nothing to score", why="the test set is empty", hint="give at least one line")
+
+
+def give_plain_numbers(metric: Any) -> None:
     """sacreBLEU resamples to numbers of numpy, but to a plain 0.0 where nothing matches, and fails to average both."""
     compute = metric._compute_score_from_stats
 
@@ -102,7 +126,7 @@ def _give_plain_numbers(metric: Any) -> None:
 
 
 @contextlib.contextmanager
-def _seeded(seed: int) -> Iterator[None]:
+def seeded(seed: int) -> Iterator[None]:
     """sacreBLEU takes the seed of its resampling from the environment, and from nowhere else."""
     before = os.environ.get(_SEED_VARIABLE)
     os.environ[_SEED_VARIABLE] = str(seed)

@@ -6,7 +6,9 @@ from typing import Any
 
 from openwork.base.config import Layer, build
 from openwork.base.errors import UsageError
+from openwork.base.explain import Origin
 from openwork.data.records import Pair
+from openwork.systems.inheritance import inherit, read_tuning
 from openwork.systems.pairs import read_training_pairs
 from openwork.systems.run_file import DataSection, RunSettings, resolve_run
 
@@ -24,17 +26,20 @@ class Size:
     passes: int  # epochs over the corpus, at least
 
 
+CHOSEN = Origin("chosen from the size of the data")
+
 # Small corpora need small models with much dropout: on the 29,000 pairs of Multi30k narrow shapes beat the paper's base
 # model (Wu et al. 2021). The vocabulary follows the corpus, so that each piece is seen often enough to be learnt.
 SIZES = (
     Size(3_000, "nano", 0.3, 1_000, 1024, 2e-3, 100),
     Size(15_000, "tiny", 0.3, 2_000, 2048, 3e-3, 50),
-    Size(100_000, "small", 0.2, 4_000, 2048, 2e-3, 15),
+    Size(50_000, "small", 0.3, 4_000, 2048, 2e-3, 24),
     Size(500_000, "small", 0.2, 8_000, 4096, 2e-3, 15),
     Size(float("inf"), "small", 0.1, 16_000, 4096, 1e-3, 6),
 )
 FEWEST_STEPS, MOST_STEPS = 1_500, 100_000
 VALIDATIONS = 15
+TUNING_SHARE, FEWEST_TUNING_STEPS = 5, 300  # of the updates and of the peak rate of a training from nothing
 BEAM, LENGTH_PENALTY = 5, 1.4  # the best on Multi30k's val; the paper's 4 and 0.6 are the defaults of a run file
 CHARACTERS_PER_TOKEN = 4  # about, with vocabularies of this order
 FILL = 0.93  # share of a batch that is no padding
@@ -89,6 +94,26 @@ def choose(corpus: Corpus) -> tuple[dict[str, dict[str, Any]], list[str]]:
     return sections, reasons
 
 
+def choose_for_tuning(corpus: Corpus) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The same for a training that goes on from a bundle: shorter, and at lower rates that fall to nothing."""
+    sections, _ = choose(corpus)
+    size = next(size for size in SIZES if corpus.pairs <= size.pairs)
+    steps = max(FEWEST_TUNING_STEPS, sections["training"]["steps"] // TUNING_SHARE)
+    training = {
+        "schedule": "linear",
+        "learning_rate": size.peak / TUNING_SHARE,
+        "warmup": max(10, steps // 20),
+        "steps": steps,
+        "validate_every": max(50, steps // 10),
+    }
+    reasons = [
+        f"{corpus.pairs:,} pairs: {steps:,} updates, a fifth of a training from nothing, at a fifth of its rate",
+        "sizes, vocabulary and search are the bundle's",
+        "all of it can be changed in a run file or with --set; the whole is saved as run.toml",
+    ]
+    return {"batches": sections["batches"], "training": training}, reasons
+
+
 def overlay(chosen: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> dict[str, Any]:
     """The chosen sections, with what was given laid over them, key by key."""
     merged: dict[str, Any] = {section: dict(values) for section, values in chosen.items()}
@@ -102,13 +127,24 @@ def overlay(chosen: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -
 
 def resolve(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> RunSettings:
     """The settings of a run; with `choose_rest`, those that are not given are chosen from the data and told."""
+    return resolve_run(complete(layer, say, choose_rest=choose_rest))
+
+
+def complete(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> Layer:
+    """The layer with all that is decided elsewhere: chosen from the data, or taken over from a bundle."""
     if "data" not in layer.mapping:
         raise UsageError("there is nothing to train on", hint="give --source and --target, --corpus, or a run file")
-    if not choose_rest:
-        return resolve_run(layer)
+    return inherit(choose_layer(layer, say) if choose_rest else layer)
+
+
+def choose_layer(layer: Layer, say: Callable[[str], None]) -> Layer:
+    """The layer with the chosen settings beneath it; their origin says that they were chosen."""
     data = build(DataSection, {"data": layer.mapping["data"]}, layer.origins).data
-    chosen, reasons = choose(measure(read_training_pairs(data)))
+    tuned = read_tuning(layer).from_bundle is not None
+    chosen, reasons = (choose_for_tuning if tuned else choose)(measure(read_training_pairs(data)))
     say("no run file, so these settings were chosen:")
     for reason in reasons:
         say(f"  {reason}")
-    return resolve_run(Layer(overlay(chosen, layer.mapping), layer.origins))
+    merged = overlay(chosen, layer.mapping)
+    taken = [f"{section}.{key}" for section, keys in chosen.items() for key in keys if key in merged.get(section, ())]
+    return Layer(merged, {**dict.fromkeys(taken, CHOSEN), **layer.origins})

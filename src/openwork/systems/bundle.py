@@ -31,7 +31,8 @@ from openwork.systems.bundle_folder import (
     read_manifest,
 )
 from openwork.systems.device import choose_device
-from openwork.systems.run_file import ModelSettings
+from openwork.systems.languages import languages_of
+from openwork.systems.run_file import ModelSettings, RunSettings
 from openwork.systems.translator import Translator
 from openwork.text.pair import TokenizerPair
 from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
@@ -44,6 +45,12 @@ class BundleSettings(Settings):
     decoding: DecodingSettings = DecodingSettings()
     source_language: str | None = Field(default=None, description="language of the source, such as en")
     target_language: str | None = Field(default=None, description="language of the target, such as de")
+
+
+def settings_of_run(run: RunSettings) -> BundleSettings:
+    """What must be known of the run."""
+    source, target = languages_of(run.data)
+    return BundleSettings(model=run.model, decoding=run.decoding, source_language=source, target_language=target)
 
 
 @dataclass(frozen=True)

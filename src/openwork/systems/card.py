@@ -13,10 +13,12 @@ from openwork.training.progress import Progress, Validation
 def write_card(settings: RunSettings, report: FilterReport, chosen: Validation, progress: Progress) -> str:
     """Markdown: data, training, validation scores, all settings."""
     data = settings.data
-    origin = data.corpus or data.tsv or f"{data.source} and {data.target}"
+    origin = ", ".join(part.corpus or part.file or f"{part.source} and {part.target}" for part in data.parts)
     scores = [f"- loss {chosen.loss:.4f} nats per token, perplexity {chosen.perplexity:.3f}"]
     if chosen.bleu is not None:
-        scores.append(f"- BLEU {chosen.bleu:.2f} (greedy search, sacreBLEU's defaults)")
+        scores.append(f"- BLEU {chosen.bleu:.2f} (greedy search; {chosen.signature or 'sacreBLEU'})")
+    if chosen.chrf is not None:
+        scores.append(f"- chrF2 {chosen.chrf:.2f}")
     if chosen.exact is not None:
         scores.append(f"- exact matches {100 * chosen.exact:.2f} %")
     return "\n".join(
@@ -27,7 +29,7 @@ def write_card(settings: RunSettings, report: FilterReport, chosen: Validation, 
             "",
             "## Data",
             *report.lines(),
-            _terms(data.corpus),
+            *dict.fromkeys(_terms(part.corpus) for part in data.parts),
             "",
             "## Training",
             f"{progress.step:,} updates, {progress.target_tokens:,} target tokens, "

@@ -12,10 +12,12 @@ from openwork.base.errors import ConfigError
 from openwork.base.toml import write_value
 from openwork.data.batching import BatchSettings
 from openwork.data.filters import FilterSettings
+from openwork.data.settings import DataSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.presets import PRESETS
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.systems.fine_tuning_settings import FineTuningSettings
 from openwork.text.settings import TextSettings
 from openwork.training.settings import TrainingSettings
 
@@ -26,40 +28,16 @@ class _ModelSection(Settings):
     model: ModelSettings
 
 
-class DataSettings(Settings):
-    """Where the sentence pairs come from: a corpus by name, two aligned files, or one TSV file."""
-
-    corpus: str | None = Field(default=None, description="name of a known corpus, such as multi30k-en-de or dates")
-    source: str | None = Field(default=None, description="file of source sentences, one a line")
-    target: str | None = Field(default=None, description="file of their translations, one a line")
-    tsv: str | None = Field(default=None, description="file of pairs, source and target separated by a tab")
-    valid_source: str | None = Field(default=None, description="source sentences to validate with")
-    valid_target: str | None = Field(default=None, description="their translations")
-    valid_tsv: str | None = Field(default=None, description="pairs to validate with, separated by a tab")
-    held_out: int = Field(
-        default=1000, ge=1, description="pairs kept for validation where none are given; a tenth at most"
-    )
-    count: int | None = Field(default=None, ge=1, description="training pairs of a corpus to use; None: all it has")
-    source_language: str | None = Field(default=None, description="language of the source, such as en")
-    target_language: str | None = Field(default=None, description="language of the target, such as de")
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> "DataSettings":
-        origins = [self.corpus is not None, self.source is not None or self.target is not None, self.tsv is not None]
-        if sum(origins) != 1:
-            raise ValueError("name exactly one of: corpus, source and target, tsv")
-        for one, other in (("source", "target"), ("valid_source", "valid_target")):
-            if (getattr(self, one) is None) != (getattr(self, other) is None):
-                raise ValueError(f"{one} and {other} go together")
-        if self.valid_source is not None and self.valid_tsv is not None:
-            raise ValueError("give either valid_source and valid_target, or valid_tsv")
-        return self
-
-
 class DataSection(Settings):
     """What can be read of a run file before the other settings are chosen."""
 
     data: DataSettings
+
+
+class TuningSection(Settings):
+    """What says which bundle a run begins with; it is read before the settings that the bundle decides."""
+
+    fine_tuning: FineTuningSettings
 
 
 class RunSettings(Settings):
@@ -71,6 +49,7 @@ class RunSettings(Settings):
     batches: BatchSettings = BatchSettings()
     model: ModelSettings = TransformerSettings()
     training: TrainingSettings = TrainingSettings()
+    fine_tuning: FineTuningSettings = FineTuningSettings()
     decoding: DecodingSettings = DecodingSettings()
 
     @model_validator(mode="after")
@@ -86,7 +65,11 @@ class RunSettings(Settings):
 
 def read_run(path: Path | None, assignments: Iterable[str], given: Mapping[str, Any]) -> Layer:
     """A run file, overridden by `--set` assignments, overridden by what the command line's own options give."""
-    layer = read_run_file(path) if path is not None else Layer()
+    return lay_over(read_run_file(path) if path is not None else Layer(), assignments, given)
+
+
+def lay_over(layer: Layer, assignments: Iterable[str], given: Mapping[str, Any]) -> Layer:
+    """The layer, overridden by assignments, overridden by what the options give."""
     layer = apply_assignments(layer, assignments)
     for section, values in given.items():
         layer = apply_assignments(layer, [f"{section}.{key}={write_value(value)}" for key, value in values.items()])
@@ -105,10 +88,15 @@ def model_settings(values: Mapping[str, object]) -> TransformerSettings | Recurr
 
 def resolve_run(layer: Layer) -> RunSettings:
     """The settings that the layer describes; `model.preset` names a table of sizes that other keys override."""
+    return build(RunSettings, with_preset(layer), layer.origins)
+
+
+def with_preset(layer: Layer) -> dict[str, Any]:
+    """The layer's values with those of the preset beneath them, as `RunSettings` knows them."""
     mapping = dict(layer.mapping)
     section = mapping.get("model", {})
     if not isinstance(section, Mapping):  # such as model = "tiny"
-        build(RunSettings, mapping, layer.origins)
+        return mapping
     model = dict(section)
     preset = model.pop("preset", None)
     if preset is not None:
@@ -121,4 +109,4 @@ def resolve_run(layer: Layer) -> RunSettings:
             )
         model = {**PRESETS[preset], **model}
     mapping["model"] = {"kind": "transformer", **model}
-    return build(RunSettings, mapping, layer.origins)
+    return mapping

@@ -39,6 +39,10 @@ class RunFolder:
         return self.path / "checkpoints"
 
     @property
+    def tensorboard(self) -> Path:
+        return self.path / "tensorboard"
+
+    @property
     def bundle(self) -> Path:
         return self.path / "bundle"
 

@@ -14,34 +14,41 @@ from openwork.base.errors import BundleError
 from openwork.base.records import RecordWriter
 from openwork.data.batching import BatchPlan
 from openwork.data.filters import FilterReport
+from openwork.data.mixture import Mixture
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
-from openwork.systems.bundle import Bundle, BundleSettings, make_golden, write_bundle
+from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_bundle
 from openwork.systems.card import write_card
+from openwork.systems.choice import choose_weights
 from openwork.systems.device import choose_device
-from openwork.systems.pairs import PairSource, find_splits, store_pairs
+from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
+from openwork.systems.languages import languages_of
+from openwork.systems.pairs import PairSource, Sampling, find_splits, store_pairs
+from openwork.systems.reach import check_reach
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import RunFolder
 from openwork.systems.validate import Validator
 from openwork.text.pair import TokenizerPair, train_pair
-from openwork.training.averaging import average
 from openwork.training.batches import BatchStream
-from openwork.training.checkpoint import checkpoint_step, checkpoints, load_weights, resume_latest
+from openwork.training.checkpoint import checkpoints, resume_latest
+from openwork.training.freezing import freeze
 from openwork.training.loop import train
 from openwork.training.moments import Observer, Run
+from openwork.training.moving_average import MovingAverage
+from openwork.training.observers.averaging import AveragingObserver
 from openwork.training.observers.checkpointing import CheckpointObserver
 from openwork.training.observers.interruption import INTERRUPTED, InterruptionObserver
 from openwork.training.observers.recording import RecordObserver
 from openwork.training.observers.stopping import StoppingObserver
+from openwork.training.observers.tensorboard import TensorBoardObserver
 from openwork.training.observers.validation import ValidationObserver
-from openwork.training.optimisers import make_adam
+from openwork.training.optimisers import make_optimiser
 from openwork.training.precision import choose_precision
 from openwork.training.progress import Progress, Validation
 from openwork.training.schedules import make_schedule
 from openwork.training.step import Updater
-from openwork.training.weights import restore_weights
 
 Say = Callable[[str], None]
 GOLDEN_EXAMPLES = 5
@@ -56,6 +63,7 @@ class Corpus:
     valid: TokenStore
     valid_pairs: list[Pair]
     report: FilterReport
+    mixture: Mixture | None = None
 
 
 @dataclass(frozen=True)
@@ -70,17 +78,22 @@ class Outcome:
 def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus:
     """Reads, filters, learns the vocabulary, tokenises; what is there already is used again."""
     splits = find_splits(settings.data, settings.filters)
-    say(f"training pairs: {splits.train.description}")
-    for line in splits.report.lines():
-        say(f"  {line}")
+    splits.tell(say)
     begun = bool(checkpoints(folder.checkpoints))
     tokenizers = _tokenizers(settings, folder, splits.train, say, begun=begun)
     say("tokenising")
-    train_store = store_pairs(folder.stores / "train", splits.train, tokenizers, begun=begun)
+    train_store = store_pairs(
+        folder.stores / "train", splits.train, tokenizers, begun=begun, sampling=_sampling(settings)
+    )
     valid_store = store_pairs(folder.stores / "valid", splits.valid, tokenizers, begun=begun)
     say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
     valid_pairs = list(islice(splits.valid.read(), settings.training.validation_sentences))
-    return Corpus(tokenizers, train_store, valid_store, valid_pairs, splits.report)
+    return Corpus(tokenizers, train_store, valid_store, valid_pairs, splits.report, splits.mixture)
+
+
+def _sampling(settings: RunSettings) -> Sampling | None:
+    text = settings.text
+    return Sampling(text.sampling, text.samplings, settings.training.seed) if text.sampling > 0 else None
 
 
 def _tokenizers(settings: RunSettings, folder: RunFolder, pairs: PairSource, say: Say, *, begun: bool) -> TokenizerPair:
@@ -89,13 +102,21 @@ def _tokenizers(settings: RunSettings, folder: RunFolder, pairs: PairSource, say
         with contextlib.suppress(BundleError):  # damaged: the same data gives the same tokenizers again
             return TokenizerPair.load(folder.tokenizers)
     folder.tokenizers.mkdir(exist_ok=True)
-    say("learning the vocabulary")
-    tokenizers = train_pair(pairs.side("source"), pairs.side("target"), settings.text)
+    tokenizers = _new_tokenizers(settings, pairs, say)
     tokenizers.save(folder.tokenizers)
     sizes = {tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size}
     kind = "shared" if tokenizers.shared else "separate"
     say(f"vocabulary: {' and '.join(f'{size:,}' for size in sorted(sizes))} pieces, {kind}")
     return tokenizers
+
+
+def _new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> TokenizerPair:
+    tuning = settings.fine_tuning
+    if tuning.from_bundle is None:
+        say("learning the vocabulary")
+        return train_pair(pairs.side("source"), pairs.side("target"), settings.text)
+    before = Beginning.of(tuning.from_bundle).tokenizers
+    return extended_pair(before, pairs.side("source"), pairs.side("target"), tuning.new_pieces)
 
 
 def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel:
@@ -119,6 +140,9 @@ def train_bundle(settings: RunSettings, out: Path, say: Say, watchers: Sequence[
     folder = RunFolder(out)
     device = choose_device()
     settings = resolve_precision(settings, folder, device)
+    check_fine_tuning(settings)
+    if settings.training.tensorboard:
+        watchers = [*watchers, TensorBoardObserver(folder.tensorboard)]
     folder.open(settings)
     with folder.claimed():
         return _train_claimed(settings, folder, device, say, watchers)
@@ -128,34 +152,63 @@ def _train_claimed(
     settings: RunSettings, folder: RunFolder, device: torch.device, say: Say, watchers: Sequence[Observer]
 ) -> Outcome:
     corpus = prepare_corpus(settings, folder, say)
-    model = new_model(settings, corpus.tokenizers).to(device)
-    millions = count_weights(model) / 1e6
-    say(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
-    optimiser = make_adam(model, settings.training)
-    progress = _resume(folder, model, optimiser, say)
-    precision = choose_precision(settings.training.precision, device)
-    validator = Validator(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision)
+    learner, progress = _begin(settings, folder, corpus, device, say)
+    model, training = learner.model, settings.training
+    precision = choose_precision(training.precision, device)
+    language = languages_of(settings.data)[1]
+    validator = Validator(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language)
     writer = RecordWriter(folder.records)
     writer.write("run", **_circumstances(corpus, device))
     observers = [
+        *([AveragingObserver(learner.moving_average)] if learner.moving_average is not None else []),
         ValidationObserver(validator.validate),
         StoppingObserver(),
-        CheckpointObserver(folder.checkpoints, model, optimiser),
+        CheckpointObserver(folder.checkpoints, model, learner.optimiser, learner.moving_average),
         RecordObserver(writer),
         InterruptionObserver(lambda: say("stopping after this update, to save; once more stops at once")),
         *watchers,
     ]
-    run = Run(settings.training, progress, observers)
-    schedule = make_schedule(settings.training, settings.model.width)
-    updater = Updater(model, optimiser, schedule, settings.training, precision)
-    plan = BatchPlan.of(corpus.train, settings.batches, settings.training.seed)
+    run = Run(training, progress, observers)
+    updater = Updater(model, learner.optimiser, make_schedule(training, settings.model.width), training, precision)
+    versions = settings.text.samplings if settings.text.sampling > 0 else 1
+    plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     train(updater, BatchStream(corpus.train, plan, device), run)
     if run.stop_reason == INTERRUPTED:
         return Outcome(None, progress)
-    chosen = choose_weights(settings, folder, model, validator, progress, say)
+    chosen = choose_weights(folder.checkpoints, training, model, validator, progress, say)
     bundle = _bundle(settings, corpus, model, chosen, progress)
     write_bundle(folder.bundle, bundle)
     return Outcome(folder.bundle, progress, chosen)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What changes with each update."""
+
+    model: SequenceModel
+    optimiser: torch.optim.Optimizer
+    moving_average: MovingAverage | None
+
+
+def _begin(
+    settings: RunSettings, folder: RunFolder, corpus: Corpus, device: torch.device, say: Say
+) -> tuple[Learner, Progress]:
+    """With fresh weights, with those of a bundle, or where the run in the folder stopped."""
+    model = new_model(settings, corpus.tokenizers)
+    check_reach(model.longest, corpus.train, corpus.valid)
+    millions = count_weights(model) / 1e6
+    say(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
+    tuning = settings.fine_tuning
+    if tuning.from_bundle is not None and not checkpoints(folder.checkpoints):
+        Beginning.of(tuning.from_bundle).put_into(model, corpus.tokenizers)
+        say(f"beginning with the weights of {tuning.from_bundle}")
+    model.to(device)
+    if frozen := freeze(model, tuning.frozen):
+        say(f"frozen: {frozen / 1e6:.2f} million weights")
+    optimiser = make_optimiser(model, settings.training)
+    moving_average = MovingAverage(model, settings.training.ema) if settings.training.ema else None
+    learner = Learner(model, optimiser, moving_average)
+    return learner, _resume(folder, learner, say)
 
 
 def _circumstances(corpus: Corpus, device: torch.device) -> dict[str, object]:
@@ -172,8 +225,8 @@ def _circumstances(corpus: Corpus, device: torch.device) -> dict[str, object]:
     }
 
 
-def _resume(folder: RunFolder, model: SequenceModel, optimiser: torch.optim.Optimizer, say: Say) -> Progress:
-    resumed = resume_latest(folder.checkpoints, model, optimiser)
+def _resume(folder: RunFolder, learner: Learner, say: Say) -> Progress:
+    resumed = resume_latest(folder.checkpoints, learner.model, learner.optimiser, learner.moving_average)
     if resumed is None:
         return Progress()
     for error in resumed.damaged:
@@ -182,47 +235,9 @@ def _resume(folder: RunFolder, model: SequenceModel, optimiser: torch.optim.Opti
     return resumed.progress
 
 
-def choose_weights(
-    settings: RunSettings,
-    folder: RunFolder,
-    model: SequenceModel,
-    validator: Validator,
-    progress: Progress,
-    say: Say,
-) -> Validation:
-    """Puts the best weights into the model, judged by the validation pairs alone.
-
-    The candidates are the best checkpoint, the mean of the last ones, and the mean of those up to the best one.
-    """
-    metric, count = settings.training.metric, settings.training.average
-    found = checkpoints(folder.checkpoints)
-    best = progress.best(metric)
-    best_step = best.step if best is not None else progress.step
-    until_best = [path for path in found if checkpoint_step(path) <= best_step]
-    candidates = {tuple(until_best[-1:]), tuple(found[-count:]), tuple(until_best[-count:])} - {()}
-    results: list[tuple[Validation, tuple[Path, ...]]] = []
-    for paths in sorted(candidates):
-        restore_weights(model, average(load_weights(path) for path in paths), str(paths[0]))
-        validation = validator.validate(progress.step)
-        results.append((validation, paths))
-        name = "checkpoint" if len(paths) == 1 else f"mean of {len(paths)} checkpoints up to"
-        say(f"candidate: {name} {checkpoint_step(paths[-1])}: {metric} {abs(validation.figure(metric)):.4f}")
-    # Where all answers are right, the loss still tells which weights are surer of them.
-    chosen, paths = max(results, key=lambda result: (result[0].figure(metric), -result[0].loss))
-    restore_weights(model, average(load_weights(path) for path in paths), str(paths[0]))
-    return chosen
-
-
 def _bundle(
     settings: RunSettings, corpus: Corpus, model: SequenceModel, chosen: Validation, progress: Progress
 ) -> Bundle:
-    data = settings.data
-    bundle_settings = BundleSettings(
-        model=settings.model,
-        decoding=settings.decoding,
-        source_language=data.source_language,
-        target_language=data.target_language,
-    )
     card = write_card(settings, corpus.report, chosen, progress)
-    bundle = Bundle(bundle_settings, corpus.tokenizers, model.eval(), card=card)
+    bundle = Bundle(settings_of_run(settings), corpus.tokenizers, model.eval(), card=card)
     return make_golden(bundle, [pair.source for pair in corpus.valid_pairs[:GOLDEN_EXAMPLES]])

@@ -11,14 +11,14 @@ from openwork.data.store import TokenStore
 from openwork.decoding.settings import DecodingSettings
 from openwork.metrics.accuracy import exact_match
 from openwork.metrics.ratio import Ratio, perplexity
-from openwork.metrics.translation import bleu
+from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
 from openwork.systems.translator import Translator
 from openwork.text.pair import TokenizerPair
 from openwork.training.batches import to_tensors
+from openwork.training.objective import batch_loss
 from openwork.training.precision import PrecisionName
 from openwork.training.progress import Validation
-from openwork.training.step import batch_loss
 
 
 class Validator:
@@ -31,12 +31,14 @@ class Validator:
         store: TokenStore,
         pairs: list[Pair],
         precision: PrecisionName,
+        language: str | None = None,
     ) -> None:
-        """`pairs` are those to translate: the first of the store, or none."""
+        """`pairs` are those to translate: the first of the store, or none. `language` is that of the targets."""
         greedy = DecodingSettings(beam=1)
         self.model = model
         self.store = store
         self.pairs = pairs
+        self.language = language
         self.precision: PrecisionName = precision
         self.translator = Translator(model, tokenizers, greedy, precision=precision)
         self.plan = BatchPlan.of(store, BatchSettings(), seed=0).epoch(0)
@@ -53,20 +55,25 @@ class Validator:
         return total
 
     def validate(self, step: int) -> Validation:
-        """Loss, perplexity and, if there are pairs to translate, BLEU, exact matches and a sample."""
+        """Loss, perplexity and, if there are pairs to translate, BLEU, chrF, exact matches and a sample."""
         before = time.perf_counter()
         loss = self.loss()
         scores: dict[str, float] = {}
-        sample = None
+        sample, signature = None, ""
         if self.pairs:
             hypotheses = self.translator.best([pair.source for pair in self.pairs])
             references = [pair.target for pair in self.pairs]
+            score = bleu(hypotheses, references, language=self.language)
+            signature = score.signature
             scores = {
-                "bleu": bleu(hypotheses, references).value,
+                "bleu": score.value,
+                "chrf": chrf(hypotheses, references).value,
                 "exact": exact_match(hypotheses, references).value,
             }
             shown = (step * 7919) % len(self.pairs)  # another one each time
             sample = (self.pairs[shown].source, references[shown], hypotheses[shown])
         seconds = time.perf_counter() - before
         value = loss.value if math.isfinite(loss.value) else math.inf
-        return Validation(step, value, perplexity(loss), **scores, seconds=round(seconds, 3), sample=sample)
+        return Validation(
+            step, value, perplexity(loss), **scores, seconds=round(seconds, 3), sample=sample, signature=signature
+        )

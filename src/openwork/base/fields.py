@@ -1,0 +1,163 @@
+"""What settings models hold: every key that a run file may have, what it takes, and the default, in words."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
+
+from openwork.base.toml import write_value
+
+_TYPES = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text in quotes",
+    "boolean": "true or false",
+    "object": "a section",
+}
+_LIMITS = (("minimum", "at least"), ("exclusiveMinimum", "more than"))
+_LIMITS += (("maximum", "at most"), ("exclusiveMaximum", "less than"))
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of a run file.
+
+    `kinds` names the kinds of section that have it where there are several ("transformer"), and is empty otherwise;
+    `takes` says which values are allowed; `default` is written as in TOML, and empty where there is none; `origin` is
+    the paper that it comes from, where the field says so.
+    """
+
+    name: str
+    takes: str
+    default: str
+    description: str
+    kinds: tuple[str, ...] = ()
+    origin: str = ""
+
+    @property
+    def section(self) -> str:
+        """What stands before the last dot; an array of tables has [] behind its name."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def header(self) -> str:
+        """How the section is begun in the file; empty for a key at the top."""
+        if self.section.endswith("[]"):
+            return f"[[{self.section.removesuffix('[]')}]]"
+        return f"[{self.section}]" if self.section else ""
+
+    @property
+    def last(self) -> str:
+        """What stands after it."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def shown_default(self) -> str:
+        """The default for a person to read."""
+        return self.default or "not set"
+
+
+def all_keys(model: type[BaseModel], prefix: str = "", kinds: tuple[str, ...] = ()) -> Iterator[Key]:
+    """Every key, section by section. One that several kinds of a section have in the same way comes once."""
+    schema = model.model_json_schema()
+    for name, known in model.model_fields.items():
+        inner = models_in(known.annotation)
+        listed = get_origin(known.annotation) in (list, tuple)
+        if not inner or listed:
+            one = schema["properties"][name]
+            takes, origin = allowed_values(one, schema.get("$defs", {})), one.get("origin", "")
+            yield Key(f"{prefix}{name}", takes, _default(known), known.description or "", kinds, origin)
+        if listed:
+            yield from (key for one in inner for key in all_keys(one, f"{prefix}{name}[].", kinds))
+        elif not inner:
+            continue
+        elif len(inner) == 1:
+            yield from all_keys(inner[0], f"{prefix}{name}.", kinds)
+        else:
+            yield from _tag(inner, known, f"{prefix}{name}.")
+            yield from _joined([key for one in inner for key in all_keys(one, f"{prefix}{name}.", _kind(one))])
+
+
+def _tag(models: list[type[BaseModel]], known: FieldInfo, prefix: str) -> Iterator[Key]:
+    """The key that tells which kind of section it is."""
+    if isinstance(known.discriminator, str):
+        kinds = [value for model in models for value in get_args(model.model_fields[known.discriminator].annotation)]
+        values = ", ".join(map(show_value, kinds))
+        described = models[0].model_fields[known.discriminator].description
+        default = getattr(known.get_default(), known.discriminator, None)
+        shown = show_value(default) if default is not None else ""
+        yield Key(f"{prefix}{known.discriminator}", f"one of {values}", shown, described or "the kind of this section")
+
+
+def _joined(keys: list[Key]) -> Iterator[Key]:
+    """Keys that differ in their kind alone become one; the key that tells the kind has been told."""
+    kinds: dict[Key, tuple[str, ...]] = {}
+    for key in keys:
+        alike = replace(key, kinds=())
+        kinds[alike] = (*kinds.get(alike, ()), *key.kinds)
+    for key, names in kinds.items():
+        if key.default not in map(show_value, names):
+            yield replace(key, kinds=names)
+
+
+def _kind(model: type[BaseModel]) -> tuple[str, ...]:
+    """The value that tells which kind of section it is; the model's name where there is no such value."""
+    tags = [get_args(known.annotation) for known in model.model_fields.values() if is_literal(known.annotation)]
+    return tuple(str(values[0]) for values in tags if len(values) == 1)[:1] or (model.__name__,)
+
+
+def _default(known: FieldInfo) -> str:
+    if known.is_required():
+        return ""
+    value = known.get_default(call_default_factory=True)
+    if value is None:
+        return ""
+    return write_value(to_jsonable_python(value))
+
+
+def allowed_values(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:
+    """The values that a JSON Schema allows, in words; `named` holds the schemas that it refers to."""
+    if "$ref" in schema:
+        schema = named.get(schema["$ref"].rpartition("/")[2], {})
+    if "const" in schema:
+        return show_value(schema["const"])
+    if "enum" in schema:
+        return "one of " + ", ".join(map(show_value, schema["enum"]))
+    if "anyOf" in schema:
+        return " or ".join(filter(None, (allowed_values(part, named) for part in schema["anyOf"])))
+    if schema.get("type") == "array":
+        items = schema.get("prefixItems") or [schema.get("items", {})]
+        return "a list of: " + ", ".join(allowed_values(item, named) or "anything" for item in items)
+    words = _TYPES.get(schema.get("type", ""), "")
+    parts = [f"{word} {schema[key]}" for key, word in _LIMITS if key in schema]
+    return f"{words}, {' and '.join(parts)}" if words and parts else words
+
+
+def show_value(value: Any) -> str:
+    """A value of a run file as an error message quotes it."""
+    if isinstance(value, Mapping):
+        return "a section"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The models that an annotation names: one for a section, several where it may be of several kinds."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in models_in(argument)]
+
+
+def literals(model: type[BaseModel]) -> set[Any]:
+    """All values of the model's fields that allow only named values."""
+    kinds = [known.annotation for known in model.model_fields.values() if is_literal(known.annotation)]
+    return {value for kind in kinds for value in get_args(kind)}
+
+
+def is_literal(annotation: Any) -> bool:
+    """Whether it allows named values alone."""
+    return get_origin(annotation) is Literal

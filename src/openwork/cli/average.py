@@ -1,0 +1,31 @@
+"""openwork average"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.cli.terminal import run, say
+
+
+def average(
+    paths: Annotated[list[Path], typer.Argument(help="A run's folder, checkpoints in it, or bundles.")],
+    out: Annotated[Path, typer.Option(help="Folder of the new bundle.")],
+    last: Annotated[
+        int | None, typer.Option(min=1, help="Of a run, take so many newest checkpoints; else all.")
+    ] = None,
+) -> None:
+    """Write the mean of several checkpoints of a run as a new bundle.
+
+    openwork average en-de --last 5 --out en-de-mean
+
+    openwork average en-de/checkpoints/step-00001000 en-de/checkpoints/step-00002000 --out mean
+    """
+
+    def work() -> None:
+        from openwork.systems.average import average_bundles
+
+        average_bundles(paths, last, out, say)
+        say(f"done: the translator is {out}")
+
+    run(work)

@@ -1,0 +1,94 @@
+"""openwork compare"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openwork.base.errors import UsageError
+from openwork.cli.options import grouped
+from openwork.cli.progress import progress
+from openwork.cli.terminal import run, say
+
+if TYPE_CHECKING:
+    from openwork.systems.compare import Output
+
+
+@dataclass(frozen=True)
+class ReferenceOptions:
+    """What both are held against."""
+
+    reference: Annotated[Path | None, typer.Option(help="The right translations, one a line.")] = None
+    source: Annotated[Path | None, typer.Option(help="Of bundles: source sentences, one a line.")] = None
+    corpus: Annotated[str | None, typer.Option(help="Of bundles: a known corpus instead, as multi30k-en-de.")] = None
+    split: Annotated[str, typer.Option(help="Of bundles: which part of the corpus.")] = "valid"
+    language: Annotated[str | None, typer.Option(help="Target language, by which BLEU cuts words; else known.")] = None
+
+
+@dataclass(frozen=True)
+class EffortOptions:
+    """How much chance is drawn."""
+
+    resamples: Annotated[int, typer.Option(min=2, help="Of the paired bootstrap.")] = 1000
+    trials: Annotated[int, typer.Option(min=2, help="Of the approximate randomisation.")] = 10000
+    seed: Annotated[int, typer.Option(min=1, help="From which both are drawn.")] = 12345
+
+
+@grouped
+def compare(
+    *,
+    first: Annotated[Path, typer.Argument(metavar="A", help="Translations, a saved evaluation, or a bundle.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="The same of another system.")],
+    against: ReferenceOptions,
+    effort: EffortOptions,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+) -> None:
+    """Tell whether one system is better than another, or only luckier: paired bootstrap and randomisation.
+
+    openwork compare a.txt b.txt --reference test.de
+
+    openwork compare old new --corpus multi30k-en-de --split valid
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.metrics.significance import Effort
+        from openwork.systems.compare import compare as compare_outputs
+        from openwork.systems.compare import read_output
+
+        references: list[str] | None = None
+        if against.source is not None or against.corpus is not None:
+            outputs = _translated((first, second), against)
+        else:
+            outputs = [read_output(first), read_output(second)]
+            if against.reference is not None:
+                from openwork.base.files import read_lines
+
+                references = list(read_lines(against.reference))
+        drawn = Effort(effort.resamples, effort.trials, effort.seed)
+        found = compare_outputs(outputs[0], outputs[1], references, against.language, drawn)
+        print(json.dumps(found.to_json(), ensure_ascii=False) if as_json else "\n".join(found.lines()))
+
+    run(work)
+
+
+def _translated(bundles: tuple[Path, Path], against: ReferenceOptions) -> "list[Output]":
+    """What two bundles make of a test set."""
+    if (against.corpus is not None) == (against.source is not None and against.reference is not None):
+        raise UsageError("name what to compare on", hint="give --source and --reference, or --corpus")
+
+    from openwork.systems.bundle import load_bundle
+    from openwork.systems.compare import Output
+    from openwork.systems.evaluate import EvaluationSet, translate_all
+
+    tested = EvaluationSet.read(against.source, against.reference, against.corpus, against.split)
+    loaded = [load_bundle(path) for path in bundles]
+    outputs = []
+    for path, bundle in zip(bundles, loaded, strict=True):
+        with progress(len(tested.pairs), f"translating with {path}") as advanced:
+            translations = translate_all(bundle, tested, say, advanced)
+        language = bundle.settings.target_language or tested.language
+        outputs.append(Output(str(path), translations, tested.references, language))
+    return outputs

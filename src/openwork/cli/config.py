@@ -1,0 +1,137 @@
+"""openwork config: what can be set, what is set, and where each value comes from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.base.errors import ConfigError, UsageError
+from openwork.cli.config_from import config_from
+from openwork.cli.terminal import run, say, show_error, translated
+
+app = typer.Typer(no_args_is_help=True, help="Look into run files: every value, its origin, its meaning, its mistakes.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
+Assignments = Annotated[
+    list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
+]
+
+
+@app.command()
+def show(
+    file: Annotated[
+        Path | None, typer.Argument(help="A run file or a run's folder; without one, settings are chosen.")
+    ] = None,
+    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+    assignments: Assignments = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show every setting that a training would have, as a run file that says the same.
+
+    openwork config show recipes/multi30k-en-de.toml --origin
+
+    openwork config show --set data.corpus=copy --origin
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.systems.automatic import complete
+        from openwork.systems.config_show import run_file_of, show
+        from openwork.systems.run_file import read_run
+
+        layer = read_run(run_file_of(file) if file is not None else None, assignments or [], {})
+        if file is None and "data" not in layer.mapping:
+            raise UsageError("there is nothing to show", hint="name a run file, or the data: --set data.corpus=copy")
+        shown = show(complete(layer, say, choose_rest=file is None))
+        print(json.dumps(shown.to_json(), ensure_ascii=False) if as_json else shown.text(with_origins=origin).rstrip())
+
+    run(work)
+
+
+@app.command()
+def explain(
+    key: Annotated[str, typer.Argument(help="A key such as decoding.beam, its last part, or a section.")],
+    as_json: AsJson = False,
+) -> None:
+    """Explain a key of the run file: what it means, what it takes, its default, its kin, the recipes that set it.
+
+    openwork config explain training.warmup
+
+    openwork config explain decoding
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.systems.config_keys import explain_key, section_lines
+
+        if lines := section_lines(key):
+            print(json.dumps(lines, ensure_ascii=False) if as_json else "\n".join(lines))
+            return
+        found = explain_key(key)
+        if as_json:
+            print(json.dumps([one.to_json() for one in found], ensure_ascii=False))
+        else:
+            print("\n\n".join("\n".join(map(translated, one.lines())) for one in found))
+
+    run(work)
+
+
+@app.command()
+def schema(
+    text: Annotated[bool, typer.Option("--text", help="One line for each key instead of JSON.")] = False,
+) -> None:
+    """Print the JSON Schema of the run file, by which an editor completes and checks it.
+
+    openwork config schema > run.schema.json
+
+    openwork config schema --text | grep dropout
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.systems.config_keys import key_lines
+        from openwork.systems.config_schema import run_file_schema
+
+        print("\n".join(key_lines()) if text else json.dumps(run_file_schema(), ensure_ascii=False, indent=1))
+
+    run(work)
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A run file, or a run's folder.")],
+    assignments: Assignments = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a run file: all mistakes at once with their lines, and what is allowed but can hardly be meant.
+
+    openwork config check run.toml
+
+    openwork config check run.toml --set model.heads=16
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.systems.config_check import check_run_file
+
+        checked = check_run_file(file, assignments or [])
+        if as_json:
+            print(json.dumps(checked.to_json(), ensure_ascii=False))
+        else:
+            for mistake in checked.mistakes:
+                show_error(mistake)
+            for warning in checked.warnings:
+                say(f"warning: {warning}")
+            if not checked.mistakes:
+                say(f"{file}: no mistakes; warnings: {len(checked.warnings)}")
+        if checked.mistakes:
+            raise typer.Exit(ConfigError.exit_code)
+
+    run(work)
+
+
+app.command("from")(config_from)

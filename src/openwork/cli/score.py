@@ -1,0 +1,41 @@
+"""openwork score"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.base.errors import UsageError
+from openwork.cli.terminal import run, say
+
+
+def score(
+    bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
+    source: Annotated[
+        Path | None, typer.Option(help="Source sentences, one a line, instead of standard input.")
+    ] = None,
+    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line, with the value of each token.")
+    ] = False,
+) -> None:
+    """Tell how probable given translations are: log-probability (nats), the same per token, and perplexity.
+
+    printf 'Ein Hund.\\tA dog.\\n' | openwork score --bundle de-en
+
+    openwork score --bundle de-en --source test.de --target test.en
+    """
+
+    def work() -> None:
+        if (source is None) != (target is None):
+            raise UsageError("--source and --target go together", hint="give both files, or source<TAB>target lines")
+
+        from openwork.systems.bundle import load_bundle
+        from openwork.systems.score import Scorer
+        from openwork.systems.score_lines import file_lines, score_lines, tabbed_lines
+
+        loaded = load_bundle(bundle)
+        lines = tabbed_lines(say) if source is None or target is None else file_lines(source, target, say)
+        score_lines(Scorer(loaded.model, loaded.tokenizers), lines, say, as_json=as_json)
+
+    run(work)

@@ -1,0 +1,128 @@
+"""Whether one system is better than another, or only luckier with this test set.
+
+Two tests on the same sentences, both computed by sacreBLEU: paired bootstrap resampling (Koehn, "Statistical
+Significance Tests for Machine Translation Evaluation", 2004) and paired approximate randomisation (Riezler and
+Maxwell 2005). Each gives the probability of a difference at least as large as the one observed if the systems were
+equally good; both are two-sided.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from openwork.base.errors import DataError
+from openwork.metrics.languages import bleu_tokenisation
+from openwork.metrics.translation import bleu_metric, check_aligned, chrf_metric, give_plain_numbers, seeded
+
+RESAMPLES = 1_000  # of the bootstrap, sacreBLEU's number
+TRIALS = 10_000  # of the randomisation, sacreBLEU's number
+SIGNIFICANT = 0.05
+_LARGEST = 2**31  # bytes of statistics that the resamples may take, 18 numbers of four bytes a sentence
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A score from 0 to 100 with the 95 % interval of its resamples."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric of two systems; `bootstrap` and `randomisation` are the p-values of the two tests."""
+
+    metric: str
+    first: Interval
+    second: Interval
+    bootstrap: float
+    randomisation: float
+    signature: str
+
+    @property
+    def value(self) -> float:
+        """How much higher the second system scores."""
+        return self.second.value - self.first.value
+
+    @property
+    def significant(self) -> bool:
+        """Whether both tests find the difference too large for luck."""
+        return max(self.bootstrap, self.randomisation) < SIGNIFICANT
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much chance is drawn, and from which seed."""
+
+    resamples: int = RESAMPLES
+    trials: int = TRIALS
+    seed: int = 12345
+
+
+def compare(
+    first: Sequence[str],
+    second: Sequence[str],
+    references: Sequence[str],
+    *,
+    language: str | None = None,
+    effort: Effort | None = None,
+) -> tuple[Difference, ...]:
+    """BLEU and chrF2 of two systems' translations of the same sentences, and what the two tests say of them."""
+    effort = effort or Effort()
+    check_aligned(first, references)
+    check_aligned(second, references)
+    if 72 * effort.resamples * len(references) > _LARGEST:
+        raise DataError(
+            f"{effort.resamples:,} resamples of {len(references):,} sentences do not fit into memory",
+            hint="give fewer resamples or fewer sentences",
+        )
+    tokenisation = bleu_tokenisation(language, references)
+    metrics: tuple[Callable[[], Any], ...] = (lambda: bleu_metric(tokenisation), chrf_metric)
+    return tuple(_compare_by(metric, first, second, references, effort) for metric in metrics)
+
+
+def _compare_by(
+    make: Callable[[], Any], first: Sequence[str], second: Sequence[str], references: Sequence[str], effort: Effort
+) -> Difference:
+    bootstrap = _test("bs", effort.resamples, make(), first, second, references, effort.seed)
+    randomisation = _test("ar", effort.trials, make(), first, second, references, effort.seed)
+    one, other = bootstrap.results
+    signature = f"{bootstrap.signature}|ar:{effort.trials}"
+    first_score, second_score = _interval(one), _interval(other)
+    # Where nothing differs, sacreBLEU's count of larger differences is none, and its p-value the smallest there is.
+    same = one.score == other.score
+    by_bootstrap = 1.0 if same else float(other.p_value)
+    by_randomisation = 1.0 if same else float(randomisation.results[1].p_value)
+    return Difference(bootstrap.name, first_score, second_score, by_bootstrap, by_randomisation, signature)
+
+
+@dataclass(frozen=True)
+class _Tested:
+    name: str
+    results: tuple[Any, Any]  # the first system's and the second's
+    signature: str
+
+
+def _test(
+    kind: str,
+    samples: int,
+    metric: Any,
+    first: Sequence[str],
+    second: Sequence[str],
+    references: Sequence[str],
+    seed: int,
+) -> _Tested:
+    from sacrebleu.significance import PairedTest
+
+    give_plain_numbers(metric)
+    systems: list[tuple[str, Sequence[str]]] = [("first", list(first)), ("second", list(second))]
+    with seeded(seed):
+        signatures, results = PairedTest(systems, {"": metric}, [list(references)], kind, samples)()
+    name = next(iter(signatures))
+    baseline, other = results[name]
+    return _Tested(name, (baseline, other), str(signatures[name]))
+
+
+def _interval(result: Any) -> Interval:
+    return Interval(float(result.score), float(result.mean - result.ci), float(result.mean + result.ci))

@@ -1,0 +1,35 @@
+"""The JSON Schema of a run file, by which editors complete and check it. No torch here."""
+
+from typing import Any
+
+from openwork.models.presets import PRESETS
+from openwork.systems.run_file import RunSettings
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def run_file_schema() -> dict[str, Any]:
+    """That of the settings, and what is besides allowed in a file: `base`, and a preset in place of the model's sizes.
+
+    A file with a base may lack what the base gives, so nothing is required there.
+    """
+    schema = RunSettings.model_json_schema()
+    schema["$schema"] = DIALECT
+    schema["title"] = "openwork run file"
+    schema["properties"] = {
+        "base": {"type": "string", "description": "another run file, relative to this one, that this one overrides"},
+        **schema["properties"],
+    }
+    required = schema.pop("required", [])
+    if required:
+        schema["anyOf"] = [{"required": required}, {"required": ["base"]}]
+    section = schema["properties"]["model"]
+    default = section.get("default", {}).get("kind")
+    for reference in section["oneOf"]:
+        model = schema["$defs"][reference["$ref"].rpartition("/")[2]]
+        kind = model["properties"]["kind"]["const"]
+        names = [name for name, values in PRESETS.items() if values.get("kind") == kind]
+        model["properties"]["preset"] = {"enum": names, "description": "a named table of sizes"}
+        if kind != default:  # a section that names neither kind nor preset is of the default kind, and of no other
+            model["anyOf"] = [{"required": ["kind"]}, {"required": ["preset"]}]
+    return schema

@@ -1,0 +1,96 @@
+"""A saved evaluation: what was translated, how, what came out and how it scored, so that systems can be compared.
+
+evaluation.json    scores with signatures, target language, what was evaluated, checksums of the other files
+source.txt         one sentence a line
+translations.txt   the system's translations, line for line
+references.txt     the references, line for line
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from openwork import __version__
+from openwork.base.errors import DataError, UsageError
+from openwork.base.files import atomic_folder, read_lines, sha256_file
+
+FORMAT, VERSION = "openwork evaluation", 1
+FACTS, SOURCE, TRANSLATIONS, REFERENCES = "evaluation.json", "source.txt", "translations.txt", "references.txt"
+TEXTS = (SOURCE, TRANSLATIONS, REFERENCES)
+
+
+@dataclass(frozen=True)
+class SavedEvaluation:
+    """The lines, and the facts: `signatures` by metric, and the target language that they were scored for."""
+
+    sources: Sequence[str]
+    translations: Sequence[str]
+    references: Sequence[str]
+    language: str | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """Of each metric, without what depends on resampling."""
+        return {score["name"]: plain_signature(score["signature"]) for score in self.facts["scores"]}
+
+
+def plain_signature(signature: str) -> str:
+    """A signature without the number of resamples and their seed, which change no score."""
+    parts = signature.split("|")
+    return "|".join(part for part in parts if part.partition(":")[0] not in ("bs", "ar", "seed"))
+
+
+def check_place(folder: Path) -> None:
+    """UsageError if something else stands there; an earlier evaluation may be replaced."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: --out is a file", hint="name a folder, it will be made")
+    if folder.is_dir() and any(folder.iterdir()) and not is_evaluation(folder):
+        raise UsageError(f"{folder}: --out is a folder with other things in it", hint="name a new or empty folder")
+
+
+def is_evaluation(folder: Path) -> bool:
+    """Whether the folder holds a saved evaluation."""
+    return (folder / FACTS).is_file()
+
+
+def write_evaluation(folder: Path, saved: SavedEvaluation) -> None:
+    """Writes the folder; it appears complete or not at all."""
+    check_place(folder)
+    with atomic_folder(folder) as partial:
+        for name, lines in zip(TEXTS, (saved.sources, saved.translations, saved.references), strict=True):
+            (partial / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
+        sums = {name: hashlib.sha256((partial / name).read_bytes()).hexdigest() for name in TEXTS}
+        head = {"format": FORMAT, "version": VERSION, "openwork": __version__, "language": saved.language}
+        facts = {**head, **saved.facts, "sha256": sums}
+        (partial / FACTS).write_text(json.dumps(facts, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def read_evaluation(folder: Path) -> SavedEvaluation:
+    """Reads what `write_evaluation` wrote; DataError for what is missing, changed or foreign."""
+    try:
+        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        if facts["format"] != FORMAT or facts["version"] > VERSION:
+            raise ValueError(f"format {facts['format']!r}, version {facts['version']!r}")
+        language, sums = facts["language"], {name: facts["sha256"][name] for name in TEXTS}
+        scores = [(str(score["name"]), str(score["signature"])) for score in facts["scores"]]
+        if not scores or not (language is None or isinstance(language, str)):
+            raise ValueError("it holds no scores")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{folder}: not a saved evaluation",
+            why=f"{FACTS} is missing, damaged or of another kind",
+            hint="openwork evaluate --out FOLDER writes one",
+        ) from error
+    for name, checksum in sums.items():
+        if sha256_file(folder / name) != checksum:
+            raise DataError(
+                f"{folder / name}: damaged or changed since it was scored",
+                why="its checksum is not the one that was written with it",
+                hint="evaluate again, or compare the file itself with --reference",
+            )
+    sources, translations, references = (list(read_lines(folder / name)) for name in TEXTS)
+    return SavedEvaluation(sources, translations, references, language, facts)
