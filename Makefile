@@ -41,8 +41,7 @@ check: $(DEV) ## formatting, lint, types, architecture and the fast tests: about
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m pyright --pythonpath "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
-	@$(PYTEST) -q tests/architecture
-	@$(PYTEST) -q -n 2 -m "not slow" --hypothesis-profile quick --ignore tests/architecture
+	@$(PYTEST) -q -n 2 -m "not slow" --hypothesis-profile quick
 
 lint: $(DEV) ## format the code and mend what ruff can mend
 	@$(PYTHON) -m ruff format .

@@ -11,6 +11,8 @@ import pytest
 from journeys.command import COMMAND, PATIENCE, openwork
 from openwork.cli.completion import SHELLS, VARIABLE
 
+pytestmark = pytest.mark.slow
+
 
 def answers(*words: str) -> list[str]:
     """What could stand at the cursor, behind these words."""

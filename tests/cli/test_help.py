@@ -13,6 +13,8 @@ import typer
 from journeys.command import COMMAND, PATIENCE, Finished, openwork, without_colour
 from openwork.cli.main import app
 
+pytestmark = pytest.mark.slow
+
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The names of every command that does something, those within others too."""

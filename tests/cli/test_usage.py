@@ -4,6 +4,8 @@ import pytest
 
 from journeys.command import openwork, told
 
+pytestmark = pytest.mark.slow
+
 MISTAKES = [
     (["trian"], "no such command 'trian'. Did you mean 'train'?"),
     (["xyzzy"], "no such command 'xyzzy'"),

@@ -16,6 +16,8 @@ from openwork.decoding.phrases import RequiredPhrases
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 
+pytestmark = pytest.mark.slow
+
 VOCABULARY, LIMIT = 7, 5  # three real tokens: 4, 5 and 6
 WIDE = 3**LIMIT
 START, END = 2, 3

@@ -14,6 +14,8 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 
+pytestmark = pytest.mark.slow
+
 VOCABULARY = 17
 KINDS = {
     "transformer": TransformerSettings(

@@ -13,6 +13,8 @@ from openwork.models.build import build_model
 from openwork.systems.run_file import resolve_run
 from openwork.systems.train import train_bundle
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 RECIPES = [*sorted((REPOSITORY / "recipes").glob("*.toml")), REPOSITORY / "src/openwork/systems/demo.toml"]
 

@@ -9,6 +9,8 @@ import pytest
 
 from journeys.command import Finished, told
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 LINES = b"a b\nc d\n"
 

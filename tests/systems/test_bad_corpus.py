@@ -8,6 +8,8 @@ import pytest
 
 from journeys.command import TINY, Finished, run_file, told
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 Files = tuple[Path, Path]
 FILE_RUN = TINY.replace('corpus = "copy"\ncount = 120\n', "")

@@ -18,6 +18,8 @@ from openwork.training.moments import Observer, Run
 from openwork.training.observers.interruption import INTERRUPTED
 from openwork.training.step import StepReport
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 
 

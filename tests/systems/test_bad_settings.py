@@ -7,6 +7,8 @@ import pytest
 
 from journeys.command import TINY, Finished, run_file, told
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 
 

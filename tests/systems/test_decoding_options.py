@@ -14,6 +14,8 @@ from openwork.systems.bundle import Bundle, write_bundle
 from openwork.systems.growing_text import GrowingText
 from openwork.systems.requests import Constrainer, Request, piece_bytes, read_json
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 LINES = b"a b c\nd e f g\nb b\n"
 TEXT = st.text("abcdef é\u4e2d", min_size=1, max_size=4).filter(str.strip)

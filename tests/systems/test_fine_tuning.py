@@ -27,6 +27,8 @@ from openwork.training.observers.interruption import INTERRUPTED
 from openwork.training.step import StepReport
 from openwork.training.weights import model_weights, read_tensors
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 NEW_WORDS = ["zebra zebras", "zebra crossing zebra", "crossing zebras crossing"]
 TRAINING = {

@@ -12,6 +12,8 @@ from openwork.base.records import read_records
 from openwork.systems.rehearsal import rehearsal
 from openwork.systems.run_file import resolve_run
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 PAPERS = ("paper-base-wmt14-en-de", "paper-big-wmt14-en-de")

@@ -18,6 +18,8 @@ from openwork.systems.bundle import Bundle
 from openwork.systems.lines import LONGEST_LINE, LONGEST_READ, clean_line, lines_of
 from openwork.systems.translate import Output, translate_stream
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 FORMS = {"plain": Output(), "best": Output(best=2), "json": Output(best=2, as_json=True)}
 # Line ends, blanks of all kinds, halves of characters: what programs that split lines stumble over.

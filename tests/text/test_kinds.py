@@ -173,6 +173,7 @@ def test_an_iterator_serves_as_well_as_a_list(tokenizer: LearntTokenizer) -> Non
     assert again.fingerprint == tokenizer.fingerprint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["a", "爱", " ", "#", "<", "the cat", "\U0001f600"])
 def test_a_line_of_100_000_characters_is_no_trap(tokenizer: LearntTokenizer, text: str) -> None:
     long = (text * 100_000)[:100_000]

@@ -232,6 +232,7 @@ def test_a_forked_child_encodes_without_a_warning() -> None:
     assert (run.stdout, run.stderr) == ("0\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["a", "the", "爱", " ", "!", "<", " \t", "the cat", "\U0001f600"])
 def test_a_line_of_100_000_characters_is_no_trap(tokenizer: Tokenizer, text: str) -> None:
     long = (text * 100_000)[:100_000]

@@ -35,6 +35,7 @@ def same(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.slow
 @FAMILIES
 @pytest.mark.parametrize(
     "changes",
