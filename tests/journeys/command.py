@@ -1,6 +1,7 @@
 """The real command line, as a person meets it: a process of its own, with its streams and its exit code."""
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -70,10 +71,16 @@ def openwork(*arguments: str | Path, stdin: bytes = b"", **options: Any) -> Fini
     return Finished(done.returncode, done.stdout, done.stderr.decode())
 
 
+def _heed_interrupts() -> None:
+    """A background job of a shell (`pytest &`) ignores Ctrl-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def start(*arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
     """Starts `openwork` with pipes on all three streams, which no buffer of Python holds back."""
-    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    process: Any = subprocess.Popen([*COMMAND, *map(str, arguments)], bufsize=0, **{**pipes, **options})
+    defaults: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    defaults["preexec_fn"] = _heed_interrupts
+    process: Any = subprocess.Popen([*COMMAND, *map(str, arguments)], bufsize=0, **{**defaults, **options})
     return process
 
 
