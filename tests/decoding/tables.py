@@ -8,7 +8,8 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from openwork.decoding.scoring import SYMBOLS, length_penalty
+from openwork.decoding.scoring import length_penalty
+from openwork.text.symbols import SYMBOL_IDS
 
 FIRST = 4  # the first id that is a real token: 0 to 3 are pad, unknown, start and end
 
@@ -45,7 +46,7 @@ class TableModel:
         for key, prefix, read in zip(state.keys, state.prefixes, tokens.tolist(), strict=True):
             row = []
             for token in read:
-                prefix = prefix if token == SYMBOLS.start else (*prefix, token)
+                prefix = prefix if token == SYMBOL_IDS.start else (*prefix, token)
                 row.append(list(self.logits(key, prefix)))
             rows.append(row)
             prefixes.append(prefix)
@@ -74,9 +75,9 @@ def probabilities(table: dict[Prefix, dict[int, float]], vocabulary: int) -> Log
 def log_probability(logits: Logits, key: int, tokens: Prefix, *, ended: bool = True) -> float:
     """log P of a target by the definition, in double precision: forbidden symbols have no share."""
     total = 0.0
-    outputs = (*tokens, SYMBOLS.end) if ended else tokens
+    outputs = (*tokens, SYMBOL_IDS.end) if ended else tokens
     for place, token in enumerate(outputs):
-        row = {i: x for i, x in enumerate(logits(key, outputs[:place])) if i not in SYMBOLS.forbidden}
+        row = {i: x for i, x in enumerate(logits(key, outputs[:place])) if i not in SYMBOL_IDS.forbidden}
         total += row[token] - math.log(sum(math.exp(x) for x in row.values()))
     return total
 

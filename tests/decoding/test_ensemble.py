@@ -12,12 +12,12 @@ from decoding.tables import TableModel, exhaustive, log_probability, probabiliti
 from openwork.decoding.alternatives import alternatives
 from openwork.decoding.bayes_risk import equal_weights, expected_utilities, probability_weights
 from openwork.decoding.ensemble import Ensemble
-from openwork.decoding.scoring import SYMBOLS
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.text.symbols import SYMBOL_IDS
 
 VOCABULARY = 13
 TRANSFORMER = TransformerSettings(width=8, heads=2, feedforward_width=8, encoder_layers=1, decoder_layers=2, norm="pre")
@@ -45,7 +45,7 @@ def test_an_ensemble_is_the_mean_of_the_probabilities() -> None:
         shares = []
         for member in members:
             logits, _ = member.step(tokens, member.start(SOURCE, LENGTHS))
-            logits[..., list(SYMBOLS.forbidden)] = -math.inf
+            logits[..., list(SYMBOL_IDS.forbidden)] = -math.inf
             shares.append(logits.softmax(-1))
         torch.testing.assert_close(found.exp(), (shares[0] + shares[1]) / 2)
         # rows are chosen in all members alike

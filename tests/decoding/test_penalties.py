@@ -12,9 +12,10 @@ from torch import Tensor
 
 from decoding.tables import TableModel, TableState, exhaustive, log_probability, probabilities, random_logits, sources
 from openwork.base.errors import OpenworkError
-from openwork.decoding.scoring import SYMBOLS, length_penalty
+from openwork.decoding.scoring import length_penalty
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
+from openwork.text.symbols import SYMBOL_IDS
 
 SEEDS = st.integers(0, 10**6)
 VOCABULARY = 7
@@ -98,15 +99,15 @@ def plain_groups(logits: Any, key: int, limit: int, beam: int, groups: int, dive
         for group in range(groups):
             candidates = []
             for total, tokens in live[group]:
-                for token in [SYMBOLS.end, *range(4, VOCABULARY)]:
+                for token in [SYMBOL_IDS.end, *range(4, VOCABULARY)]:
                     value = total + log_probability(logits, key, (*tokens, token), ended=False)
                     value -= log_probability(logits, key, tokens, ended=False)
                     candidates.append((value - diversity * taken.get(token, 0), value, tokens, token))
             candidates.sort(key=lambda one: -one[0])
             for _, value, tokens, token in candidates[:size]:
-                if token == SYMBOLS.end:
+                if token == SYMBOL_IDS.end:
                     finished[group].append((value / length_penalty(length, 0.6), tokens, True))
-            kept = [one for one in candidates[: 2 * size] if one[3] != SYMBOLS.end][:size]
+            kept = [one for one in candidates[: 2 * size] if one[3] != SYMBOL_IDS.end][:size]
             live[group] = [(value, (*tokens, token)) for _, value, tokens, token in kept]
             for one in kept:
                 taken[one[3]] = taken.get(one[3], 0) + 1

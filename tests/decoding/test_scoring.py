@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from decoding.tables import TableModel, random_logits, sources
 from openwork.decoding.rescore import score
-from openwork.decoding.scoring import SYMBOLS, allow, best_tokens, length_limits, length_penalty, log_normaliser
+from openwork.decoding.scoring import allow, best_tokens, length_limits, length_penalty, log_normaliser
 from openwork.decoding.settings import DecodingSettings
+from openwork.text.symbols import SYMBOL_IDS
 
 
 def test_length_penalty_by_hand() -> None:
@@ -29,7 +30,7 @@ def test_limits_follow_the_source_up_to_the_maximum() -> None:
 
 def test_forbidden_symbols_have_no_share() -> None:
     logits = torch.tensor([[7.0, 7.0, 7.0, 0.0, math.log(3.0)]], dtype=torch.bfloat16)
-    allowed = allow(logits, SYMBOLS)
+    allowed = allow(logits, SYMBOL_IDS)
     assert allowed.dtype == torch.float32
     probabilities = (allowed - log_normaliser(allowed)).exp()
     torch.testing.assert_close(probabilities, torch.tensor([[0.0, 0.0, 0.0, 0.25, 0.75]]), atol=2e-3, rtol=0)
@@ -55,7 +56,7 @@ def test_rescoring_does_not_depend_on_the_neighbours() -> None:
 
 def test_rescoring_forbidden_tokens_and_nothing() -> None:
     model = TableModel(random_logits(3, 8, 2.0))
-    assert score(model, *sources([0], [1]), [(4, SYMBOLS.unknown)]).item() == -math.inf
+    assert score(model, *sources([0], [1]), [(4, SYMBOL_IDS.unknown)]).item() == -math.inf
     assert score(model, *sources([0, 1], [1, 1]), [(), ()], ended=False).tolist() == [0.0, 0.0]
     with pytest.raises(ValueError, match="1 targets for 2 sources"):
         score(model, *sources([0, 1], [1, 1]), [()])

@@ -13,9 +13,10 @@ from openwork.decoding.beam import beam_search
 from openwork.decoding.greedy import greedy
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.rescore import score
-from openwork.decoding.scoring import SYMBOLS, length_penalty
+from openwork.decoding.scoring import length_penalty
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
+from openwork.text.symbols import SYMBOL_IDS
 
 SPREADS = st.sampled_from([0.1, 1.0, 4.0])
 SEEDS = st.integers(0, 10**6)
@@ -134,7 +135,7 @@ def test_hypotheses_are_sorted_distinct_allowed_and_worth_their_rescoring(
         for h in found:
             length = len(h.tokens) + finished
             assert 1 <= length <= int(lengths[key]) + extra
-            assert not {*SYMBOLS.forbidden, SYMBOLS.end} & set(h.tokens)
+            assert not {*SYMBOL_IDS.forbidden, SYMBOL_IDS.end} & set(h.tokens)
             assert h.log_probability == pytest.approx(log_probability(logits, key, h.tokens, ended=finished), abs=1e-5)
             assert h.score == pytest.approx(h.log_probability / length_penalty(length, alpha))
 

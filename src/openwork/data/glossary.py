@@ -16,9 +16,8 @@ from pathlib import Path
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
 from openwork.text.placeholders import placeholder_places
+from openwork.text.scripts import written_without_spaces
 
-# Scripts without spaces between words, by how Unicode names their letters.
-_WITHOUT_SPACES = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "BOPOMOFO")
 _LONGEST_TERM = 500  # characters
 
 
@@ -152,4 +151,4 @@ def _is_letter(character: str) -> bool:
         return character.isalnum() or character == "_"
     if unicodedata.category(character)[0] not in "LMN":
         return False
-    return not unicodedata.name(character, "").startswith(_WITHOUT_SPACES)
+    return not written_without_spaces(character)

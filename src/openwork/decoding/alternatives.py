@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from openwork.decoding.scoring import SYMBOLS, SymbolIds, allow, best_tokens, log_normaliser
+from openwork.decoding.scoring import allow, best_tokens, log_normaliser
 from openwork.models.interfaces import StepModel
+from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 @torch.no_grad()
@@ -17,7 +18,7 @@ def alternatives(
     source_lengths: Int[Tensor, "batch"],
     beginnings: Sequence[Sequence[int]],
     count: int,
-    symbols: SymbolIds = SYMBOLS,
+    symbols: SymbolIds = SYMBOL_IDS,
 ) -> list[list[tuple[int, float]]]:
     """For each sentence the `count` most probable tokens after its beginning, each with its probability, best first.
 

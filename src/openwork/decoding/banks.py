@@ -15,7 +15,8 @@ from openwork.decoding import rows
 from openwork.decoding.beam import Candidates, Expand, Live
 from openwork.decoding.phrases import RequiredPhrases
 from openwork.decoding.rules import Rule
-from openwork.decoding.scoring import SymbolIds, best_tokens
+from openwork.decoding.scoring import best_tokens
+from openwork.text.symbols import SymbolIds
 
 
 class ExpandInBanks(Expand):

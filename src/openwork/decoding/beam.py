@@ -22,17 +22,10 @@ from torch import Tensor
 from openwork.decoding import rows
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.rules import Beginnings, Rule, restrict
-from openwork.decoding.scoring import (
-    SYMBOLS,
-    SymbolIds,
-    allow,
-    best_tokens,
-    length_limits,
-    length_penalty,
-    log_normaliser,
-)
+from openwork.decoding.scoring import allow, best_tokens, length_limits, length_penalty, log_normaliser
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,7 @@ def beam_search(
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, "batch"],
     settings: DecodingSettings,
-    symbols: SymbolIds = SYMBOLS,
+    symbols: SymbolIds = SYMBOL_IDS,
     expansion: Expansion | None = None,
     credit: Credit | None = None,
 ) -> list[list[Hypothesis]]:

@@ -17,9 +17,10 @@ from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.repeated import Repeated, repeat_constraints
 from openwork.decoding.rules import Rule, rules_for
-from openwork.decoding.scoring import SYMBOLS, SymbolIds, best_tokens
+from openwork.decoding.scoring import best_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 def diverse_search(
@@ -27,7 +28,7 @@ def diverse_search(
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, "batch"],
     settings: DecodingSettings,
-    symbols: SymbolIds = SYMBOLS,
+    symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best of all groups together, each hypothesis once; each group is a beam search of its own."""

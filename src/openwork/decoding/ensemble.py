@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from openwork.decoding.scoring import SYMBOLS, SymbolIds, allow
+from openwork.decoding.scoring import allow
 from openwork.models.interfaces import SequenceModel, State
+from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class EnsembleState:
 class Ensemble(nn.Module):
     """Models with the same vocabularies. They may be of different families and sizes."""
 
-    def __init__(self, models: Sequence[SequenceModel], symbols: SymbolIds = SYMBOLS) -> None:
+    def __init__(self, models: Sequence[SequenceModel], symbols: SymbolIds = SYMBOL_IDS) -> None:
         super().__init__()
         self.models = nn.ModuleList(models)
         self.symbols = symbols

@@ -8,9 +8,9 @@ from torch import Tensor
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.left_to_right import Listener, write
 from openwork.decoding.rules import Rule
-from openwork.decoding.scoring import SYMBOLS, SymbolIds
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 def greedy(
@@ -18,7 +18,7 @@ def greedy(
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, "batch"],
     settings: DecodingSettings,
-    symbols: SymbolIds = SYMBOLS,
+    symbols: SymbolIds = SYMBOL_IDS,
     rules: Sequence[Rule] = (),
     listener: Listener | None = None,
 ) -> list[list[Hypothesis]]:

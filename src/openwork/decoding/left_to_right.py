@@ -8,9 +8,10 @@ from torch import Tensor
 
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.rules import Beginnings, Rule, restrict
-from openwork.decoding.scoring import SymbolIds, allow, length_limits, length_penalty, log_normaliser
+from openwork.decoding.scoring import allow, length_limits, length_penalty, log_normaliser
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.text.symbols import SymbolIds
 
 Choose = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
 """From scores (rows, vocabulary), minus infinity where a token may not come, the chosen ones (rows,) and their tokens.

@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from openwork.decoding.scoring import SYMBOLS, SymbolIds, allow, log_normaliser
+from openwork.decoding.scoring import allow, log_normaliser
 from openwork.models.interfaces import StepModel
+from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 @torch.no_grad()
@@ -18,7 +19,7 @@ def score(
     targets: Sequence[Sequence[int]],
     *,
     ended: bool = True,
-    symbols: SymbolIds = SYMBOLS,
+    symbols: SymbolIds = SYMBOL_IDS,
 ) -> Float[Tensor, "batch"]:
     """log P(target | source) of one target for each source, in nats, without a length penalty.
 
@@ -37,7 +38,7 @@ def score_tokens(
     targets: Sequence[Sequence[int]],
     *,
     ended: bool = True,
-    symbols: SymbolIds = SYMBOLS,
+    symbols: SymbolIds = SYMBOL_IDS,
 ) -> Float[Tensor, "batch position"]:
     """The terms of `score`: the log-probability of each token given those before it, and 0 behind the last one."""
     if len(targets) != source.shape[0]:

@@ -14,8 +14,9 @@ from torch import Tensor
 from openwork.decoding.automaton import REFUSED, Automaton, phrase_automaton
 from openwork.decoding.constraints import Phrase, SentenceConstraints
 from openwork.decoding.phrases import RequiredPhrases
-from openwork.decoding.scoring import SymbolIds, length_limits
+from openwork.decoding.scoring import length_limits
 from openwork.decoding.settings import DecodingSettings
+from openwork.text.symbols import SymbolIds
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.left_to_right import Listener, write
 from openwork.decoding.repeated import Repeated, repeat_constraints
 from openwork.decoding.rules import rules_for
-from openwork.decoding.scoring import SYMBOLS, SymbolIds, best_tokens, length_limits
+from openwork.decoding.scoring import best_tokens, length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 def sample(
@@ -26,7 +27,7 @@ def sample(
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, "batch"],
     settings: DecodingSettings,
-    symbols: SymbolIds = SYMBOLS,
+    symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,
     listener: Listener | None = None,
 ) -> list[list[Hypothesis]]:

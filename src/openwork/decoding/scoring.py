@@ -3,32 +3,13 @@
 Every search and the re-scoring take these facts from here, so that a hypothesis means the same everywhere.
 """
 
-from dataclasses import dataclass
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.base.errors import OpenworkError
 from openwork.decoding.settings import DecodingSettings
-
-
-@dataclass(frozen=True)
-class SymbolIds:
-    """The ids of the symbols that a search must know."""
-
-    pad: int = 0
-    unknown: int = 1
-    start: int = 2
-    end: int = 3
-
-    @property
-    def forbidden(self) -> tuple[int, ...]:
-        """What no target contains: only real tokens and the end symbol are ever produced."""
-        return self.pad, self.unknown, self.start
-
-
-SYMBOLS = SymbolIds()
+from openwork.text.symbols import SymbolIds
 
 
 def length_penalty(length: int, alpha: float) -> float:

@@ -16,9 +16,10 @@ from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.left_to_right import Listener
 from openwork.decoding.rules import phrases_of, rules_for
 from openwork.decoding.sampling import sample
-from openwork.decoding.scoring import SYMBOLS, SymbolIds, length_limits
+from openwork.decoding.scoring import length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 # The beam grows with the tokens of required phrases up to here; with more of them, banks share the places.
 MOST_BANKS = 32
@@ -30,7 +31,7 @@ def search(
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, "batch"],
     settings: DecodingSettings,
-    symbols: SymbolIds = SYMBOLS,
+    symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,
     listener: Listener | None = None,
 ) -> list[list[Hypothesis]]:

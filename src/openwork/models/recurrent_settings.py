@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.models.tying import Tying
 
 
 class RecurrentSettings(Settings):
@@ -35,17 +36,7 @@ class RecurrentSettings(Settings):
         description="hidden units of the attention's score; width",
         json_schema_extra={"origin": "Bahdanau et al. 2015, appendix A.1.2"},
     )
-    tying: Literal["three-way", "target", "none"] = Field(
-        default="target",
-        description="which of source embedding, target embedding and output matrix are one",
-        json_schema_extra={
-            "values": {
-                "three-way": "all three (Vaswani et al. 2017, section 3.4)",
-                "target": "target embedding and output matrix (Press and Wolf 2017)",
-                "none": "each its own",
-            }
-        },
-    )
+    tying: Tying = "target"
     dropout: float = Field(
         default=0.2,
         ge=0,

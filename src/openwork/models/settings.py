@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
+from openwork.models.tying import Tying
 
 LONGEST, RELATIVE_DISTANCE = 1024, 16  # what `longest` and `relative_distance` are where they are needed and not given
 
@@ -130,17 +131,7 @@ class TransformerSettings(Settings):
         description="width of the embeddings; where it is not the width, the first residual of each stack is projected",
         json_schema_extra={"origin": "He et al. 2016, equation 2; Lan et al. 2020, section 3.1"},
     )
-    tying: Literal["three-way", "target", "none"] = Field(
-        default="three-way",
-        description="which of source embedding, target embedding and output matrix are one",
-        json_schema_extra={
-            "values": {
-                "three-way": "all three (Vaswani et al. 2017, section 3.4)",
-                "target": "target embedding and output matrix (Press and Wolf 2017)",
-                "none": "each its own",
-            }
-        },
-    )
+    tying: Tying = "three-way"
     attention_bias: bool = Field(
         default=False,
         description="biases in the attention's projections; the paper has none",

@@ -1,7 +1,6 @@
 """What is asked of a translation, as text: its beginning, what it must hold, what it must not; and as constraints."""
 
 import json
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,12 +13,11 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.pair import TokenizerPair
 from openwork.text.placeholders import Spans
+from openwork.text.scripts import written_without_spaces
 from openwork.text.symbols import SYMBOL_NAMES
 from openwork.text.tokenizer import Tokenizer
 
 LONGEST_FORBIDDEN = 200  # characters
-# Scripts without spaces between words, by how Unicode names their letters.
-WITHOUT_SPACES = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "BOPOMOFO")
 
 
 @dataclass(frozen=True)
@@ -160,7 +158,7 @@ class Constrainer:
 
 def _has_space_before(character: str) -> bool:
     """Whether a word that begins so has a space before it inside a sentence."""
-    return character.isalnum() and not unicodedata.name(character, "").startswith(WITHOUT_SPACES)
+    return character.isalnum() and not written_without_spaces(character)
 
 
 @lru_cache(maxsize=4)

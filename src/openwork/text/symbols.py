@@ -20,7 +20,7 @@ forge "⟦1⟧", since a digit is never in one word with a bracket.
 
 @dataclass(frozen=True)
 class Symbols:
-    """The names of the four symbols; their ids are 0 to 3 in this order."""
+    """The names of the four symbols, in the order of their ids (`SymbolIds`)."""
 
     pad: str = "<pad>"
     unknown: str = "<unk>"
@@ -28,7 +28,23 @@ class Symbols:
     end: str = "</s>"
 
 
+@dataclass(frozen=True)
+class SymbolIds:
+    """The ids of the four symbols: every vocabulary begins with them, and every search must know them."""
+
+    pad: int = 0
+    unknown: int = 1
+    start: int = 2
+    end: int = 3
+
+    @property
+    def forbidden(self) -> tuple[int, ...]:
+        """What no target contains: only real tokens and the end symbol are ever produced."""
+        return self.pad, self.unknown, self.start
+
+
 SYMBOLS = Symbols()
+SYMBOL_IDS = SymbolIds()
 SYMBOL_NAMES: tuple[str, ...] = astuple(SYMBOLS)
 BYTE_NAMES: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
 FIXED_NAMES: tuple[str, ...] = SYMBOL_NAMES + BYTE_NAMES

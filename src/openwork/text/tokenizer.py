@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from openwork.base.errors import ConfigError, DataError
-from openwork.text.symbols import SYMBOLS, Pieces
+from openwork.text.symbols import SYMBOL_IDS, SYMBOLS, Pieces
 from openwork.text.work import WordWork
 
 
@@ -20,10 +20,10 @@ class Tokenizer(ABC):
     vocabulary_size: int
     fingerprint: str  # sixteen hexadecimal digits that tell this vocabulary from all others
 
-    pad_id = 0
-    unknown_id = 1
-    start_id = 2
-    end_id = 3
+    pad_id = SYMBOL_IDS.pad
+    unknown_id = SYMBOL_IDS.unknown
+    start_id = SYMBOL_IDS.start
+    end_id = SYMBOL_IDS.end
     symbols = SYMBOLS
 
     # ------------------------------------------------------------------------------------------ text to ids

@@ -15,26 +15,8 @@ from openwork.text.foreign.reading import read_tokenizer
 from openwork.text.kinds import KINDS, load_tokenizer
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.pair import TokenizerPair
+from text.foreign.learnt_from import LINES
 
-WORDS = [
-    "the",
-    "cat",
-    "sat",
-    "on",
-    "a",
-    "mat",
-    "and",
-    "other",
-    "cats",
-    "were",
-    "playing",
-    "in",
-    "Zürich",
-    "near",
-    "old",
-]
-LINES = [" ".join(WORDS[place:] + WORDS[:place]) + "." for place in range(len(WORDS))] * 4
-LINES += ["我爱猫，你爱狗吗？", "ｆｕｌｌ　width １２"] * 10
 ODD = [
     "", " ", "  two  spaces ", "Déjà vu 👩‍👩‍👧 x\u0301y", "hello [MASK] world[SEP]", "<s> the </s> <0x41>",
     "a<|endoftext|> b", "<mask> in <mask>  x", "▁▁a ▁", "x" * 150 + " cat", "\ttab\nline", "龘龘 龘", "½ ﷺ İ",

@@ -12,26 +12,8 @@ from openwork.text.foreign import ForeignTokenizer, Marks
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.reading import read_tokenizer
 from openwork.text.kinds import load_tokenizer
+from text.foreign.learnt_from import LINES
 
-WORDS = [
-    "the",
-    "cat",
-    "sat",
-    "on",
-    "a",
-    "mat",
-    "and",
-    "other",
-    "cats",
-    "were",
-    "playing",
-    "in",
-    "Zürich",
-    "near",
-    "old",
-]
-LINES = [" ".join(WORDS[place:] + WORDS[:place]) + "." for place in range(len(WORDS))] * 4
-LINES += ["我爱猫，你爱狗吗？", "ｆｕｌｌ　width １２"] * 10
 TEXTS = [
     *LINES,
     "",
