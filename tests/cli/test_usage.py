@@ -12,7 +12,7 @@ MISTAKES = [
     (["train", "--sorce", "x"], "no such option: --sorce\n  hint: did you mean --source?"),
     (["evaluate", "--bundel", "x"], "no such option: --bundel\n  hint: did you mean --bundle?"),
     (["--verison"], "no such option: --verison\n  hint: did you mean --version?"),
-    (["translate"], "missing option '--bundle'"),
+    (["evaluate"], "missing option '--bundle'"),
     (["translate", "--bundle"], "option '--bundle' requires an argument"),
     (["translate", "--bundle", "x", "--beam", "two"], "invalid value for '--beam'"),
     (["translate", "--bundle", "x", "--beam", "0"], "invalid value for '--beam'"),

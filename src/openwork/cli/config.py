@@ -1,7 +1,7 @@
 """openwork config: what can be set, what is set, and where each value comes from."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,6 +11,7 @@ from openwork.cli.terminal import run, say, show_error, translated
 
 app = typer.Typer(no_args_is_help=True, help="Look into run files: every value, its origin, its meaning, its mistakes.")
 
+FileKind = Literal["run", "translation"]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
 Assignments = Annotated[
     list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
@@ -80,22 +81,25 @@ def explain(
 
 @app.command()
 def schema(
+    kind: Annotated[FileKind, typer.Argument(help="A run file, or what openwork translate --settings reads.")] = "run",
     text: Annotated[bool, typer.Option("--text", help="One line for each key instead of JSON.")] = False,
 ) -> None:
-    """Print the JSON Schema of the run file, by which an editor completes and checks it.
+    """Print the JSON Schema of a run file or a translation file, by which an editor completes and checks it.
 
     openwork config schema > run.schema.json
 
     openwork config schema --text | grep dropout
+
+    openwork config schema translation --text
     """
 
     def work() -> None:
         import json
 
         from openwork.systems.config_keys import key_lines
-        from openwork.systems.config_schema import run_file_schema
+        from openwork.systems.config_schema import SCHEMAS
 
-        print("\n".join(key_lines()) if text else json.dumps(run_file_schema(), ensure_ascii=False, indent=1))
+        print("\n".join(key_lines(kind)) if text else json.dumps(SCHEMAS[kind](), ensure_ascii=False, indent=1))
 
     run(work)
 

@@ -1,5 +1,6 @@
 """The keys of [decoding] as options: what is given on the command line goes before what the bundle says."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
@@ -60,15 +61,18 @@ class WishOptions:
     ] = None
 
 
-def given(*groups: SearchOptions | SamplingOptions | WishOptions) -> dict[str, Any]:
-    """The keys of [decoding] that the command line gives."""
+def given(*groups: Any) -> dict[str, Any]:
+    """What the command line gives of the fields of groups of options."""
     values = {field.name: getattr(group, field.name) for group in groups for field in fields(group)}
-    return {key: value for key, value in values.items() if value is not None and value != []}
+    return {key: value for key, value in values.items() if value is not None and value is not False and value != []}
 
 
-def settings_over(settings: Any, options: dict[str, Any]) -> Any:
-    """The bundle's settings with the options over them; what was not asked for makes room for what was."""
-    from openwork.base.config import build
+def settings_over(settings: Any, options: dict[str, Any], origins: Mapping[str, Any] | None = None) -> Any:
+    """The bundle's settings with the options over them; what was not asked for makes room for what was.
+
+    `origins` tells which options come from a file, and from where in it.
+    """
+    from openwork.systems.translation_file import decoding_settings
 
     values = {**settings.model_dump(mode="json"), "best": 1, **options}
     if options.get("samples") == 0 or "beam" in options:  # a search, whatever the bundle does
@@ -85,17 +89,17 @@ def settings_over(settings: Any, options: dict[str, Any]) -> Any:
     elif values["best"] > values["beam"]:
         best = values["best"]
         raise UsageError(f"--best {best} needs a beam of at least {best}", hint=f"--beam {best}, or leave it out")
-    return build(type(settings), values)
+    return decoding_settings(values, origins or {})
 
 
 NOT_STREAMED = ("beam", "best", "groups", "coverage_penalty", "minimum_bayes_risk", "required")
 
 
-def settings_for_streaming(settings: Any, options: dict[str, Any]) -> Any:
+def settings_for_streaming(settings: Any, options: dict[str, Any], origins: Mapping[str, Any] | None = None) -> Any:
     """One hypothesis, written from left to right; UsageError for options that need more than that."""
     for key in NOT_STREAMED:
         if key in options and not (key in ("beam", "best") and options[key] == 1):
             name = "--require" if key == "required" else f"--{key.replace('_', '-')}"
             raise UsageError(f"--stream does not go with {name}", hint="what is written cannot be taken back")
     single = {"beam": 1, "best": 1, "groups": 1, "coverage_penalty": 0.0, "minimum_bayes_risk": "none"}
-    return settings_over(settings, {**options, **single, "samples": min(options.get("samples", 0), 1)})
+    return settings_over(settings, {**options, **single, "samples": min(options.get("samples", 0), 1)}, origins)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,8 +21,11 @@ from openwork.cli.terminal import run, say
 
 @dataclass(frozen=True)
 class LineOptions:
-    """What a line of input is, and what a line of output."""
+    """Who translates, what a line of input is, and what a line of output."""
 
+    bundle: Annotated[
+        list[Path] | None, typer.Option(help="What openwork train --out wrote; several: an ensemble.")
+    ] = None
     terms: Annotated[Path | None, typer.Option(help="A glossary: source term, tab, target term that must be used.")] = (
         None
     )
@@ -35,12 +38,15 @@ class LineOptions:
     stream: Annotated[bool, typer.Option("--stream", help="Write each piece as soon as it is found.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with scores.")] = False
 
-    def check(self) -> None:
-        """UsageError for options that do not go together."""
-        others = {"--alternatives": self.alternatives is not None, "--json": self.as_json, "--terms": self.terms}
-        for name, is_given in others.items():
-            if self.stream and is_given:
-                raise UsageError(f"--stream does not go with {name}", hint="leave one of them out")
+
+def _check(lines: Any) -> None:
+    """UsageError for options that do not go together."""
+    others = {"--alternatives": lines.alternatives is not None, "--json": lines.as_json, "--terms": lines.terms}
+    for name, is_given in others.items():
+        if lines.stream and is_given:
+            raise UsageError(f"--stream does not go with {name}", hint="leave one of them out")
+    if not lines.bundle:
+        raise UsageError("no bundle was named", hint='--bundle DIR, or bundle = ["DIR"] in the file of --settings')
 
 
 ALTERNATIVES = 5  # shown where --best does not say
@@ -49,23 +55,33 @@ ALTERNATIVES = 5  # shown where --best does not say
 @grouped
 def translate(
     *,
-    bundle: Annotated[list[Path], typer.Option(help="What openwork train --out wrote; several: an ensemble.")],
+    lines: LineOptions,
+    settings: Annotated[
+        Path | None, typer.Option(help="A file with these options; see openwork config schema translation.")
+    ] = None,
     search: SearchOptions,
     sampling: SamplingOptions,
     wishes: WishOptions,
-    lines: LineOptions,
 ) -> None:
     """Translate standard input to standard output, line for line.
 
     echo 'Ein Hund.' | openwork translate --bundle de-en
 
     openwork translate --bundle de-en < in.txt > out.txt
+
+    openwork translate --settings careful.toml < in.txt > out.txt
     """
 
     def work() -> None:
-        lines.check()
-        options = given(search, sampling, wishes)
-        count = options.pop("best", ALTERNATIVES) if lines.alternatives is not None else ALTERNATIVES
+        from openwork.systems.translation_file import TranslationFile, read_translation_file
+
+        file = read_translation_file(settings) if settings is not None else TranslationFile()
+        asked = file.lines.model_copy(update=given(lines))
+        _check(asked)
+        told = given(search, sampling, wishes)
+        options = {**file.decoding, **told}
+        origins = {key: file.origins[key] for key in file.origins if key.removeprefix("decoding.") not in told}
+        count = options.pop("best", ALTERNATIVES) if asked.alternatives is not None else ALTERNATIVES
 
         from openwork.data.glossary import read_glossary
         from openwork.systems.ensemble import load_bundles, translator_of
@@ -79,17 +95,17 @@ def translate(
             with_terms,
         )
 
-        read = read_json if lines.requests else read_text
-        if lines.terms is not None:
-            read = with_terms(read, read_glossary(lines.terms))
-        bundles = load_bundles(bundle)
-        settle = settings_for_streaming if lines.stream else settings_over
-        decoding = settle(bundles[0].settings.decoding, options)
-        translator, output = translator_of(bundles, decoding), Output(decoding.best, lines.as_json)
-        if lines.stream:
+        read = read_json if asked.requests else read_text
+        if asked.terms is not None:
+            read = with_terms(read, read_glossary(asked.terms))
+        bundles = load_bundles(asked.bundle)
+        settle = settings_for_streaming if asked.stream else settings_over
+        decoding = settle(bundles[0].settings.decoding, options, origins)
+        translator, output = translator_of(bundles, decoding), Output(decoding.best, asked.as_json)
+        if asked.stream:
             answering = streaming(translator)
-        elif lines.alternatives is not None:
-            answering = showing_alternatives(translator, output, lines.alternatives, count)
+        elif asked.alternatives is not None:
+            answering = showing_alternatives(translator, output, asked.alternatives, count)
         else:
             answering = translating(translator, output)
         answer_stream(answering, say, read=read)

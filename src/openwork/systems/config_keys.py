@@ -16,6 +16,7 @@ from openwork.base.toml import write_value
 from openwork.models.presets import PRESETS
 from openwork.systems.config_show import leaves
 from openwork.systems.run_file import RunSettings
+from openwork.systems.translation_file import TranslationSettings
 
 _ALSO = (
     Key("base", "a text in quotes", "", "another run file, relative to this one, whose values this one overrides"),
@@ -75,9 +76,9 @@ def known_keys() -> tuple[Key, ...]:
     return (*_ALSO, *all_keys(RunSettings))
 
 
-def key_lines() -> list[str]:
-    """Each key in one line."""
-    return [_one_line(key) for key in known_keys()]
+def key_lines(kind: str = "run") -> list[str]:
+    """Each key of a run file, or of a translation file, in one line."""
+    return [_one_line(key) for key in (known_keys() if kind == "run" else all_keys(TranslationSettings))]
 
 
 def _one_line(key: Key) -> str:

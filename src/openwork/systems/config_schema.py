@@ -1,11 +1,15 @@
-"""The JSON Schema of a run file, by which editors complete and check it. No torch here."""
+"""The JSON Schemas of run files and translation files, by which editors complete and check them. No torch here."""
 
+from collections.abc import Callable
 from typing import Any
 
 from openwork.models.presets import PRESETS
 from openwork.systems.run_file import RunSettings
+from openwork.systems.translation_file import TranslationSettings
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_BASE = {"base": {"type": "string", "description": "another such file, relative to this one, that this one overrides"}}
 
 
 def run_file_schema() -> dict[str, Any]:
@@ -16,10 +20,7 @@ def run_file_schema() -> dict[str, Any]:
     schema = RunSettings.model_json_schema()
     schema["$schema"] = DIALECT
     schema["title"] = "openwork run file"
-    schema["properties"] = {
-        "base": {"type": "string", "description": "another run file, relative to this one, that this one overrides"},
-        **schema["properties"],
-    }
+    schema["properties"] = {**_BASE, **schema["properties"]}
     required = schema.pop("required", [])
     if required:
         schema["anyOf"] = [{"required": required}, {"required": ["base"]}]
@@ -33,3 +34,13 @@ def run_file_schema() -> dict[str, Any]:
         if kind != default:  # a section that names neither kind nor preset is of the default kind, and of no other
             model["anyOf"] = [{"required": ["kind"]}, {"required": ["preset"]}]
     return schema
+
+
+def translation_file_schema() -> dict[str, Any]:
+    """That of the settings; nothing is required, since the command line may give it."""
+    schema = TranslationSettings.model_json_schema()
+    properties = {**_BASE, **schema["properties"]}
+    return {**schema, "$schema": DIALECT, "title": "openwork translation file", "properties": properties}
+
+
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {"run": run_file_schema, "translation": translation_file_schema}

@@ -12,6 +12,7 @@ from openwork.systems.migration.meaning import (
     length_ratio,
     no_text_files,
     one_for_both,
+    optimiser,
     power_penalty,
     steps,
     text_file,
@@ -164,11 +165,9 @@ def _optimiser(draft: Draft) -> None:
         # fairseq's adam takes the decay from the weights and not through the gradient: it is adamw
         draft.set("training.optimiser", "adamw", "optimizer", "weight-decay")
         draft.set("training.weight_decay", decay, "weight-decay")
-    elif name in known:
-        note = "Nesterov's momentum there, plain momentum here" if name == "nag" else ""
-        draft.set("training.optimiser", known[name], "optimizer", note=note)
     else:
-        draft.missing("optimizer", f"openwork has adam, adamw, sgd, adagrad and adafactor, not {name}")
+        note = "Nesterov's momentum there, plain momentum here" if name == "nag" else ""
+        optimiser(draft, "optimizer", name, known, note)
     if not decay:
         draft.same("weight-decay", "no decay")
     elif name != "adam":

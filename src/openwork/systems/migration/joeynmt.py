@@ -10,11 +10,13 @@ from openwork.systems.migration.meaning import (
     half_precision,
     no_text_files,
     one_for_both,
+    optimiser,
     sampling,
     sentence_piece,
     steps,
     text_file,
     tying,
+    weight_decay,
 )
 from openwork.systems.migration.options import boolean, integer, number, numbers, text
 from openwork.systems.migration.rules import Always, Rule, To, Toolkit, table
@@ -195,16 +197,8 @@ def _optimiser(draft: Draft) -> None:
     known = {"adam": "adam", "adamw": "adamw", "sgd": "sgd", "adagrad": "adagrad"}
     if name == "adamw" and not decay:
         known["adamw"] = "adam"  # the same without decay
-    if name in known:
-        draft.set("training.optimiser", known[name], "training.optimizer")
-    else:
-        draft.missing("training.optimizer", f"openwork has adam, adamw, sgd, adagrad and adafactor, not {name}")
-    if decay and name == "adamw":
-        draft.set("training.weight_decay", decay, "training.weight_decay")
-    elif decay:
-        draft.missing("training.weight_decay", "added to the gradient there; openwork decays weights with adamw alone")
-    else:
-        draft.same("training.weight_decay", "no decay")
+    optimiser(draft, "training.optimizer", name, known)
+    weight_decay(draft, "training.weight_decay", decay, name)
     betas = draft.value("training.adam_betas", numbers, [])
     for key, value in zip(("beta1", "beta2"), betas, strict=False):
         draft.set(f"training.{key}", value, "training.adam_betas")

@@ -11,6 +11,7 @@ from openwork.systems.migration.meaning import (
     half_precision,
     length_ratio,
     no_text_files,
+    optimiser,
     power_penalty,
     sampling,
     sentence_piece,
@@ -205,14 +206,11 @@ def _learning(draft: Draft) -> None:
 def _optimiser(draft: Draft) -> None:
     name = draft.value("optimizer", text, "adam")
     values = draft.value("optimizer-params", numbers, [])
-    known = {"adam": "adam", "sgd": "sgd", "adagrad": "adagrad"}
-    if name not in known:
-        draft.missing("optimizer", f"openwork has adam, adamw, sgd, adagrad and adafactor, not {name}")
-    elif name == "adam" and len(values) > 3 and values[3]:
+    if name == "adam" and len(values) > 3 and values[3]:
         draft.set("training.optimiser", "adamw", "optimizer", "optimizer-params")
         draft.set("training.weight_decay", values[3], "optimizer-params")
     else:
-        draft.set("training.optimiser", known[name], "optimizer")
+        optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd", "adagrad": "adagrad"})
     if name == "sgd":
         draft.say("training.momentum", 0.0, "Marian's sgd has no momentum")
     if name == "adam":

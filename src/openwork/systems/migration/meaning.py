@@ -2,10 +2,12 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from openwork.systems.migration.draft import Draft
 from openwork.systems.migration.options import Reader, boolean, integer
+from openwork.training.settings import OptimiserName
 
 _SEGMENTED = re.compile(r"\b(bpe|spm?|sp|tok|tokenized|tokenised|tc|subwords?|pieces)\d*k?\b|@@", re.IGNORECASE)
 
@@ -51,6 +53,24 @@ def half_precision(draft: Draft, name: str) -> None:
     if draft.given(name) and draft.value(name, boolean):
         note = "openwork computes in float32 or bfloat16, never in float16, and needs no scaling of the loss"
         draft.set("training.precision", "bfloat16", name, note=note)
+
+
+def optimiser(draft: Draft, option: str, name: str, known: Mapping[str, str], note: str = "") -> None:
+    """The optimiser called `name` there, and by the value of `known` here."""
+    if name in known:
+        draft.set("training.optimiser", known[name], option, note=note)
+    else:
+        draft.missing(option, f"openwork has {', '.join(get_args(OptimiserName))}, not {name}")
+
+
+def weight_decay(draft: Draft, option: str, decay: float, name: str) -> None:
+    """The share that an update takes from the weights, for toolkits whose decoupled decay is adamw's alone."""
+    if decay and name == "adamw":
+        draft.set("training.weight_decay", decay, option)
+    elif decay:
+        draft.missing(option, "added to the gradient there; openwork decays weights with adamw alone")
+    else:
+        draft.same(option, "no decay")
 
 
 def tying(draft: Draft, *, all_three: bool, target: bool, sides: bool, names: Sequence[str]) -> None:

@@ -9,11 +9,13 @@ from openwork.systems.migration.meaning import (
     length_ratio,
     no_text_files,
     one_for_both,
+    optimiser,
     power_penalty,
     sampling,
     sentence_piece,
     text_file,
     tying,
+    weight_decay,
 )
 from openwork.systems.migration.opennmt_options import SEARCH, WITHOUT
 from openwork.systems.migration.options import boolean, integer, number, numbers, text, words
@@ -220,16 +222,8 @@ def _optimiser(draft: Draft) -> None:
     decay = draft.value("weight_decay", number, 0.0)
     known = {name: name for name in ("adam", "sgd", "adagrad", "adafactor")}
     known |= {"fusedadam": "adam", "sparseadam": "adam", "adamw": "adamw" if decay else "adam"}
-    if name in known:
-        draft.set("training.optimiser", known[name], "optim")
-    else:
-        draft.missing("optim", f"openwork has adam, adamw, sgd, adagrad and adafactor, not {name}")
-    if decay and name == "adamw":
-        draft.set("training.weight_decay", decay, "weight_decay")
-    elif decay:
-        draft.missing("weight_decay", "openwork decays weights with adamw alone")
-    else:
-        draft.same("weight_decay", "no decay")
+    optimiser(draft, "optim", name, known)
+    weight_decay(draft, "weight_decay", decay, name)
     if name == "sgd":
         draft.say("training.momentum", 0.0, f"{draft.toolkit}'s sgd has no momentum")
     average = draft.value("average_decay", number, 0.0)

@@ -17,6 +17,7 @@ from openwork.systems.migration.meaning import (
     checkpoints_of_best,
     half_precision,
     no_text_files,
+    optimiser,
     power_penalty,
     steps,
     text_file,
@@ -163,10 +164,7 @@ def _learning(draft: Draft) -> None:
 
 def _optimiser(draft: Draft) -> None:
     name = draft.value("optimizer", text, "adam")
-    if name in ("adam", "sgd"):
-        draft.set("training.optimiser", name, "optimizer")
-    else:
-        draft.missing("optimizer", f"openwork has adam, adamw, sgd, adagrad and adafactor, not {name}")
+    optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd"})
     if name == "sgd":
         draft.set("training.momentum", draft.value("momentum", number, 0.0), "momentum")
     if draft.value("weight-decay", number, 0.0):

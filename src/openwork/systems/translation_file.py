@@ -1,0 +1,75 @@
+"""What `openwork translate` is to do, written down in a file instead of options. No torch here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, create_model
+
+from openwork.base.config import Settings, build, read_run_file
+from openwork.base.explain import Origin
+from openwork.decoding.settings import DecodingSettings
+
+# The keys of [decoding] without the rules between them: those hold for what results with the bundle's own settings.
+_DecodingKeys = create_model(
+    "DecodingKeys",
+    __base__=Settings,
+    __doc__="What differs from the bundle's own settings.",
+    **{name: (known.annotation, known) for name, known in DecodingSettings.model_fields.items()},  # pyright: ignore
+)
+
+
+class LineSettings(Settings):
+    """Who translates, what a line of input is, and what a line of output."""
+
+    bundle: tuple[Path, ...] = Field(
+        default=(),
+        description="folders that openwork train --out wrote, relative to this file; several: an ensemble",
+    )
+    terms: Path | None = Field(
+        default=None, description="a glossary, relative to this file: source term, tab, target term that must be used"
+    )
+    requests: bool = Field(
+        default=False, description='lines of input are JSON with "text", "prefix", "required", "forbidden"'
+    )
+    alternatives: int | None = Field(
+        default=None, ge=0, description="show what else could follow so many pieces, instead of translations"
+    )
+    stream: bool = Field(default=False, description="write each piece as soon as it is found")
+    as_json: bool = Field(default=False, description="one JSON object a line, with scores")
+
+
+class TranslationSettings(LineSettings):
+    """All that a translation file may say."""
+
+    decoding: _DecodingKeys = _DecodingKeys()  # pyright: ignore[reportInvalidTypeForm]
+
+
+class _Whole(Settings):
+    decoding: DecodingSettings
+
+
+@dataclass(frozen=True)
+class TranslationFile:
+    """What a translation file says; paths are those of the file system. Without a file nothing is said."""
+
+    lines: LineSettings = field(default_factory=LineSettings)
+    decoding: Mapping[str, Any] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+
+
+def read_translation_file(path: Path) -> TranslationFile:
+    """The file's values; ConfigError names the line of a mistake."""
+    layer = read_run_file(path)
+    said = build(TranslationSettings, layer.mapping, layer.origins)
+    values: dict[str, Any] = {key: getattr(said, key) for key in LineSettings.model_fields}
+    values["bundle"] = tuple(path.parent / bundle for bundle in said.bundle)
+    values["terms"] = None if said.terms is None else path.parent / said.terms
+    decoding = said.decoding.model_dump(mode="json", exclude_unset=True)
+    return TranslationFile(LineSettings(**values), decoding, layer.origins)
+
+
+def decoding_settings(values: Mapping[str, Any], origins: Mapping[str, Origin]) -> DecodingSettings:
+    """Those of a bundle with others laid over them; ConfigError names the line of a mistake."""
+    return build(_Whole, {"decoding": values}, origins).decoding
