@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 
+OptimiserName = Literal["adam", "adamw", "sgd", "adagrad", "adafactor"]
+
 
 class TrainingSettings(Settings):
     """How a model is trained; the defaults of Adam are the paper's (section 5.3)."""
@@ -23,7 +25,7 @@ class TrainingSettings(Settings):
     schedule_scale: float = Field(default=1.0, gt=0, description="factor on the paper's schedule")
     warmup: int = Field(default=4000, ge=1, description="updates in which the rate rises linearly")
     cooldown: int = Field(default=0, ge=0, description="last updates, in which the rate also falls linearly to 0")
-    optimiser: Literal["adam", "adamw", "sgd", "adagrad", "adafactor"] = Field(
+    optimiser: OptimiserName = Field(
         default="adam", description="adam is the paper's; the rate of adafactor is relative to the weights' size"
     )
     beta1: float = Field(default=0.9, ge=0, lt=1, description="Adam: decay of the mean of the gradients")
