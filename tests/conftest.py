@@ -24,7 +24,7 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.register_profile("quick", deadline=None, max_examples=20)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
-CHECKED_FLOORS = ("openwork.nn", "openwork.models", "openwork.decoding", "openwork.training")
+CHECKED_FLOORS = ("openwork.nn", "openwork.models", "openwork.decoding", "openwork.training", "openwork.annotated")
 
 if importlib.util.find_spec("torch") and importlib.util.find_spec("beartype"):
     from jaxtyping import install_import_hook

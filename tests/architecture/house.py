@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("text", "nn", "metrics"),
     ("data", "models"),
     ("training", "decoding", "inspection"),
-    ("systems",),
+    ("systems", "annotated"),
     ("cli",),
 )
 

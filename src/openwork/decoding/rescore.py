@@ -51,7 +51,14 @@ def score_tokens(
     padded = torch.tensor([o + [symbols.pad] * (size - len(o)) for o in outputs], dtype=source.dtype).to(source.device)
     shifted = torch.cat([padded.new_full((len(outputs), 1), symbols.start), padded[:, :-1]], dim=1)
     logits, _ = model.step(shifted, model.start(source, source_lengths))
-    allowed = allow(logits, symbols)
-    chosen = allowed.gather(-1, padded[..., None]) - log_normaliser(allowed)
+    chosen = token_log_probabilities(logits, padded, symbols)
     real = torch.arange(size, device=source.device) < lengths[:, None]
-    return chosen.squeeze(-1).masked_fill(~real, 0.0)
+    return chosen.masked_fill(~real, 0.0)
+
+
+def token_log_probabilities(
+    logits: Float[Tensor, "batch position vocabulary"], tokens: Int[Tensor, "batch position"], symbols: SymbolIds
+) -> Float[Tensor, "batch position"]:
+    """log p(token) at each position, given that no forbidden symbol comes."""
+    allowed = allow(logits, symbols)
+    return (allowed.gather(-1, tokens[..., None]) - log_normaliser(allowed)).squeeze(-1)

@@ -26,11 +26,11 @@ def length_limits(source_lengths: Int[Tensor, "batch"], settings: DecodingSettin
 
 
 def allow(logits: Float[Tensor, "*rows vocabulary"], symbols: SymbolIds) -> Float[Tensor, "*rows vocabulary"]:
-    """The logits in float32, minus infinity for what may not come; the argument stays as it is.
+    """The logits in float32 at least, minus infinity for what may not come; the argument stays as it is.
 
     Probabilities are taken after this: they are those of the model given that no forbidden symbol comes.
     """
-    allowed = logits.to(torch.float32, copy=True)
+    allowed = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
     for token in symbols.forbidden:
         allowed[..., token] = -torch.inf
     return allowed

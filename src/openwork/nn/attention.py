@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from openwork.nn.cache import KeyValue
 from openwork.nn.distances import Distances, NoDistances
-from openwork.nn.kernels import Kernel, fused
+from openwork.nn.kernels import Kernel, fused, scale_of
 from openwork.nn.masks import Mask
 
 
@@ -57,7 +57,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         shared = heads.key_value_count or heads.count
         self.heads = heads
-        self.scale = heads.width**-0.5
+        self.scale = scale_of(heads.width)
         self.weight_dropout = weight_dropout
         self.kernel = kernel
         self.query = nn.Linear(width, heads.count * heads.width, bias=bias)  # W^Q
@@ -67,22 +67,31 @@ class MultiHeadAttention(nn.Module):
         self.distances = distances or NoDistances()
 
     @staticmethod
-    def _split(x: Tensor, each: int) -> Tensor:
+    def split(x: Tensor, each: int) -> Tensor:
         """(batch, position, head * each) -> (batch, head, position, each)"""
         return x.unflatten(-1, (-1, each)).transpose(1, 2)
 
+    @staticmethod
+    def join(heads: Tensor) -> Tensor:
+        """Concat(head_1, ..., head_h): (batch, head, position, each) -> (batch, position, head * each)"""
+        return heads.transpose(1, 2).flatten(-2)
+
+    def queries(self, x: Float[Tensor, "batch query width"], first: int = 0) -> Tensor:
+        """Q W^Q for all heads, of the positions that ask; x begins at position `first`."""
+        return self.distances.turn(self.split(self.query(x), self.heads.width), first)
+
     def keys_values(self, x: Float[Tensor, "batch key width"], first: int = 0) -> KeyValue:
         """K W^K and V W^V for all heads, of the positions that will be asked; x begins at position `first`."""
-        key = self._split(self.key(x), self.heads.width)
-        return KeyValue(self.distances.turn(key, first), self._split(self.value(x), self.heads.value_width))
+        key = self.split(self.key(x), self.heads.width)
+        return KeyValue(self.distances.turn(key, first), self.split(self.value(x), self.heads.value_width))
 
     def forward(
         self, x: Float[Tensor, "batch query width"], asked: KeyValue, mask: Mask
     ) -> Float[Tensor, "batch query output_width"]:
         """Each position of `x` asks the positions in `asked`: its own sequence's, whose end it is, or another's."""
         dropout = self.weight_dropout if self.training else 0.0
-        query = self.distances.turn(self._split(self.query(x), self.heads.width), asked.size - x.shape[1])
+        query = self.queries(x, asked.size - x.shape[1])
         bias = self.distances.bias(query, asked.size, self.scale)
         asked = asked.for_heads(self.heads.count)
         heads = self.kernel(query, asked.key, asked.value, mask, self.scale, dropout, bias)
-        return self.output(heads.transpose(1, 2).flatten(-2))
+        return self.output(self.join(heads))

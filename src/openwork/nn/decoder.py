@@ -50,13 +50,16 @@ class DecoderLayer(nn.Module):
         return LayerCache(self.cross_attention.keys_values(memory))
 
     def forward(
-        self, x: Float[Tensor, "batch position width"], cache: LayerCache, memory_mask: Mask
+        self, x: Float[Tensor, "batch position width"], cache: LayerCache, memory_mask: Mask, self_mask: Mask = CAUSAL
     ) -> tuple[Float[Tensor, "batch position after"], LayerCache]:
-        """`x` holds the positions after those in the cache; returns them and the cache that includes them."""
+        """`x` holds the positions after those in the cache; returns them and the cache that includes them.
+
+        Targets are padded on the right, so the causal mask alone keeps real positions from looking at padding; another
+        `self_mask` is for those who bring masks of their own.
+        """
         inside = self.self_wiring.before(x)
         past = extend(cache.past, self.self_attention.keys_values(inside, cache.position))
-        # Targets are padded on the right, so the causal mask alone keeps real positions from looking at padding.
-        x = self.self_wiring.after(x, self.self_attention(inside, past, CAUSAL))
+        x = self.self_wiring.after(x, self.self_attention(inside, past, self_mask))
         inside = self.cross_wiring.before(x)
         x = self.cross_wiring.after(x, self.cross_attention(inside, cache.memory, memory_mask))
         inside = self.feedforward_wiring.before(x)
@@ -76,10 +79,14 @@ class Decoder(nn.Module):
         return tuple(layer.start(memory) for layer in self.layers)  # type: ignore[operator]
 
     def forward(
-        self, x: Float[Tensor, "batch position first"], caches: tuple[LayerCache, ...], memory_mask: Mask
+        self,
+        x: Float[Tensor, "batch position first"],
+        caches: tuple[LayerCache, ...],
+        memory_mask: Mask,
+        self_mask: Mask = CAUSAL,
     ) -> tuple[Float[Tensor, "batch position width"], tuple[LayerCache, ...]]:
         grown = []
         for layer, cache in zip(self.layers, caches, strict=True):
-            x, cache = layer(x, cache, memory_mask)
+            x, cache = layer(x, cache, memory_mask, self_mask)
             grown.append(cache)
         return self.final_norm(x), tuple(grown)

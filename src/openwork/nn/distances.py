@@ -53,9 +53,9 @@ class Rotary(SinusoidTable):
     def turn(
         self, heads: Float[Tensor, "batch head position head_width"], first: int
     ) -> Float[Tensor, "batch head position head_width"]:
-        """The pairs (x_2i, x_2i+1) turned; in float32 whatever the type, as far positions need the digits."""
+        """The pairs (x_2i, x_2i+1) turned; in float32 at least, as far positions need the digits."""
         sine, cosine = self.rows(first, first + heads.shape[-2]).unflatten(-1, (-1, 2)).unbind(-1)
-        even, odd = heads.float().unflatten(-1, (-1, 2)).unbind(-1)
+        even, odd = heads.to(torch.promote_types(heads.dtype, torch.float32)).unflatten(-1, (-1, 2)).unbind(-1)
         turned = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1)
         return turned.flatten(-2).to(heads.dtype)
 

@@ -33,18 +33,28 @@ class Mask:
 
     `key_lengths` (batch): each sentence's real keys come first, the rest is padding; None: no padding.
     `is_causal`: no query looks at a later key.
+    `allowed`: booleans that somebody else brings, broadcastable to (batch, head, query, key); None: no such condition.
     """
 
     key_lengths: Tensor | None = None
     is_causal: bool = False
+    allowed: Tensor | None = None
+
+    @property
+    def is_only_causal(self) -> bool:
+        """Whether the order is the one condition, so that a kernel needs no booleans."""
+        return self.is_causal and self.key_lengths is None and self.allowed is None
 
     def boolean(self, query_size: int, key_size: int, device: torch.device) -> Tensor | None:
         """The mask as booleans, broadcastable to (batch, head, query, key); None when all may attend."""
-        keys = None if self.key_lengths is None else padding(self.key_lengths, key_size)
-        if not self.is_causal or query_size == 1:  # one query is the last one: nothing is later than it
-            return keys
-        order = causal(query_size, key_size, device)
-        return order if keys is None else keys & order
+        found = self.allowed
+        if self.key_lengths is not None:
+            keys = padding(self.key_lengths, key_size)
+            found = keys if found is None else found & keys
+        if self.is_causal and query_size > 1:  # one query is the last one: nothing is later than it
+            order = causal(query_size, key_size, device)
+            found = order if found is None else found & order
+        return found
 
 
 EVERYTHING = Mask()

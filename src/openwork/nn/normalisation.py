@@ -12,9 +12,9 @@ Norm = Callable[[int], nn.Module]  # from a width to the module
 EPSILON = 1e-6  # keeps the division finite; the source documents' value
 
 
-def layer_norm(width: int) -> nn.LayerNorm:
+def layer_norm(width: int, epsilon: float = EPSILON) -> nn.LayerNorm:
     """(x - mean) / sqrt(variance + epsilon) * gain + shift (Ba, Kiros and Hinton 2016)."""
-    return nn.LayerNorm(width, eps=EPSILON)
+    return nn.LayerNorm(width, eps=epsilon)
 
 
 class RMSNorm(nn.Module):

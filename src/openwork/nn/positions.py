@@ -15,11 +15,10 @@ from openwork.base.errors import ConfigError
 LONGEST_WAVE = 10000.0  # the base of the paper's geometric progression of wavelengths
 
 
-def sinusoids(positions: int, width: int, base: float = LONGEST_WAVE) -> Float[Tensor, "position width"]:
-    """PE(pos, 2i) = sin(pos / base^(2i / width)), PE(pos, 2i + 1) = cos(pos / base^(2i / width)).
+def exact_sinusoids(positions: int, width: int, base: float = LONGEST_WAVE) -> Float[Tensor, "position width"]:
+    """PE(pos, 2i) = sin(pos / base^(2i / width)), PE(pos, 2i + 1) = cos(pos / base^(2i / width)), in float64.
 
-    Computed in double precision: in single precision position 5,000 would be off in the fourth decimal.
-    An odd width ends with a sine.
+    In single precision position 5,000 would be off in the fourth decimal. An odd width ends with a sine.
     """
     position = torch.arange(positions, dtype=torch.float64)[:, None]
     even = torch.arange(0, width, 2, dtype=torch.float64)
@@ -27,7 +26,12 @@ def sinusoids(positions: int, width: int, base: float = LONGEST_WAVE) -> Float[T
     table = torch.empty(positions, width, dtype=torch.float64)
     table[:, 0::2] = angle.sin()
     table[:, 1::2] = angle.cos()[:, : width // 2]
-    return table.float()
+    return table
+
+
+def sinusoids(positions: int, width: int, base: float = LONGEST_WAVE) -> Float[Tensor, "position width"]:
+    """The same rounded to float32, as models add them."""
+    return exact_sinusoids(positions, width, base).float()
 
 
 class SinusoidTable(nn.Module):
@@ -72,7 +76,10 @@ class LearnedPositions(nn.Module):
         self, x: Float[Tensor, "batch position width"], first: int = 0
     ) -> Float[Tensor, "batch position width"]:
         """`first` is the position of x's first token in its sentence; ConfigError behind the end of the table."""
-        last = first + x.shape[1]
+        return x + self.rows(first, first + x.shape[1]).to(x.dtype)
+
+    def rows(self, first: int, last: int) -> Float[Tensor, "position width"]:
+        """The vectors of the positions from `first` to before `last`."""
         if last > self.table.num_embeddings:
             raise ConfigError(
                 f"a sentence of {last} tokens does not fit into {self.table.num_embeddings} learned positions",
@@ -80,7 +87,7 @@ class LearnedPositions(nn.Module):
                 hint=f"set model.longest to {last} or more and train again, or leave out such sentences with "
                 "filters.maximum_characters; every other kind of model.positions reaches any length",
             )
-        return x + self.table.weight[first:last].to(x.dtype)
+        return self.table.weight[first:last]
 
 
 class NoPositions(nn.Module):

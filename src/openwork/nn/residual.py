@@ -23,13 +23,26 @@ class Wiring(Protocol):
     def after(self, x: Tensor, sublayer_output: Tensor) -> Tensor: ...
 
 
+class ResidualSum(nn.Module):
+    """x + Dropout(Sublayer(x)) (section 5.4 of the paper)."""
+
+    def __init__(self, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+
+    def forward(
+        self, x: Float[Tensor, "batch position width"], sublayer_output: Float[Tensor, "batch position width"]
+    ) -> Float[Tensor, "batch position width"]:
+        return x + self.dropout(sublayer_output)
+
+
 class PostNorm(nn.Module):
     """LayerNorm(x + Dropout(Sublayer(x))): the paper's."""
 
     def __init__(self, width: int, dropout: float, norm: Norm = layer_norm) -> None:
         super().__init__()
         self.norm = norm(width)
-        self.dropout = Dropout(dropout)
+        self.residual = ResidualSum(dropout)
 
     def before(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
         """What the sub-layer sees: the stream itself."""
@@ -39,7 +52,7 @@ class PostNorm(nn.Module):
         self, x: Float[Tensor, "batch position width"], sublayer_output: Float[Tensor, "batch position width"]
     ) -> Float[Tensor, "batch position width"]:
         """The stream after the sub-layer."""
-        return self.norm(x + self.dropout(sublayer_output))
+        return self.norm(self.residual(x, sublayer_output))
 
     @staticmethod
     def final_norm(width: int, norm: Norm = layer_norm) -> nn.Module:
@@ -58,7 +71,7 @@ class PreNorm(nn.Module):
     def __init__(self, width: int, dropout: float, norm: Norm = layer_norm) -> None:
         super().__init__()
         self.norm = norm(width)
-        self.dropout = Dropout(dropout)
+        self.residual = ResidualSum(dropout)
 
     def before(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
         """What the sub-layer sees: the stream, normalised."""
@@ -68,7 +81,7 @@ class PreNorm(nn.Module):
         self, x: Float[Tensor, "batch position width"], sublayer_output: Float[Tensor, "batch position width"]
     ) -> Float[Tensor, "batch position width"]:
         """The stream after the sub-layer."""
-        return x + self.dropout(sublayer_output)
+        return self.residual(x, sublayer_output)
 
     @staticmethod
     def final_norm(width: int, norm: Norm = layer_norm) -> nn.Module:

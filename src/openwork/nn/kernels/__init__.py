@@ -24,3 +24,8 @@ class Kernel(Protocol):
         dropout: float = 0.0,
         bias: Tensor | None = None,
     ) -> Tensor: ...
+
+
+def scale_of(head_width: int) -> float:
+    """1 / sqrt(d_k), which keeps the variance of the scores at 1 however wide a head is (section 3.2.1)."""
+    return head_width**-0.5

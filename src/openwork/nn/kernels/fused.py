@@ -32,7 +32,7 @@ def attention(
     if query.device.type == "cpu" and queries * keys <= SHORT:
         return reference.attention(query, key, value, mask, scale, dropout, bias)
     # The framework's own causal flag counts from the first key; ours from the last: equal only for squares.
-    square_causal = mask.is_causal and mask.key_lengths is None and queries == keys and bias is None
+    square_causal = mask.is_only_causal and queries == keys and bias is None
     allowed = None if square_causal else mask.boolean(queries, keys, query.device)
     if bias is not None:  # the framework has one argument for both: a mask of numbers
         bias = bias.to(query.dtype)

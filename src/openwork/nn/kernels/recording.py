@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from torch import Tensor, nn
 
-from openwork.nn.kernels.reference import attention_weights
+from openwork.nn.kernels.reference import attention_weights, weighted_sum
 from openwork.nn.masks import Mask
 
 
@@ -27,7 +27,7 @@ class RecordingKernel:
     ) -> Tensor:
         weights = attention_weights(query, key, mask, scale, bias)
         self.keep(weights.detach())
-        return weights @ value
+        return weighted_sum(weights, value)
 
 
 @contextmanager

@@ -1,11 +1,54 @@
 """Scaled dot-product attention, as the paper writes it (equation 1)."""
 
+import math
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
 from openwork.nn.masks import Mask
+
+NOTHING = -math.inf  # a score whose weight is exactly zero
+
+
+def attention_scores(
+    query: Float[Tensor, "batch head query head_width"],
+    key: Float[Tensor, "batch head key head_width"],
+    scale: float,
+    bias: Float[Tensor, "*#batch #head query key"] | None = None,
+) -> Float[Tensor, "batch head query key"]:
+    """scale Q K^T + bias: how alike each query is to each key."""
+    scores = query @ key.transpose(-2, -1) * scale
+    return scores if bias is None else scores + bias.to(scores.dtype)
+
+
+def masked_scores(
+    scores: Float[Tensor, "batch head query key"],
+    allowed: Bool[Tensor, "#batch #head #query #key"],
+    fill: float = NOTHING,
+) -> Float[Tensor, "batch head query key"]:
+    """Minus infinity for the keys that may not be attended, so that the softmax gives them nothing (section 3.2.3).
+
+    Another `fill` is a number far below all scores. Where their type cannot hold it (-1e9 in half precision), the
+    lowest number of that type stands in for it.
+    """
+    lowest = torch.finfo(scores.dtype).min
+    return scores.masked_fill(~allowed, max(fill, lowest) if math.isfinite(fill) else fill)
+
+
+def softmax_over(
+    scores: Float[Tensor, "batch head query key"],
+    allowed: Bool[Tensor, "#batch #head #query key"] | None,
+    fill: float = NOTHING,
+) -> Float[Tensor, "batch head query key"]:
+    """softmax over the keys that may be attended (None: all); a query that may attend to none gets zeros."""
+    if allowed is None:
+        return scores.softmax(dim=-1)
+    # A row of nothing but -inf would turn into NaN, one of nothing but some number into equal weights for all that is
+    # hidden: so its weights are set to zero after the softmax.
+    weights = masked_scores(scores, allowed, fill).softmax(dim=-1)
+    return torch.where(allowed.any(dim=-1, keepdim=True), weights, torch.zeros_like(weights))
 
 
 def attention_weights(
@@ -14,17 +57,18 @@ def attention_weights(
     mask: Mask,
     scale: float,
     bias: Float[Tensor, "*#batch #head query key"] | None = None,
+    fill: float = NOTHING,
 ) -> Float[Tensor, "batch head query key"]:
     """softmax(scale Q K^T + bias) over the keys that may be attended; a query that may attend to none gets zeros."""
-    scores = query @ key.transpose(-2, -1) * scale
-    if bias is not None:
-        scores = scores + bias.to(scores.dtype)
     allowed = mask.boolean(query.shape[-2], key.shape[-2], query.device)
-    if allowed is None:
-        return scores.softmax(dim=-1)
-    # A row of nothing but -inf would turn into NaN, so its weights are set to zero after the softmax.
-    weights = scores.masked_fill(~allowed, float("-inf")).softmax(dim=-1)
-    return torch.where(allowed.any(dim=-1, keepdim=True), weights, torch.zeros_like(weights))
+    return softmax_over(attention_scores(query, key, scale, bias), allowed, fill)
+
+
+def weighted_sum(
+    weights: Float[Tensor, "batch head query key"], value: Float[Tensor, "batch head key value_width"]
+) -> Float[Tensor, "batch head query value_width"]:
+    """The values, each query's by its weights."""
+    return weights @ value
 
 
 def attention(
@@ -35,7 +79,8 @@ def attention(
     scale: float,
     dropout: float = 0.0,
     bias: Float[Tensor, "*#batch #head query key"] | None = None,
+    fill: float = NOTHING,
 ) -> Float[Tensor, "batch head query value_width"]:
     """Attention(Q, K, V) = softmax(scale Q K^T) V, equation 1 with scale = 1 / sqrt(d_k)."""
-    weights = attention_weights(query, key, mask, scale, bias)
-    return functional.dropout(weights, dropout) @ value
+    weights = attention_weights(query, key, mask, scale, bias, fill)
+    return weighted_sum(functional.dropout(weights, dropout), value)
