@@ -5,18 +5,14 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from string import Template
 
 import numpy as np
 
-from openwork import __version__
 from openwork.base.files import atomic_write_text
 from openwork.inspection.attention_view import RowLabel, attention_map
-from openwork.inspection.look import FONTS, NUMBER_FONTS, ROLES
+from openwork.inspection.page import page, scrolling
 from openwork.inspection.plots import Series, line_chart
-from openwork.inspection.svg import Markup, element, text
-
-TEMPLATE = Path(__file__).with_name("report.html")
+from openwork.inspection.svg import Markup, element
 
 # What is shown as a name beside its value: ("batch", "4,096 tokens").
 Facts = tuple[tuple[str, str], ...]
@@ -116,16 +112,7 @@ def render_report(content: ReportContent) -> str:
         _section("Machine and times", _facts(content.machine)),
         _section("What to try next", *(_next_step(step) for step in content.next_steps)),
     ]
-    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        language=text(content.language or "en").replace('"', ""),
-        title=text(content.title),
-        light_colours=" ".join(f"--{role}: {colour.light};" for role, colour in ROLES.items()),
-        dark_colours=" ".join(f"--{role}: {colour.dark};" for role, colour in ROLES.items()),
-        fonts=FONTS,
-        number_fonts=NUMBER_FONTS,
-        body="\n".join(part for part in body if part),
-        footer=text(f"Written by openwork {__version__}. This file is complete in itself and loads nothing."),
-    )
+    return page(content.title, body, content.language)
 
 
 def _section(heading: str, *parts: Markup) -> Markup:
@@ -143,12 +130,7 @@ def _facts(facts: Facts) -> Markup:
     rows = [
         element("tr", element("th", name, scope="row"), element("td", value, class_="text")) for name, value in facts
     ]
-    return _scrolling("facts", element("table", element("tbody", *rows))) if rows else Markup("")
-
-
-def _scrolling(name: str, inside: Markup) -> Markup:
-    """A box that scrolls by itself where its content is wider than the page; reachable by keyboard."""
-    return element("div", inside, class_="scroll", tabindex="0", role="region", aria_label=name)
+    return scrolling("facts", element("table", element("tbody", *rows))) if rows else Markup("")
 
 
 def _curve(curve: Curve) -> Markup:
@@ -163,7 +145,7 @@ def _attention(example: AttentionExample) -> Markup:
 
 def _figure(name: str, drawing: Markup, caption: str) -> Markup:
     below = element("figcaption", caption) if caption else Markup("")
-    return element("figure", _scrolling(name, drawing), below)
+    return element("figure", scrolling(name, drawing), below)
 
 
 def _score_table(table: ScoreTable) -> Markup:
@@ -177,7 +159,7 @@ def _score_table(table: ScoreTable) -> Markup:
     ]
     whole = element("table", element("thead", head), element("tbody", *rows))
     note = element("p", table.caption, class_="note") if table.caption else Markup("")
-    return Markup(element("h3", table.title) + note + _scrolling(table.title, whole))
+    return Markup(element("h3", table.title) + note + scrolling(table.title, whole))
 
 
 def _samples(samples: tuple[Sample, ...]) -> Markup:
@@ -200,7 +182,7 @@ def _samples(samples: tuple[Sample, ...]) -> Markup:
         ]
         rows.append(element("tr", *(cell for cell, shown in cells if shown)))
     table = element("table", element("thead", head), element("tbody", *rows))
-    return _scrolling("examples", table)
+    return scrolling("examples", table)
 
 
 def _verdict(right: bool | None) -> Markup:

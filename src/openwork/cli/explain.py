@@ -1,0 +1,111 @@
+"""openwork explain"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openwork.base.errors import UsageError
+from openwork.cli.options import grouped
+from openwork.cli.terminal import print_lines, run, say
+
+if TYPE_CHECKING:
+    from openwork.inspection.trace import Trace
+
+
+@dataclass(frozen=True)
+class What:
+    """Which calculation."""
+
+    sentence: Annotated[str | None, typer.Argument(help="The sentence, in the model's source language.")] = None
+    bundle: Annotated[Path | None, typer.Option(help="The folder that openwork train --out wrote.")] = None
+    example: Annotated[str | None, typer.Option(help="A worked example instead of a sentence.")] = None
+    listing: Annotated[bool, typer.Option("--list", help="List the worked examples.")] = False
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which of its steps."""
+
+    layer: Annotated[int | None, typer.Option(help="Every step of this layer, counted from 0.")] = None
+    head: Annotated[int | None, typer.Option(help="This attention head alone, counted from 0.")] = None
+    every: Annotated[bool, typer.Option("--all", help="Every step of all layers.")] = False
+
+
+@grouped
+def explain(
+    what: What,
+    which: Which,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, with all numbers.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write one HTML file that opens without a network.")] = None,
+) -> None:
+    """Show how a translation is calculated, from the pieces to the probabilities, every number as the model has it.
+
+    openwork explain "Ein Hund." --bundle de-en
+
+    openwork explain "Ein Hund." --bundle de-en --layer 0 --head 1
+
+    openwork explain "Ein Hund." --bundle de-en --html trace.html
+
+    openwork explain --list
+    """
+
+    def work() -> None:
+        _check(what, which)
+        if what.listing:
+            from openwork.systems.explain import example_lines
+
+            print_lines(example_lines())
+        else:
+            _show(_trace(what, which), as_json, html)
+
+    run(work)
+
+
+def _check(what: What, which: Which) -> None:
+    if sum((what.sentence is not None, what.example is not None, what.listing)) != 1:
+        raise UsageError(
+            "give one of these: a sentence, --example, --list", hint='write: openwork explain "Ein Hund." --bundle DIR'
+        )
+    if (what.sentence is None) != (what.bundle is None):
+        raise UsageError(
+            "a sentence and --bundle go together", hint="the bundle is the folder that openwork train --out wrote"
+        )
+    if what.sentence is None and which != Which():
+        raise UsageError("--layer, --head and --all are for a sentence", hint="an example is shown whole")
+
+
+def _trace(what: What, which: Which) -> "Trace":
+    from openwork.inspection.selection import Selection
+    from openwork.systems.bundle import load_bundle
+    from openwork.systems.explain import explain as explain_text
+    from openwork.systems.explain import explain_example
+
+    if what.example is not None:
+        return explain_example(what.example)
+    assert what.bundle is not None and what.sentence is not None
+    selection = Selection(which.layer, which.head, which.every)
+    return explain_text(load_bundle(what.bundle), what.sentence, selection)
+
+
+def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:
+    """To a file, to a program, or to the terminal."""
+    import json
+    import os
+    import shutil
+
+    from openwork.base.files import atomic_write_text
+    from openwork.base.messages import catalogue, find_language
+    from openwork.inspection.trace_page import trace_page
+    from openwork.inspection.trace_text import trace_text
+
+    language = find_language(os.environ)
+    translate = catalogue(language).translate
+    if html is not None:
+        atomic_write_text(html, trace_page(trace, language, translate))
+        say(f"written to {html}")
+    if as_json:
+        print(json.dumps(trace.to_json(), ensure_ascii=False))
+    elif html is None:
+        print(trace_text(trace, shutil.get_terminal_size().columns, translate))
