@@ -3,7 +3,7 @@
 Nothing is stored on a module: the record is a value that the caller gets, and the model is as before afterwards.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.kernels import Kernel
 from openwork.nn.kernels.recording import RecordingKernel
 
 
@@ -22,18 +23,25 @@ class AttentionRecord:
 
 
 @contextmanager
-def recording(model: nn.Module) -> Iterator[AttentionRecord]:
-    """While the block runs, every multi-head attention of `model` notes its weights in the record that is given."""
-    record = AttentionRecord()
+def lending(model: nn.Module, kernel_of: Callable[[str], Kernel]) -> Iterator[None]:
+    """While the block runs, each multi-head attention of `model` computes with the kernel that its name is given."""
     found = {name: module for name, module in model.named_modules() if isinstance(module, MultiHeadAttention)}
     kernels = {name: module.kernel for name, module in found.items()}
     try:
         for name, module in found.items():
-            module.kernel = RecordingKernel(record.weights.setdefault(name, []).append)
-        yield record
+            module.kernel = kernel_of(name)
+        yield
     finally:
         for name, module in found.items():
             module.kernel = kernels[name]
+
+
+@contextmanager
+def recording(model: nn.Module) -> Iterator[AttentionRecord]:
+    """While the block runs, every multi-head attention of `model` notes its weights in the record that is given."""
+    record = AttentionRecord()
+    with lending(model, lambda name: RecordingKernel(record.weights.setdefault(name, []).append)):
+        yield record
 
 
 def cross_attention(

@@ -13,7 +13,8 @@ from openwork.base.errors import BundleError, UsageError
 from openwork.data.store import TokenStore
 from openwork.models.build import build_model
 from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden, settings_of_run, write_bundle
-from openwork.systems.bundle_folder import CONFIG, MANIFEST, WEIGHTS, check_files, read_manifest
+from openwork.systems.bundle_folder import CONFIG, MANIFEST, WEIGHTS
+from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.device import choose_device
 from openwork.systems.run_folder import RunFolder
 from openwork.text.pair import TokenizerPair
@@ -107,8 +108,7 @@ def _checkpoint(path: Path) -> Member:
 
 
 def _bundle_weights(path: Path) -> Mapping[str, Tensor]:
-    check_files(path, read_manifest(path))
-    return read_tensors(path / WEIGHTS)
+    return read_tensors(whole_bundle(path) / WEIGHTS)
 
 
 def _home_of_bundle(path: Path) -> Home:

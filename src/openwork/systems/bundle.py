@@ -1,6 +1,6 @@
 """The bundle: a trained system as one folder that needs nothing else and runs nothing when it is loaded.
 
-`bundle_folder.py` says which files it has.
+`bundle_folder.py` says which files it has, `bundle_versions.py` how older ones are read.
 """
 
 import json
@@ -26,10 +26,9 @@ from openwork.systems.bundle_folder import (
     MANIFEST,
     VERSION,
     WEIGHTS,
-    check_files,
     find_bundle,
-    read_manifest,
 )
+from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.device import choose_device
 from openwork.systems.languages import languages_of
 from openwork.systems.run_file import ModelSettings, RunSettings
@@ -87,7 +86,10 @@ def make_golden(bundle: Bundle, sources: Sequence[str]) -> Bundle:
     return replace(bundle, golden=golden)
 
 
-def replay_golden(bundle: Bundle, tolerance: float = 1e-2) -> list[tuple[Golden, Golden]]:
+GOLDEN_TOLERANCE = 1e-2  # nats: other machines add in another order, over a whole translation
+
+
+def replay_golden(bundle: Bundle, tolerance: float = GOLDEN_TOLERANCE) -> list[tuple[Golden, Golden]]:
     """The golden examples that come out differently now, with what they give; an empty list is what one wants."""
     now = make_golden(bundle, [golden.source for golden in bundle.golden]).golden
     return [
@@ -114,20 +116,20 @@ def write_bundle(folder: Path, bundle: Bundle) -> None:
 def load_bundle(path: Path) -> Bundle:
     """Reads a bundle or a run's folder; anything missing, changed, damaged or foreign is refused in one sentence."""
     folder = find_bundle(path)
-    check_files(folder, read_manifest(folder))
+    current = whole_bundle(folder)
     try:
-        layer = read_run_file(folder / CONFIG)
+        layer = read_run_file(current / CONFIG)
         settings = build(BundleSettings, layer.mapping, layer.origins)
     except ConfigError as error:
         raise BundleError(f"{folder}: its {CONFIG} is not understood", why=error.what) from error
-    tokenizers = TokenizerPair.load(folder)
+    tokenizers = TokenizerPair.load(current)
     with torch.random.fork_rng(devices=[]):
         model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
-    restore_weights(model, read_tensors(folder / WEIGHTS), str(folder))
+    restore_weights(model, read_tensors(current / WEIGHTS), str(folder))
     model.to(choose_device()).eval()
     try:
-        golden = tuple(Golden(**example) for example in json.loads((folder / GOLDEN).read_text(encoding="utf-8")))
-        card = (folder / CARD).read_text(encoding="utf-8")
+        golden = tuple(Golden(**example) for example in json.loads((current / GOLDEN).read_text(encoding="utf-8")))
+        card = (current / CARD).read_text(encoding="utf-8")
     except (OSError, ValueError, TypeError) as error:
         raise BundleError(f"{folder}: {GOLDEN} or {CARD} is not understood", why=str(error)) from error
     return Bundle(settings, tokenizers, model, golden, card)

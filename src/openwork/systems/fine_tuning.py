@@ -11,7 +11,8 @@ from torch import Tensor
 from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
-from openwork.systems.bundle_folder import WEIGHTS, check_files, find_bundle, read_manifest
+from openwork.systems.bundle_folder import WEIGHTS
+from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.run_file import RunSettings
 from openwork.text.pair import TokenizerPair
 from openwork.text.tokenizer import Tokenizer
@@ -32,8 +33,7 @@ class Beginning:
     @classmethod
     def of(cls, path: str) -> "Beginning":
         """Finds it and checks that it is whole."""
-        folder = find_bundle(Path(path))
-        check_files(folder, read_manifest(folder))
+        folder = whole_bundle(Path(path))
         return cls(folder, TokenizerPair.load(folder))
 
     def put_into(self, model: SequenceModel, tokenizers: TokenizerPair) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from openwork.base.config import Layer, build, read_run_file
 from openwork.base.errors import ConfigError
 from openwork.models.presets import PRESETS
-from openwork.systems.bundle_folder import CONFIG, find_bundle, read_manifest
+from openwork.systems.bundle_folder import CONFIG, find_bundle
+from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.fine_tuning_settings import FineTuningSettings
 from openwork.systems.run_file import TuningSection, model_settings
 from openwork.text.kinds import KINDS
@@ -28,11 +29,11 @@ def inherit(layer: Layer) -> Layer:
     if tuning.from_bundle is None:
         return layer
     folder = find_bundle(Path(tuning.from_bundle))
-    read_manifest(folder)
-    theirs = read_run_file(folder / CONFIG).mapping
+    current = whole_bundle(folder)
+    theirs = read_run_file(current / CONFIG).mapping
     own = dict(layer.mapping)
     own["model"] = _model(layer, theirs["model"], folder)
-    own["text"] = _text(layer, TokenizerPair.load(folder), tuning, folder)
+    own["text"] = _text(layer, TokenizerPair.load(current), tuning, folder)
     own["decoding"] = {**theirs.get("decoding", {}), **_section(layer, "decoding")}
     languages = {key: theirs[key] for key in ("source_language", "target_language") if key in theirs}
     own["data"] = {**languages, **_section(layer, "data")}

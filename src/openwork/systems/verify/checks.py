@@ -1,0 +1,62 @@
+"""The checks in one table, and all of them carried out on a bundle."""
+
+from pathlib import Path
+
+from openwork.base.errors import OpenworkError
+from openwork.systems.bundle import Bundle, load_bundle
+from openwork.systems.bundle_folder import find_bundle, read_manifest
+from openwork.systems.verify.check import Check, Outcome, Status, error_reason, examine
+from openwork.systems.verify.engines import compiled, half_precision, kernels
+from openwork.systems.verify.keeping import golden, written_again
+from openwork.systems.verify.searches import exhaustive, rescored
+from openwork.systems.verify.subject import Subject
+from openwork.systems.verify.ways import batched, cached, finite, future, padded
+
+# A check stands below those that it is `after`.
+CHECKS: tuple[Check, ...] = (
+    Check("finite", "every number is finite", finite),
+    Check("future", "no peek at the future", future, ("finite",)),
+    Check("cached", "cached = uncached", cached, ("finite", "future")),
+    Check("batch", "batch = single", batched, ("finite",)),
+    Check("padding", "padding does not matter", padded, ("finite",)),
+    Check("kernels", "fast kernel = reference", kernels, ("finite",)),
+    Check("half-precision", "bfloat16 = float32, nearly", half_precision, ("finite",)),
+    Check("compiled", "compiled = eager", compiled, ("finite",)),
+    Check("scores", "a search's scores = rescored", rescored, ("finite", "future", "cached", "batch", "padding")),
+    Check("beam", "a beam of full width = exhaustive", exhaustive, ("finite", "future", "cached", "scores")),
+    Check("written-again", "written and read again = the same", written_again, ("finite",)),
+    Check("golden", "golden examples = what they were", golden),
+)
+
+
+def verify(path: Path, *, compiling: bool = False) -> list[Outcome]:
+    """All checks of a bundle's folder, or of a run's. One that cannot be loaded has failed the first of them."""
+    folder = find_bundle(path)
+    read_manifest(folder)
+    try:
+        bundle = load_bundle(folder)
+    except OpenworkError as error:
+        return [_files(Status.FAILED, error_reason(error)), *map(_not_loaded, CHECKS)]
+    return [_files(Status.PASSED), *verify_bundle(bundle, compiling=compiling)]
+
+
+def verify_bundle(bundle: Bundle, *, compiling: bool = False) -> list[Outcome]:
+    """The checks of a bundle that is in memory already."""
+    bundle.model.eval()
+    subject = Subject(bundle, compiling)
+    done: dict[str, Outcome] = {}
+    for check in CHECKS:
+        done[check.name] = examine(check, subject, done)
+    return list(done.values())
+
+
+def _files(status: Status, reason: str = "") -> Outcome:
+    return Outcome("files", "the files are whole, and those that were written", status, reason=reason)
+
+
+def _not_loaded(check: Check) -> Outcome:
+    return Outcome(check.name, check.title, Status.SKIPPED, reason=_not_loaded_reason())
+
+
+def _not_loaded_reason() -> str:
+    return "the bundle cannot be loaded"

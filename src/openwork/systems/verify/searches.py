@@ -1,0 +1,139 @@
+"""Checks of the search: its scores by another way, and whether a beam that holds everything finds everything."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from openwork.decoding.alternatives import alternatives
+from openwork.decoding.rescore import score
+from openwork.decoding.scoring import length_penalty
+from openwork.decoding.search import search
+from openwork.decoding.settings import DecodingSettings
+from openwork.inspection.parting import TARGET
+from openwork.models.interfaces import StepModel
+from openwork.systems.verify.check import Finding, NotApplicable
+from openwork.systems.verify.passes import reading
+from openwork.systems.verify.subject import Probe, Spot, Subject
+from openwork.text.symbols import SYMBOL_IDS
+
+TOLERANCE = 1e-3  # nats: a score is a sum over a whole target
+LONGEST_TARGET = 24  # where a search is stopped, so that a model that never ends costs little
+PIECES, LIMIT = 5, 4  # pieces, the end symbol among them, and most tokens of a target that is one of all there are
+EVERYTHING = PIECES**LIMIT  # a beam that holds every beginning
+
+
+def rescored(subject: Subject) -> Finding:
+    """Each hypothesis has the score that follows from its tokens: the probability by teacher forcing, over the penalty.
+
+    The search is a plain one with the bundle's beam, length penalty and patience; all sentences are searched together,
+    and each hypothesis is scored for itself.
+    """
+    own = subject.bundle.settings.decoding
+    plain = DecodingSettings(
+        beam=own.beam, best=own.beam, length_penalty=own.length_penalty, patience=own.patience,
+        maximum_length=min(own.maximum_length, subject.within(LONGEST_TARGET)),
+    )  # fmt: skip
+    together = reading(subject, subject.probes)
+    found = search(subject.model, together.source, together.lengths, plain)
+    worst, spot = 0.0, None
+    for number, (probe, hypotheses) in enumerate(zip(subject.probes, found, strict=True)):
+        for hypothesis in hypotheses:
+            (log_probability,) = _log_probabilities(
+                subject, subject.model, probe, [hypothesis.tokens], hypothesis.finished
+            )
+            expected = _score(hypothesis.tokens, log_probability, plain, hypothesis.finished)
+            apart = max(abs(hypothesis.log_probability - log_probability), abs(hypothesis.score - expected))
+            if apart > TOLERANCE and spot is None:
+                spot = _spot(subject, number, hypothesis.tokens)
+            worst = max(worst, apart)
+    return Finding(worst, TOLERANCE, spot)
+
+
+def exhaustive(subject: Subject) -> Finding:
+    """With few pieces and short targets, a beam as wide as there are beginnings gives every target, best first."""
+    settings = DecodingSettings(
+        beam=EVERYTHING, best=EVERYTHING, length_penalty=subject.bundle.settings.decoding.length_penalty,
+        maximum_length=subject.within(LIMIT),
+    )  # fmt: skip
+    worst, spot, wrong = 0.0, None, ""
+    for number, probe in enumerate(subject.probes):
+        one = reading(subject, [probe])
+        small = SmallVocabulary(subject.model, _likely_pieces(subject, probe))
+        (found,) = search(small, one.source, one.lengths, settings)
+        scores = _every_score(subject, small, probe, settings)
+        listed = {hypothesis.tokens: hypothesis.score for hypothesis in found}
+        if missing := scores.keys() - listed.keys():
+            spot, wrong = _spot(subject, number, min(missing)), _missing_reason(len(missing), len(scores))
+            break
+        apart = {tokens: abs(listed[tokens] - value) for tokens, value in scores.items()}
+        furthest = max(apart, key=lambda tokens: apart[tokens])
+        disorder = max(scores.values()) - scores[found[0].tokens]
+        if spot is None and max(apart[furthest], disorder) > TOLERANCE:
+            spot = _spot(subject, number, furthest)
+        worst = max(worst, apart[furthest], disorder)
+    return Finding(worst, TOLERANCE, spot, wrong)
+
+
+@dataclass(frozen=True)
+class SmallVocabulary:
+    """A model that may say only some of its pieces; they keep their ids, and their shares of the probability."""
+
+    model: StepModel[Any]
+    pieces: tuple[int, ...]
+
+    def start(self, source: Tensor, source_lengths: Tensor) -> Any:
+        return self.model.start(source, source_lengths)
+
+    def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
+        logits, state = self.model.step(tokens, state)
+        small = torch.full_like(logits, -torch.inf)
+        small[..., self.pieces] = logits[..., self.pieces]
+        return small, state
+
+
+def _likely_pieces(subject: Subject, probe: Probe) -> tuple[int, ...]:
+    """The end symbol and the most probable first pieces."""
+    one = reading(subject, [probe])
+    (likely,) = alternatives(subject.model, one.source, one.lengths, [()], PIECES)
+    pieces = [piece for piece, _ in likely if piece != SYMBOL_IDS.end][: PIECES - 1]
+    if len(pieces) < PIECES - 1:
+        raise NotApplicable("its vocabulary is too small")
+    return (SYMBOL_IDS.end, *sorted(pieces))
+
+
+def _every_score(
+    subject: Subject, small: SmallVocabulary, probe: Probe, settings: DecodingSettings
+) -> dict[tuple[int, ...], float]:
+    """Every target that ends within the limit, with its score."""
+    targets = [
+        tokens for length in range(settings.maximum_length) for tokens in product(small.pieces[1:], repeat=length)
+    ]
+    values = _log_probabilities(subject, small, probe, targets, True)
+    return {tokens: _score(tokens, value, settings, True) for tokens, value in zip(targets, values, strict=True)}
+
+
+def _log_probabilities(
+    subject: Subject, model: StepModel[Any], probe: Probe, targets: Sequence[tuple[int, ...]], ended: bool
+) -> list[float]:
+    """log P of each of the targets for one source, by teacher forcing."""
+    one = reading(subject, [probe] * len(targets))
+    return score(model, one.source, one.lengths, targets, ended=ended).tolist()
+
+
+def _score(tokens: Sequence[int], log_probability: float, settings: DecodingSettings, ended: bool) -> float:
+    """What hypotheses are ranked by."""
+    return log_probability / length_penalty(len(tokens) + ended, settings.length_penalty)
+
+
+def _spot(subject: Subject, number: int, tokens: Sequence[int]) -> Spot:
+    """A hypothesis, by its sentence and pieces."""
+    pieces = map(subject.bundle.tokenizers.target.piece, tokens)
+    return Spot(sentence=number + 1, side=TARGET, position=len(tokens), piece=" ".join(pieces))
+
+
+def _missing_reason(missing: int, count: int) -> str:
+    return f"of {count} targets {missing} were not found"
