@@ -1,0 +1,55 @@
+"""openwork study"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.base.errors import UsageError
+from openwork.cli.terminal import print_lines, run, say, translated
+
+
+def study(
+    name: Annotated[str | None, typer.Argument(help="The study; without one, those that there are.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="A size of the study: KEY=VALUE.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write one HTML page with the charts to this file.")] = None,
+) -> None:
+    """Measure what is claimed of architectures: vanishing gradients, depth, scale, order, positions, costs.
+
+    openwork study
+
+    openwork study gradients-through-time --html gradients.html
+
+    openwork study layer-costs --set width=32 --json
+    """
+
+    def work() -> None:
+        import json
+        import os
+
+        from openwork.base.files import atomic_write_text
+        from openwork.base.messages import find_language
+        from openwork.inspection.studies.showing import list_lines, page, result_lines
+        from openwork.inspection.studies.table import STUDIES, find_study, sizes_of
+
+        if name is None:
+            if set_ or html:
+                raise UsageError("no study is named", hint="openwork study lists them")
+            if as_json:
+                print(json.dumps([one.summary() for one in STUDIES.values()], ensure_ascii=False))
+            else:
+                print_lines(list_lines(STUDIES.values()))
+            return
+        chosen = find_study(name)
+        sizes = sizes_of(chosen, set_ or [])
+        result = chosen.run(sizes)
+        if html is not None:
+            atomic_write_text(html, page(chosen, result, find_language(os.environ), translated))
+            say(f"written to {html}")
+        if as_json:
+            print(json.dumps(chosen.to_json(sizes, result), ensure_ascii=False))
+        elif html is None:
+            print_lines(result_lines(chosen, result))
+
+    run(work)
