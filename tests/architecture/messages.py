@@ -1,6 +1,10 @@
-"""What openwork says to a person, read from its code: the sentences of errors, progress lines, help and settings."""
+"""What openwork says to a person, read from its code: errors, progress lines, help, settings, and reports.
+
+The lines of a report are found by the names of the functions that make them: `lines`, `_cost_lines`, `_drop_reason`.
+"""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +14,51 @@ from openwork.base.messages import GAP
 
 ERRORS = {"OpenworkError", "UsageError", "DataError", "ConfigError", "BundleError"}
 FEWEST_LETTERS = 4  # a sentence with fewer of its own ("{}: {}") says nothing that could be translated
+MAKES_LINES = re.compile(r"(^|_)(lines?|reason|problem|warnings?)$")
+# Calls whose arguments are said to a person, and which of them.
+TOLD = {
+    "Joined": slice(None),
+    "Padded": slice(1),
+    "Idle": slice(2, 3),
+    # a line of `openwork verify`, and why it is left out
+    "Check": slice(1, 2),
+    "Outcome": slice(1, 2),
+    "NotApplicable": slice(1),
+    # what is noted while a model is traced, and the words around it
+    "Kind": slice(1),
+    "translate": slice(1),
+    # the documents' worked examples
+    "Step": slice(1, 2),
+    "Trace": slice(1, 2),
+    "Pictured": slice(1, 2),
+    "quantity": slice(1, 2),
+    "quantities": slice(1, 2),
+    "judged": slice(4, 5),
+    "slip": slice(None),
+    "assumed": slice(None),
+    # what became of an option of another toolkit
+    "mind": slice(1, 2),
+    "missing": slice(1, 2),
+    "same": slice(1, 2),
+    "Always": slice(1, 3),
+    # what a study shows
+    "Study": slice(1, 3),
+    "Claim": slice(1),
+    "Compared": slice(1, 2),
+    "Chart": slice(3),
+    "ChartLine": slice(1),
+    "Figures": slice(2),
+    "FiguresRow": slice(1),
+}
+CONSTANTS = ("FORMULA", "TERMS", "FOOTER")  # sentences that a report quotes
+LISTS_OF_OPTIONS = ("FLAGS", "SEARCH", "_TOP")  # names of options with spaces between, which are no sentences
+MIGRATION, WRITES_FILES = "migration", "run_text"
+TWO_WORDS = re.compile(r"[A-Za-z,;:)}] [A-Za-z({]")
 
 
 @dataclass(frozen=True)
 class Message:
-    """A sentence with `{}` for what varies, and where it stands."""
+    """A sentence with `{}` for what varies, without its indentation, and where it stands."""
 
     text: str
     place: str
@@ -28,7 +72,7 @@ def all_messages(package: Path = PACKAGE) -> list[Message]:
         for expression in _expressions(tree, path):
             for text in _templates(expression):
                 if sum(map(str.isalpha, text)) >= FEWEST_LETTERS:
-                    found.append(Message(text, f"{path.relative_to(package)}:{expression.lineno}"))
+                    found.append(Message(text.lstrip(" "), f"{path.relative_to(package)}:{expression.lineno}"))
     return found
 
 
@@ -38,19 +82,33 @@ def _expressions(tree: ast.Module, path: Path) -> Iterator[ast.expr]:
             yield from _spoken(node, path)
         elif isinstance(node, ast.FunctionDef) and path.parent.name == "cli" and _is_command(node):
             yield from _docstring(node)
+        elif isinstance(node, ast.FunctionDef) and MAKES_LINES.search(node.name):
+            yield from _lines(node)
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in CONSTANTS:
+            yield node.value
+    if path.parent.name == MIGRATION and path.stem != WRITES_FILES:
+        yield from _sentences(tree)
 
 
 def _spoken(call: ast.Call, path: Path) -> Iterator[ast.expr]:
     """The arguments of a call that a person will read."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = _name(call)
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
     if name in ERRORS or _says(call) or (name == "ValueError" and _holds_rules(path)):
         yield from call.args[:1]
         yield from (keywords[key] for key in ("why", "hint") if key in keywords)
+    elif name in TOLD:
+        for argument in call.args[TOLD[name]]:
+            yield from _parts(argument)
     elif name == "Field" and "description" in keywords:
         yield keywords["description"]
+        yield from _explained(keywords.get("json_schema_extra"))
     elif name in ("Option", "Argument", "Typer") and "help" in keywords:
         yield keywords["help"]
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _says(call: ast.Call) -> bool:
@@ -63,7 +121,16 @@ def _holds_rules(path: Path) -> bool:
     return "settings" in path.stem or path.stem == "run_file"
 
 
+def _explained(extra: ast.expr | None) -> Iterator[ast.expr]:
+    """What a field says of each value that can be chosen, and where it comes from."""
+    for key, value in zip(extra.keys, extra.values, strict=True) if isinstance(extra, ast.Dict) else ():
+        if ast.literal_eval(key or ast.Constant("")) == "values" and isinstance(value, ast.Dict):
+            yield from value.values
+
+
 def _is_command(function: ast.FunctionDef) -> bool:
+    if any(".command(" in ast.unparse(decorator) for decorator in function.decorator_list):
+        return True
     arguments = (*function.args.args, *function.args.kwonlyargs)
     return any("typer." in ast.unparse(argument.annotation) for argument in arguments if argument.annotation)
 
@@ -73,6 +140,75 @@ def _docstring(function: ast.FunctionDef) -> Iterator[ast.expr]:
     for paragraph in (ast.get_docstring(function) or "").split("\n\n"):
         if paragraph and "openwork " not in paragraph:
             yield ast.copy_location(ast.Constant(paragraph), function)
+
+
+def _lines(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """What a function puts into the lines that it returns, yields, or collects."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return | ast.Yield | ast.Assign | ast.AugAssign) and node.value is not None:
+            yield from _parts(node.value)
+        elif isinstance(node, ast.Call) and (_name(node) == "append" or MAKES_LINES.search(_name(node))):
+            for argument in node.args:
+                yield from _parts(argument)
+
+
+def _parts(expression: ast.expr) -> Iterator[ast.expr]:
+    """The texts that an expression is made of, wherever they stand in its lists."""
+    match expression:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.BoolOp(values=parts):
+            pass
+        case ast.IfExp(body=body, orelse=otherwise):
+            parts = [body, otherwise]
+        case ast.BinOp(left=left, right=right, op=ast.Add()):
+            parts = [left, right]
+        case ast.Starred(value=part) | ast.ListComp(elt=part) | ast.GeneratorExp(elt=part):
+            parts = [part]
+        case ast.FormattedValue(value=ast.IfExp() | ast.BoolOp() as part):
+            parts = [part]
+        case ast.JoinedStr(values=values):
+            yield expression
+            parts = [value for value in values if isinstance(value, ast.FormattedValue)]
+        case ast.Constant():
+            yield expression
+            return
+        case _:
+            return
+    for part in parts:
+        yield from _parts(part)
+
+
+def _sentences(tree: ast.Module) -> Iterator[ast.expr]:
+    """Every text of several words but docstrings, error messages' parts, and lists of options' names.
+
+    In the translation of other toolkits' options all of them are said of some option.
+    """
+    passed_over: set[ast.AST] = set()
+    for node in ast.walk(tree):  # what is above comes first
+        if node in passed_over or isinstance(node, ast.Raise) or _is_docstring(node):
+            passed_over.update(ast.iter_child_nodes(node))
+        elif isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            passed_over.update(part for part in ast.iter_child_nodes(node) if isinstance(part, ast.Constant))
+            if any(TWO_WORDS.search(text) for text in _templates(node)):
+                yield node
+        else:
+            passed_over.update(_names_of_options(node))
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _names_of_options(node: ast.AST) -> Iterator[ast.AST]:
+    """The names in `table(rules, {reason: names})`, `aliases(names)`, `WITHOUT = {reason: names}`, `FLAGS = names`."""
+    match node:
+        case ast.Call(func=ast.Name(id="aliases"), args=names):
+            yield from names
+        case ast.Call(func=ast.Name(id="table"), args=[_, ast.Dict(values=names)]):
+            yield from names
+        case ast.Assign(targets=[ast.Name(id="WITHOUT")], value=ast.Dict(values=names)):
+            yield from names
+        case ast.Assign(targets=[ast.Name(id=constant)], value=names) if constant in LISTS_OF_OPTIONS:
+            yield names
 
 
 def _templates(expression: ast.expr) -> list[str]:

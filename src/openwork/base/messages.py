@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from openwork.base.phrases import Phrase
+
 LANGUAGES = ("en", "zh")
 LANGUAGE_VARIABLE = "OPENWORK_LANG"
 GAP = "{}"
@@ -64,10 +66,11 @@ class Catalogue:
 
     def translate(self, text: str) -> str:
         """The sentence in the catalogue's language; the parts that fill its gaps are looked up in the same way."""
+        if isinstance(text, Phrase):
+            return text.translated(self.translate)
         if text in self.sentences:
             return self.sentences[text]
-        indented = len(text) - len(text.lstrip(" "))
-        if indented and self._fill(text) is None:
+        if indented := len(text) - len(text.lstrip(" ")):
             return text[:indented] + self.translate(text[indented:])
         parts = [self._fill(part) for part in text.split(SEPARATOR)]
         if all(part is not None for part in parts):
@@ -84,8 +87,12 @@ class Catalogue:
         for template in self.templates:
             fillings = template.match(text)
             if fillings is not None:
-                return template.translation.format(*(self.translate(filling) for filling in fillings))
+                return template.translation.format(*map(self._filling, fillings))
         return None
+
+    def _filling(self, text: str) -> str:
+        """What fills a gap: a sentence or some words are looked up; a single word is a name, even if we know it."""
+        return self.translate(text) if " " in text.strip() else text
 
 
 @cache

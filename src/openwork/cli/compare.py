@@ -9,7 +9,7 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.cli.options import grouped
 from openwork.cli.progress import progress
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import print_lines, run, say
 
 if TYPE_CHECKING:
     from openwork.systems.compare import Output
@@ -69,7 +69,10 @@ def compare(
                 references = list(read_lines(against.reference))
         drawn = Effort(effort.resamples, effort.trials, effort.seed)
         found = compare_outputs(outputs[0], outputs[1], references, against.language, drawn)
-        print(json.dumps(found.to_json(), ensure_ascii=False) if as_json else "\n".join(found.lines()))
+        if as_json:
+            print(json.dumps(found.to_json(), ensure_ascii=False))
+        else:
+            print_lines(found.lines())
 
     run(work)
 

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 import typer
 
 from openwork.base.errors import ConfigError, UsageError
+from openwork.base.phrases import Joined
 from openwork.cli.config_from import config_from
-from openwork.cli.terminal import run, say, show_error, translated
+from openwork.cli.terminal import print_lines, run, say, show_error
 
 app = typer.Typer(no_args_is_help=True, help="Look into run files: every value, its origin, its meaning, its mistakes.")
 
@@ -68,13 +69,16 @@ def explain(
         from openwork.systems.config_keys import explain_key, section_lines
 
         if lines := section_lines(key):
-            print(json.dumps(lines, ensure_ascii=False) if as_json else "\n".join(lines))
+            if as_json:
+                print(json.dumps(lines, ensure_ascii=False))
+            else:
+                print_lines(lines)
             return
         found = explain_key(key)
         if as_json:
             print(json.dumps([one.to_json() for one in found], ensure_ascii=False))
-        else:
-            print("\n\n".join("\n".join(map(translated, one.lines())) for one in found))
+            return
+        print_lines([line for place, one in enumerate(found) for line in ([""] * bool(place) + one.lines())])
 
     run(work)
 
@@ -99,7 +103,10 @@ def schema(
         from openwork.systems.config_keys import key_lines
         from openwork.systems.config_schema import SCHEMAS
 
-        print("\n".join(key_lines(kind)) if text else json.dumps(SCHEMAS[kind](), ensure_ascii=False, indent=1))
+        if text:
+            print_lines(key_lines(kind))
+        else:
+            print(json.dumps(SCHEMAS[kind](), ensure_ascii=False, indent=1))
 
     run(work)
 
@@ -129,7 +136,7 @@ def check(
             for mistake in checked.mistakes:
                 show_error(mistake)
             for warning in checked.warnings:
-                say(f"warning: {warning}")
+                say(Joined("warning: ", warning))
             if not checked.mistakes:
                 say(f"{file}: no mistakes; warnings: {len(checked.warnings)}")
         if checked.mistakes:

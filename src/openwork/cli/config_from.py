@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import print_lines, run, say
 
 
 def config_from(
@@ -41,10 +41,11 @@ def config_from(
         if as_json:
             print(json.dumps(report_values(translation), ensure_ascii=False))
         elif out is not None:
-            print("\n".join(report_lines(translation)))
+            print_lines(report_lines(translation))
             say(f"the run file is {out}; next: openwork config check {out}")
         else:
             print(run_text(translation), end="")
-            say("\n".join(report_lines(translation)))
+            for line in report_lines(translation):
+                say(line)
 
     run(work)

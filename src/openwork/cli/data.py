@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import print_lines, run, say
 
 app = typer.Typer(no_args_is_help=True, help="Corpora that have a name: which there are, getting them, their figures.")
 
@@ -29,13 +29,13 @@ def list_(folder: Folder = None, as_json: Json = False) -> None:
     def work() -> None:
         import json
 
-        from openwork.systems.data_list import list_corpora, table
+        from openwork.systems.data_list import list_corpora, table_lines
 
         entries = list_corpora(folder)
         if as_json:
             print(json.dumps([entry.to_json() for entry in entries], ensure_ascii=False))
         else:
-            print("\n".join(table(entries)))
+            print_lines(table_lines(entries))
 
     run(work)
 
@@ -117,7 +117,7 @@ def stats(
         if as_json:
             print(json.dumps(as_values(measured), ensure_ascii=False))
         else:
-            print("\n".join(as_lines(measured)))
+            print_lines(as_lines(measured))
 
     run(work)
 

@@ -9,7 +9,7 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.cli.options import grouped
 from openwork.cli.progress import progress
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import print_lines, run, say
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,9 @@ def evaluate(
             result, saved = evaluate_bundle(loaded, tested, say, advanced, beam=beam, language=language)
         if out is not None:
             write_evaluation(out, saved)
-        print(json.dumps(result.to_json(), ensure_ascii=False) if as_json else "\n".join(result.lines()))
+        if as_json:
+            print(json.dumps(result.to_json(), ensure_ascii=False))
+        else:
+            print_lines(result.lines())
 
     run(work)

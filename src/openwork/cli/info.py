@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.cli.terminal import run
+from openwork.cli.terminal import print_lines, run
 
 
 def info(
@@ -38,6 +38,9 @@ def info(
             facts = describe_table(table)
         else:
             facts = describe(name)
-        print(json.dumps(facts.values, ensure_ascii=False) if as_json else "\n".join(facts.lines))
+        if as_json:
+            print(json.dumps(facts.values, ensure_ascii=False))
+        else:
+            print_lines(facts.lines)
 
     run(work)

@@ -4,6 +4,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import typer
+
 from openwork.base.errors import UsageError
 from openwork.base.messages import LANGUAGE_VARIABLE, LANGUAGES
 from openwork.cli.terminal import translated
@@ -33,14 +35,15 @@ def take_language(arguments: Sequence[str]) -> list[str]:
     return rest
 
 
-def translate_help(command: Any) -> None:
+def translate_help(command: Any, above: Any = None) -> None:
     """Puts the help of a command, of its options and of all below it into the reader's language."""
-    for part in (command, *getattr(command, "params", ())):
+    context = typer.Context(command, parent=above, **command.context_settings)
+    for part in (command, *command.get_params(context)):  # --help is made for a context, and then kept
         for name in ("help", "short_help"):
             if text := getattr(part, name, None):
                 setattr(part, name, "\n\n".join(translated(paragraph.strip()) for paragraph in text.split("\n\n")))
     for below in getattr(command, "commands", {}).values():
-        translate_help(below)
+        translate_help(below, context)
 
 
 def translate_titles() -> None:

@@ -19,11 +19,14 @@ from openwork.cli import (
     data,
     demo,
     evaluate,
+    explain,
     info,
     score,
+    study,
     tokenize,
     train,
     translate,
+    verify,
 )
 from openwork.cli.completion import prepare_completion
 from openwork.cli.language import take_language, translate_help, translate_titles
@@ -66,7 +69,10 @@ app.command("compare")(compare.compare)
 app.command("score")(score.score)
 app.command("average")(average.average)
 app.command("info")(info.info)
+app.command("verify")(verify.verify)
 app.command("tokenize")(tokenize.tokenize)
+app.command("explain")(explain.explain)
+app.command("study")(study.study)
 app.add_typer(config.app, name="config")
 app.add_typer(data.app, name="data")
 app.command("completion")(completion.completion)

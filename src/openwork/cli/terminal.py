@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import typer
@@ -27,6 +27,11 @@ INTERRUPTED = 130
 def translated(text: str) -> str:
     """The sentence in the language of the person at the terminal."""
     return catalogue(find_language(os.environ)).translate(text)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """The lines of a report on standard output, in the person's language."""
+    print("\n".join(map(translated, lines)))
 
 
 def say(text: str) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import run, say, translated
 
 
 def tokenize(
@@ -40,6 +40,6 @@ def tokenize(
             form = Form.FRAMED_IDS
         if show_work:
             form = Form.JSON_STEPS if as_json else Form.STEPS
-        tokenize_stream(find_tokenizer(bundle, tokenizer, side), form, say)
+        tokenize_stream(find_tokenizer(bundle, tokenizer, side), form, say, translated)
 
     run(work)

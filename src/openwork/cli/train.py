@@ -9,7 +9,7 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.cli.options import grouped
-from openwork.cli.terminal import INTERRUPTED, progress_console, run, say
+from openwork.cli.terminal import INTERRUPTED, print_lines, progress_console, run, say
 
 if TYPE_CHECKING:
     from openwork.systems.run_file import RunSettings
@@ -109,7 +109,7 @@ def _tell(plan: PlanOptions, settings: "RunSettings") -> None:
     if plan.as_json:
         print(json.dumps(plan_values(made, plan.hours), ensure_ascii=False))
     else:
-        print("\n".join(plan_lines(made, plan.hours)))
+        print_lines(plan_lines(made, plan.hours))
 
 
 def _train(settings: "RunSettings", out: Path) -> None:

@@ -60,8 +60,8 @@ class FilterReport:
         for reason, dropped in sorted(self.dropped.items(), key=lambda item: -item[1].count):
             numbers = ", ".join(str(number) for number in dropped.first_lines)
             rest = ", ..." if dropped.count > len(dropped.first_lines) else ""
-            word = self.unit if dropped.count == 1 else f"{self.unit}s"
-            lines.append(f"dropped {dropped.count:,}: {reason} ({word} {numbers}{rest})")
+            places = f"{self.unit if dropped.count == 1 else f'{self.unit}s'} {numbers}{rest}"
+            lines.append(f"dropped {dropped.count:,}: {reason} ({places})")
         return lines
 
 
@@ -75,7 +75,7 @@ def apply(pairs: Iterable[Pair], settings: FilterSettings, unit: str = "line") -
 
     def passing() -> Iterator[Pair]:
         for line, pair in enumerate(pairs, start=1):
-            reason = _reason_to_drop(pair, settings)
+            reason = _drop_reason(pair, settings)
             if reason is None:
                 report.kept += 1
                 yield pair
@@ -85,7 +85,7 @@ def apply(pairs: Iterable[Pair], settings: FilterSettings, unit: str = "line") -
     return passing(), report
 
 
-def _reason_to_drop(pair: Pair, settings: FilterSettings) -> str | None:
+def _drop_reason(pair: Pair, settings: FilterSettings) -> str | None:
     shorter, longer = sorted((len(pair.source), len(pair.target)))
     if settings.drop_blank:
         match pair.source.strip(), pair.target.strip():

@@ -43,21 +43,22 @@ class Compared:
         """For a person: the scores, the difference with what both tests say of it, and the signature."""
         lines = [f"A {self.first}", f"B {self.second}", f"{self.sentences:,} sentences"]
         for one in self.differences:
+            first, second = _score_line(one.first), _score_line(one.second)
             lines += [
                 "",
-                f"{one.metric:<8} A {_shown(one.first)}   B {_shown(one.second)}   difference {one.value:+.2f}",
+                f"{one.metric:<8} A {first}   B {second}   difference {one.value:+.2f}",
                 f"         p = {one.bootstrap:.4f} by paired bootstrap, {one.randomisation:.4f} by randomisation",
-                f"         {_verdict(one)}",
+                f"         {_verdict_line(one)}",
                 f"         {one.signature}",
             ]
         return lines
 
 
-def _shown(score: Interval) -> str:
+def _score_line(score: Interval) -> str:
     return f"{score.value:.2f} (95 %: {score.low:.2f} to {score.high:.2f})"
 
 
-def _verdict(one: Difference) -> str:
+def _verdict_line(one: Difference) -> str:
     if one.significant:
         return f"{'B' if one.value > 0 else 'A'} is better: p < {SIGNIFICANT} by both tests"
     return f"no significant difference: p >= {SIGNIFICANT} by at least one test"

@@ -12,6 +12,7 @@ import openwork
 from openwork.base.config import read_run_file
 from openwork.base.errors import UsageError
 from openwork.base.fields import Key, all_keys, show_value
+from openwork.base.phrases import AsIs, Joined
 from openwork.base.toml import write_value
 from openwork.models.presets import PRESETS
 from openwork.systems.config_show import leaves
@@ -52,9 +53,9 @@ class Explanation:
         """For a person."""
         lines = [self.name]
         for key in self.forms:
-            kinds = f" (kind {' and '.join(key.kinds)})" if key.kinds else ""
+            kinds = f" (kind {'/'.join(key.kinds)})" if key.kinds else ""
             lines += [
-                f"  {key.description}{kinds}",
+                Joined("  ", key.description, kinds),
                 f"  takes:    {key.takes}",
                 f"  default:  {key.shown_default}",
                 *([f"  from:     {key.origin}"] if key.origin else []),
@@ -83,7 +84,8 @@ def key_lines(kind: str = "run") -> list[str]:
 
 def _one_line(key: Key) -> str:
     kinds = f" ({'/'.join(key.kinds)})" if key.kinds else ""
-    return f"{key.name}{kinds}: {key.takes}; default {key.shown_default}; {key.description}"
+    name = AsIs(f"{key.name}{kinds}")
+    return Joined(name, ": ", key.takes, "; ", "default ", key.shown_default, "; ", key.description)
 
 
 def section_lines(section: str) -> list[str]:

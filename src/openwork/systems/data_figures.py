@@ -1,5 +1,6 @@
 """The figures of a corpus as JSON and as lines for a person. No torch here."""
 
+from openwork.base.phrases import AsIs, Joined
 from openwork.data.filters import FilterReport
 from openwork.data.statistics import PERCENTILES, SideStatistics, Statistics, nearest_rank
 from openwork.systems.data_stats import CorpusStatistics
@@ -66,9 +67,13 @@ def _side_lines(name: str, side: SideStatistics) -> list[str]:
         "/".join(f"{nearest_rank(lengths, percent):,}" for percent in PERCENTILES)
         for lengths in (side.lengths_in_words, side.lengths_in_characters)
     )
-    scripts = ", ".join(f"{script} {share:.1%}" for script, share in side.scripts().items())
+    scripts = AsIs(", ".join(f"{script} {share:.1%}" for script, share in side.scripts().items()))
     return [
-        f"  {name}: {side.words:,} words, {side.characters:,} characters ({len(side.used):,} different), "
-        f"{side.empty:,} empty, {side.seen.repeated:,} repeated; letters: {scripts or 'none'}",
+        Joined(
+            *("  ", name, ": "),
+            f"{side.words:,} words, {side.characters:,} characters ({len(side.used):,} different), "
+            f"{side.empty:,} empty, {side.seen.repeated:,} repeated",
+            *("; ", "letters: ", scripts or "none"),
+        ),
         f"    a line, at 5/50/95/99/100 %: {words} words, {characters} characters",
     ]

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.data import corpora
 
 
@@ -36,17 +37,24 @@ def list_corpora(folder: Path | None = None) -> list[Entry]:
     ]
 
 
-def table(entries: list[Entry]) -> list[str]:
+def table_lines(entries: list[Entry]) -> list[str]:
     """One line a corpus: name, pairs of each split, where it is; and one for the terms of each family."""
-    rows = [["corpus", *corpora.ROLES, "where"]]
+    rows: list[tuple[str, ...]] = [("corpus", *map(AsIs, corpora.ROLES), "where")]
     for entry in entries:
         counts = ("?" if count is None else f"{count:,}" for count in entry.pairs.values())
-        rows.append([entry.name, *counts, entry.found or f"not here; {entry.origin}"])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(row[at].rjust(widths[at]) for at in (1, 2, 3)), row[4]]) for row in rows
+        rows.append((AsIs(entry.name), *counts, entry.found or Joined("not here", "; ", entry.origin)))
+    widths = [max(shown_width(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return [
+        *(_row(row, widths) for row in rows),
+        "",
+        *dict.fromkeys(Joined(AsIs(_family(entry.name)), ": ", entry.terms) for entry in entries),
     ]
-    return [*lines, "", *dict.fromkeys(f"{_family(entry.name)}: {entry.terms}" for entry in entries)]
+
+
+def _row(cells: tuple[str, ...], widths: list[int]) -> str:
+    """A line of the table: the name, the counts, and the last cell as long as it is."""
+    aligned = [Padded(cell, width, right=at > 0) for at, (cell, width) in enumerate(zip(cells, widths, strict=False))]
+    return Joined(*(part for cell in aligned for part in (cell, "  ")), cells[-1])
 
 
 def _family(name: str) -> str:

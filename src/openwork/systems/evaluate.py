@@ -47,10 +47,10 @@ class Evaluation:
         for score in self.scores:
             interval = f"  (95 %: {score.low:.2f} to {score.high:.2f})" if score.low is not None else ""
             lines += [f"{score.name:<8} {score.value:6.2f}{interval}", f"         {score.signature}"]
-        lines.append(f"{'exact':<8} {100 * self.exact:6.2f} % of {self.sentences:,} sentences")
+        lines.append(f"exact    {100 * self.exact:6.2f} % of {self.sentences:,} sentences")
         if self.placeholders.count:
             share, count = 100 * self.placeholders.value, self.placeholders.count
-            lines.append(f"{'kept':<8} {share:6.2f} % of {count:,} sentences with placeholders or tags")
+            lines.append(f"kept     {share:6.2f} % of {count:,} sentences with placeholders or tags")
         return lines
 
 

@@ -8,15 +8,16 @@ from typing import Any
 import torch
 
 from openwork.base.errors import UsageError
+from openwork.base.phrases import AsIs, Joined
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.presets import PAPER, PRESETS
 from openwork.models.table3 import TRAININGS
-from openwork.systems.bundle import load_bundle, replay_golden
+from openwork.systems.bundle import Bundle, Golden, load_bundle, replay_golden
 from openwork.systems.bundle_folder import find_bundle
 from openwork.systems.cost import FORMULA, Cost, cost_of
 from openwork.systems.model_options import list_options, option_lines, option_values
-from openwork.systems.modules import list_modules, module_lines
+from openwork.systems.modules import Module, list_modules, module_lines
 from openwork.systems.paper_table import VOCABULARY, count_table, table_lines
 from openwork.systems.run_file import model_settings
 
@@ -71,10 +72,15 @@ def _all_presets() -> Description:
     counts = {name: cost_of(model_settings(values), VOCABULARY).weights for name, values in PRESETS.items()}
     rows = [name for name in PAPER if name in TRAININGS]
     shown = {name: count for name, count in counts.items() if name not in PAPER or name in rows}
-    lines = [f"presets, with their weights at a vocabulary of {VOCABULARY:,}:"]
-    lines += [f"  {name:<16} {count / 1e6:8.2f} million" for name, count in shown.items()]
-    lines.append("and the rows of the paper's table 3, which openwork info --table 3 lists")
-    return Description(lines, {"vocabulary": VOCABULARY, "weights": counts})
+    return Description(_presets_lines(shown), {"vocabulary": VOCABULARY, "weights": counts})
+
+
+def _presets_lines(counts: dict[str, int]) -> list[str]:
+    return [
+        f"presets, with their weights at a vocabulary of {VOCABULARY:,}:",
+        *(f"  {name:<16} {count / 1e6:8.2f} million" for name, count in counts.items()),
+        "and the rows of the paper's table 3, which openwork info --table 3 lists",
+    ]
 
 
 def _preset(name: str) -> Description:
@@ -83,23 +89,31 @@ def _preset(name: str) -> Description:
     model, cost = _model(name), cost_of(settings, VOCABULARY)
     modules = list_modules(model)
     count = count_weights(model)
-    lines = [f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}"]
-    lines += [f"  {key:<20} {value}" for key, value in values.items()]
-    lines += ["", "modules, with the shapes of their weights:", *module_lines(modules)]
-    lines += ["", *_cost_lines(cost), *_paper_lines(name, cost)]
+    lines = [*_sizes_lines(name, count, values, modules), "", *_cost_lines(cost), *_paper_lines(name, cost)]
     found = {"preset": name, "vocabulary": VOCABULARY, "weights": count, "model": values}
     return Description(lines, found | {"modules": [asdict(module) for module in modules], "cost": _cost_values(cost)})
 
 
+def _sizes_lines(name: str, count: int, settings: dict[str, Any], modules: list[Module]) -> list[str]:
+    return [
+        f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}",
+        *(AsIs(f"  {key:<20} {value}") for key, value in settings.items()),
+        "",
+        "modules, with the shapes of their weights:",
+        *map(AsIs, module_lines(modules)),
+    ]
+
+
 def _cost_lines(cost: Cost) -> list[str]:
     memory = cost.memory(BATCH_TOKENS)
-    shares = ", ".join(f"{name} {value / 2**20:,.0f}" for name, value in asdict(memory).items())
+    weights, gradients, moments, activations = (f"{value / 2**20:,.0f}" for value in asdict(memory).values())
     return [
         f"operations for a target token, in sentences of {cost.lengths.source} and {cost.lengths.target} tokens: "
         f"{cost.forward_flops / 1e6:,.1f} million forward, {cost.backward_flops / 1e6:,.1f} million backward",
-        f"  ({FORMULA})",
+        Joined("  (", FORMULA, ")"),
         f"memory of a training with Adam, batches of {BATCH_TOKENS:,} target tokens: {memory.total / 2**20:,.0f} MiB",
-        f"  ({shares}; the activations are an estimate, in float32)",
+        f"  (weights {weights}, gradients {gradients}, moments {moments}, activations {activations}; "
+        "the activations are an estimate, in float32)",
     ]
 
 
@@ -131,20 +145,26 @@ def _cost_values(cost: Cost) -> dict[str, Any]:
 
 def _bundle(path: Path) -> Description:
     bundle = load_bundle(path)
-    count = count_weights(bundle.model)
     changed = replay_golden(bundle)
-    kept = len(bundle.golden) - len(changed)
-    lines = [
-        f"{find_bundle(path)}: {count:,} weights",
-        f"golden examples: {kept} of {len(bundle.golden)} give what they gave when the bundle was written",
-        *(f"  changed: {then.source!r} gave {then.translation!r}, now {now.translation!r}" for then, now in changed),
-        "",
-        bundle.card.strip(),
-    ]
     values = {
         "path": str(find_bundle(path)),
-        "weights": count,
-        "golden": {"examples": len(bundle.golden), "reproduced": kept},
+        "weights": count_weights(bundle.model),
+        "golden": {"examples": len(bundle.golden), "reproduced": len(bundle.golden) - len(changed)},
         "settings": bundle.settings.model_dump(mode="json", exclude_none=True),
     }
-    return Description(lines, values)
+    return Description(_bundle_lines(find_bundle(path), bundle, changed), values)
+
+
+def _bundle_lines(path: Path, bundle: Bundle, changed: list[tuple[Golden, Golden]]) -> list[str]:
+    """The card, a file of the bundle, is shown as it was written."""
+    lines = [f"{path}: {count_weights(bundle.model):,} weights", *_golden_lines(len(bundle.golden), changed)]
+    return [*lines, "", *map(AsIs, bundle.card.strip().splitlines())]
+
+
+def _golden_lines(count: int, changed: list[tuple[Golden, Golden]]) -> list[str]:
+    kept = count - len(changed)
+    lines = [f"golden examples: {kept} of {count} give what they gave when the bundle was written"]
+    for then, now in changed:
+        source, before, after = (AsIs(repr(text)) for text in (then.source, then.translation, now.translation))
+        lines.append(Joined("  changed: ", source, " gave ", before, ", now ", after))
+    return lines

@@ -6,6 +6,7 @@ from typing import Any
 
 from openwork.base.config import Settings
 from openwork.base.fields import all_keys
+from openwork.base.phrases import AsIs, Joined
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 
@@ -47,14 +48,18 @@ def option_lines(options: list[Option]) -> list[str]:
     for family in dict.fromkeys(option.family for option in options):
         lines.append(f'[model] of kind = "{family}"; * is the default')
         for option in (option for option in options if option.family == family):
-            origin = f" ({option.origin})" if option.origin else ""
-            takes = f"{option.default or 'not set'}, or {option.takes}" if not option.values else option.default
-            lines.append(f"{option.key} = {takes}: {option.description}{origin}")
+            lines.append(_option_line(option))
             for value, text in option.values.items():
                 star = "*" if f'"{value}"' == option.default else " "
-                lines.append(f"  {star} {value:<12} {text}")
+                lines.append(Joined(AsIs(f"  {star} {value:<12} "), text))
         lines.append("")
     return lines[:-1]
+
+
+def _option_line(option: Option) -> str:
+    takes = () if option.values else (", or ", option.takes)
+    origin = (" (", option.origin, ")") if option.origin else ()
+    return Joined(f"{option.key} = ", option.default or "not set", *takes, ": ", option.description, *origin)
 
 
 def option_values(options: list[Option]) -> list[dict[str, Any]]:

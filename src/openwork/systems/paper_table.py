@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.models.presets import PRESETS
 from openwork.models.table3 import ROWS, Row
 from openwork.systems.cost import Cost, cost_of
@@ -10,6 +11,7 @@ from openwork.systems.run_file import model_settings
 
 VOCABULARY = 37_000  # section 5.1: about so many pieces, shared
 NEARER = 41_000  # the vocabulary with which the column of weights is met
+HEAD = ("row", "preset", "weights", "paper", "difference", f"at {NEARER:,}", "difference", "MFLOP", "PPL", "BLEU")
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,6 @@ def _count(row: Row) -> Counted:
 
 def table_lines(rows: list[Counted]) -> list[str]:
     """The table, and what it shows."""
-    head = ("row", "preset", "weights", "paper", "difference", f"at {NEARER:,}", "difference", "MFLOP", "PPL", "BLEU")
     body = [
         (
             counted.row.group,
@@ -93,15 +94,19 @@ def table_lines(rows: list[Counted]) -> list[str]:
         )
         for counted in rows
     ]
-    widths = [max(len(row[column]) for row in (head, *body)) for column in range(len(head))]
+    widths = [max(shown_width(row[column]) for row in (HEAD, *body)) for column in range(len(HEAD))]
     lines = [f"The rows of the paper's table 3, counted at a vocabulary of {VOCABULARY:,}; empty: as the base."]
-    for row in (head, *body):
-        cells = (c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=False)))
-        lines.append("  ".join((*cells, *row[len(head) :])).rstrip())
-    return [*lines, "", *_conclusions(rows)]
+    return [*lines, *(_row(row, widths) for row in (HEAD, *body)), "", *_conclusion_lines(rows)]
 
 
-def _conclusions(rows: list[Counted]) -> list[str]:
+def _row(cells: tuple[str, ...], widths: list[int]) -> str:
+    """A line of the table; what stands behind the last column, the note, is not padded."""
+    aligned = [Padded(cell, width, right=at > 1) for at, (cell, width) in enumerate(zip(cells, widths, strict=False))]
+    notes = [AsIs(note) for note in cells[len(widths) :] if note]
+    return Joined(*[part for cell in (*aligned, *notes) for part in ("  ", cell)][1:])
+
+
+def _conclusion_lines(rows: list[Counted]) -> list[str]:
     agreeing = sum(counted.agrees is True for counted in rows)
     stated = sum(counted.agrees is not None for counted in rows)
     lines = [f"At a vocabulary of {NEARER:,}, {agreeing} of the {stated} rows with a figure round to the paper's. Not:"]

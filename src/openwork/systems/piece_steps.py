@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from openwork.base.phrases import AsIs, Joined
 from openwork.text.work import Arc, Match, Merge, Step, WordWork
 
 LONGEST_SHOWN = 60  # pieces: in a longer word, what stands after each merge is not repeated
@@ -22,27 +23,28 @@ def as_line(pieces: tuple[str, ...] | list[str]) -> str:
 def step_lines(works: list[WordWork]) -> Iterator[str]:
     """Each word with its steps, a line each, and the pieces that came of it."""
     for work in works:
-        yield f"word {visible(work.text)}"
+        yield Joined("word ", AsIs(visible(work.text)))
         if work.start:
-            yield f"  start: {as_line(work.start)}"
+            yield Joined("  start: ", AsIs(as_line(work.start)))
         standing = _Standing(work)
         for step in work.steps:
-            yield f"  {_line(step)}{standing.after(step)}"
-        yield f"  pieces: {as_line(work.pieces)}"
+            yield Joined("  ", _step_line(step), AsIs(standing.after(step)))
+        yield Joined("  pieces: ", AsIs(as_line(work.pieces)))
 
 
-def _line(step: Step) -> str:
+def _step_line(step: Step) -> str:
     match step:
         case Merge():
-            left, right = visible(step.left), visible(step.right)
-            return f"merge of rank {step.rank}: {left} + {right}"
+            pieces = f"{visible(step.left)} + {visible(step.right)}"
+            return Joined(f"merge of rank {step.rank}: ", AsIs(pieces))
         case Match():
             answer = "found" if step.found else "not in the vocabulary"
-            return f"at {step.position}: {visible(step.piece)} {answer}"
+            return Joined(f"at {step.position}: ", AsIs(visible(step.piece)), " ", answer)
         case Arc():
             mark = "  best" if step.best else ""
-            piece = visible(step.piece)
-            return f"from {step.begin} to {step.end}: {piece}  score {step.score:.4f}, sum {step.total:.4f}{mark}"
+            piece = AsIs(visible(step.piece))
+            numbers = f"  score {step.score:.4f}, sum {step.total:.4f}"
+            return Joined(f"from {step.begin} to {step.end}: ", piece, numbers, mark)
 
 
 class _Standing:

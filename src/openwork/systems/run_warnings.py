@@ -90,7 +90,7 @@ IDLE = (
 )
 
 
-def _never_at_its_peak(run: RunSettings) -> str:
+def _peak_warning(run: RunSettings) -> str:
     training = run.training
     if training.warmup < training.steps:
         return ""
@@ -99,24 +99,24 @@ def _never_at_its_peak(run: RunSettings) -> str:
     )
 
 
-def _never_validated(run: RunSettings) -> str:
+def _validation_warning(run: RunSettings) -> str:
     training = run.training
     if training.validate_every <= training.steps:
         return ""
     return f"training.validate_every ({training.validate_every}) is longer than the run ({training.steps} steps)"
 
 
-RULES: tuple[Callable[[RunSettings], str], ...] = (_never_at_its_peak, _never_validated)
+RULES: tuple[Callable[[RunSettings], str], ...] = (_peak_warning, _validation_warning)
 
 
 def find_warnings(settings: RunSettings, layer: Layer) -> list[str]:
     """One sentence for each, in the order of the tables; `layer` tells what was written."""
     idle = [rule.sentence for rule in IDLE if holds(layer.mapping, rule.key.split(".")) and not rule.acts(settings)]
     told = [sentence for sentence in (rule(settings) for rule in RULES) if sentence]
-    return [*idle, *told, *_missing_files(settings)]
+    return [*idle, *told, *_file_warnings(settings)]
 
 
-def _missing_files(settings: RunSettings) -> Iterator[str]:
+def _file_warnings(settings: RunSettings) -> Iterator[str]:
     data = settings.data
     for part in (*data.parts, *([data.validation] if data.validation is not None else [])):
         for path in (part.source, part.target, part.file):

@@ -77,7 +77,7 @@ class Scorer:
         texts = [source for source, _ in pairs], [target for _, target in pairs]
         encoded = list(self.tokenizers.encode_pairs(*texts))
         sources, targets = [source for source, _ in encoded], [target for _, target in encoded]
-        results = [Scored(problem=self._refuse(target)) for target in targets]
+        results = [Scored(problem=self._problem(target)) for target in targets]
         places = [place for place, result in enumerate(results) if not result.problem]
         for batch in _batches(places, targets):
             kept = [sources[place][: self.longest_source - 1] for place in batch]
@@ -87,7 +87,7 @@ class Scorer:
                 results[place] = Scored(pieces, tuple(terms), cut=len(sources[place]) >= self.longest_source)
         return results
 
-    def _refuse(self, target: list[int]) -> str:
+    def _problem(self, target: list[int]) -> str:
         if len(target) < self.longest_target:
             return ""
         return f"the target has {len(target)} tokens, and {self.longest_target - 1} is the most that can be scored"

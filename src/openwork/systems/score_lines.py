@@ -44,7 +44,11 @@ def _parted(text: str) -> Line:
         return Line(blank=True)
     if len(columns) == 2:
         return Line(columns[0], columns[1])
-    return Line(text, problem=f"columns: {len(columns)}; needed are two, source and target with one tab between")
+    return Line(text, problem=_columns_problem(len(columns)))
+
+
+def _columns_problem(count: int) -> str:
+    return f"columns: {count}; needed are two, source and target with one tab between"
 
 
 def file_lines(source: Path, target: Path, say: Say) -> Iterator[list[Line]]:

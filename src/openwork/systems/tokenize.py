@@ -7,7 +7,8 @@ from enum import Enum
 from pathlib import Path
 
 from openwork.base.errors import DataError, UsageError
-from openwork.systems.bundle_folder import check_files, find_bundle, read_manifest
+from openwork.base.phrases import Translate
+from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.lines import clean_line, lines_of, standard_input
 from openwork.systems.piece_steps import as_data, as_line, step_lines
 from openwork.text.foreign import ForeignTokenizer
@@ -30,8 +31,8 @@ class Form(Enum):
     JSON_STEPS = "json steps"
 
 
-def one_line(tokenizer: AnyTokenizer, line: str, form: Form, number: int) -> str:
-    """What is printed for `line`; only the steps take more than one line."""
+def one_line(tokenizer: AnyTokenizer, line: str, form: Form, number: int, translated: Translate) -> str:
+    """What is printed for `line`; only the steps take more than one line, in the words of `translated`."""
     match form:
         case Form.TEXT:
             return " ".join(tokenizer.decode(_numbers(tokenizer, line, number)).splitlines())
@@ -43,7 +44,7 @@ def one_line(tokenizer: AnyTokenizer, line: str, form: Form, number: int) -> str
             return as_line(tokenizer.encode_pieces(line).pieces)
         case Form.STEPS:
             ids = " ".join(map(str, tokenizer.encode(line)))
-            return "\n".join([*step_lines(tokenizer.work(line)), f"ids: {ids}", ""])
+            return "\n".join([*map(translated, step_lines(tokenizer.work(line))), f"ids: {ids}", ""])
     pieces = tokenizer.encode_pieces(line)
     values = {"text": line, "pieces": pieces.pieces, "ids": pieces.ids, "offsets": pieces.offsets}
     if form is Form.JSON_STEPS:
@@ -72,17 +73,18 @@ def find_tokenizer(bundle: Path | None, file: Path | None, side: str) -> AnyToke
         )
     if file is not None:
         return read_tokenizer(file)
-    folder = find_bundle(bundle or Path())
-    check_files(folder, read_manifest(folder))
-    pair = TokenizerPair.load(folder)
+    pair = TokenizerPair.load(whole_bundle(bundle or Path()))
     return pair.source if side == "source" else pair.target
 
 
-def tokenize_stream(tokenizer: AnyTokenizer, form: Form, say: Callable[[str], None]) -> None:
-    """Standard input to standard output, line for line."""
+def tokenize_stream(
+    tokenizer: AnyTokenizer, form: Form, say: Callable[[str], None], translated: Translate = str
+) -> None:
+    """Standard input to standard output, line for line; `translated` puts explanations into the reader's language."""
     for number, data in enumerate(lines_of(standard_input()), start=1):
         text, problem = clean_line(data)
         if problem:
             say(f"line {number}: {problem}")
-        sys.stdout.buffer.write(one_line(tokenizer, text, form, number).encode("utf-8", errors="replace") + b"\n")
+        printed = one_line(tokenizer, text, form, number, translated)
+        sys.stdout.buffer.write(printed.encode("utf-8", errors="replace") + b"\n")
         sys.stdout.buffer.flush()

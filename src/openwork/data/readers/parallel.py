@@ -32,4 +32,4 @@ def read_parallel(source_path: Path | str, target_path: Path | str) -> Iterator[
 
 
 def _lines(count: int) -> str:
-    return f"{count:,} line{'s' * (count != 1)}"
+    return "1 line" if count == 1 else f"{count:,} lines"

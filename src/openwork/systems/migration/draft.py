@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from openwork.base.phrases import Joined
 from openwork.data.settings import DataSettings
 from openwork.systems.migration.options import Option, Reader, Value, show
 from openwork.systems.run_file import RunSettings, model_settings
@@ -146,7 +147,7 @@ class Draft:
 
     def _source(self, names: tuple[str, ...], origins: list[_Known]) -> str:
         if origins:
-            return f"from {'; '.join(f'{known.option.text} ({known.option.place})' for known in origins)}"
+            return "from " + "; ".join(f"{known.option.text} ({known.option.place})" for known in origins)
         held = [f"{name} {show(self._held[name].value)}" for name in names if name in self._held]
         return f"{self.toolkit}'s default: {', '.join(held) or ', '.join(names)}"
 
@@ -222,7 +223,7 @@ class Draft:
         if known.missing and not known.settings and known.option.value is not None:
             return Finding(known.option, Verdict.MISSING, {}, known.missing)
         if known.notes:
-            return Finding(known.option, Verdict.ATTENTION, known.settings, "; ".join(known.notes))
+            return Finding(known.option, Verdict.ATTENTION, known.settings, _in_a_row(known.notes))
         if known.settings and differs:
             return Finding(known.option, Verdict.MAPPED, known.settings, known.same)
         if known.option.value is None and not known.settings:
@@ -230,3 +231,8 @@ class Draft:
         if known.settings or known.same:
             return Finding(known.option, Verdict.SAME, known.settings, known.same)
         return Finding(known.option, Verdict.MISSING, {}, f"openwork does not know this option of {self.toolkit}")
+
+
+def _in_a_row(notes: list[str]) -> str:
+    """Several notes as one, each of which may hold semicolons of its own."""
+    return Joined(*[part for note in notes for part in ("; ", note)][1:])

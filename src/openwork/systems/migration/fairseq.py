@@ -211,9 +211,10 @@ def _batches(draft: Draft) -> None:
         draft.set("batches.tokens", sentences * 25, "batch-size", note=note)
     frequencies = draft.value("update-freq", numbers, [])
     if frequencies:
-        note = "one for each epoch there: the last is taken; " if len(frequencies) > 1 else ""
-        note += "with N GPUs multiply by N" if max(frequencies) > 1 or note else ""
-        draft.set("training.accumulate", int(frequencies[-1]), "update-freq", note=note)
+        several = len(frequencies) > 1
+        notes = ["one for each epoch there: the last is taken"] if several else []
+        notes += ["with N GPUs multiply by N"] if several or max(frequencies) > 1 else []
+        draft.set("training.accumulate", int(frequencies[-1]), "update-freq", note="; ".join(notes))
     draft.mind("distributed-world-size", "openwork trains on one device: multiply training.accumulate by this number")
 
 

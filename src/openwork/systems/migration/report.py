@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from openwork.base.phrases import AsIs, Joined
 from openwork.base.toml import write_value
 from openwork.systems.migration.draft import Finding, Line, Verdict
 from openwork.systems.migration.options import show
@@ -22,7 +23,7 @@ def report_lines(translation: Translation) -> list[str]:
     lines = [f"{translation.file}: {translation.toolkit.title}, {len(translation.findings)} options"]
     for verdict, title in TITLES.items():
         found = [finding for finding in translation.findings if finding.verdict is verdict]
-        lines += _block(f"{title} ({len(found)})", map(_finding, found))
+        lines += _block(Joined(title, f" ({len(found)})"), map(_finding, found))
     implied = translation.implied
     lines += _block(
         f"{translation.toolkit.title}'s own defaults, which are not openwork's ({len(implied)})", map(_implied, implied)
@@ -35,18 +36,19 @@ def report_lines(translation: Translation) -> list[str]:
 
 
 def _block(title: str, entries: Iterable[str]) -> list[str]:
-    found = [f"  {entry}" for entry in entries]
+    found = [Joined("  ", entry) for entry in entries]
     return ["", title, *found] if found else []
 
 
 def _finding(finding: Finding) -> str:
-    settings = ", ".join(f"{key} = {show(write_value(value))}" for key, value in finding.settings.items())
-    told = ": ".join(part for part in (settings, finding.note) if part)
-    return f"{finding.option.text} ({finding.option.place}){f' -> {told}' if told else ''}"
+    settings = AsIs(", ".join(f"{key} = {show(write_value(value))}" for key, value in finding.settings.items()))
+    between = ": " if settings and finding.note else ""
+    told = (" -> ", settings, between, finding.note) if settings or finding.note else ()
+    return Joined(AsIs(f"{finding.option.text} ({finding.option.place})"), *told)
 
 
 def _implied(line: Line) -> str:
-    return f"{line.key} = {show(write_value(line.value))} ({line.source})"
+    return Joined(AsIs(f"{line.key} = {show(write_value(line.value))}"), " (", line.source, ")")
 
 
 def report_values(translation: Translation) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from openwork.base.config import Layer
 from openwork.base.errors import ConfigError, DataError
 from openwork.base.files import read_lines
+from openwork.base.phrases import Joined
 from openwork.systems.migration.commands import ENVIRONMENT, LAUNCHER, find_programs, read_options, shown_options
 from openwork.systems.migration.draft import Draft, Finding, Line
 from openwork.systems.migration.options import Option, text
@@ -167,7 +168,7 @@ def _settle(draft: Draft) -> tuple[RunSettings | None, str]:
         except ConfigError as error:
             guilty = _guilty(draft.lines(), error.what)
             if guilty is None:
-                return None, f"{error.what} {error.why}".strip()
+                return None, Joined(error.what, *((" ", error.why) if error.why else ()))
             draft.drop(guilty, f"left out, because openwork says: {error.what}")
 
 

@@ -1,0 +1,70 @@
+"""Texts that know how they come into another language: of several parts, in columns, or not at all.
+
+They are what their English text is, so whoever only prints or compares them sees no difference.
+"""
+
+import unicodedata
+from collections.abc import Callable
+
+Translate = Callable[[str], str]
+
+
+class Phrase(str):
+    """A text that is not one sentence of the catalogue; its kinds say how it is translated."""
+
+    def translated(self, translate: Translate) -> str:
+        """The text in the language of `translate`, which knows sentences."""
+        raise NotImplementedError
+
+
+class AsIs(Phrase):
+    """A text that is no message, such as a name or a sentence of the corpus: no word of it is translated."""
+
+    def translated(self, translate: Translate) -> str:
+        return str(self)
+
+
+class Joined(Phrase):
+    """A line of several parts, each a sentence, a phrase, or what stands between them."""
+
+    parts: tuple[str, ...]
+
+    def __new__(cls, *parts: str) -> "Joined":
+        made = super().__new__(cls, "".join(parts))
+        made.parts = parts
+        return made
+
+    def translated(self, translate: Translate) -> str:
+        return "".join(map(translate, self.parts))
+
+
+class Padded(Phrase):
+    """A cell of a column: filled up with spaces to a width, in whatever language, behind it or before it."""
+
+    text: str
+    width: int
+    right: bool
+
+    def __new__(cls, text: str, width: int, *, right: bool = False) -> "Padded":
+        made = super().__new__(cls, _fill(text, width, right))
+        made.text, made.width, made.right = text, width, right
+        return made
+
+    def translated(self, translate: Translate) -> str:
+        return _fill(translate(self.text), self.width, self.right)
+
+
+def shown_width(text: str) -> int:
+    """How many columns of a terminal the text takes: Chinese characters and their like take two, marks none."""
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _fill(text: str, width: int, right: bool) -> str:
+    space = " " * (width - shown_width(text))
+    return space + text if right else text + space
