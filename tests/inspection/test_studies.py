@@ -25,6 +25,8 @@ from openwork.nn.encoder import Encoder
 from openwork.nn.masks import EVERYTHING
 from openwork.nn.positions import LearnedPositions, exact_sinusoids
 
+pytestmark = pytest.mark.slow
+
 SMALL_LAYERS = LayerSettings(lengths=(5, 9), width=8, repeats=1)
 
 

@@ -19,6 +19,8 @@ from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import MultiHeadAttention
 
+pytestmark = pytest.mark.slow
+
 PAPER = {"width": 12, "heads": 2, "encoder_layers": 2, "decoder_layers": 2, "feedforward_width": 10, "dropout": 0.3}
 VARIANTS = {
     "paper": PAPER,

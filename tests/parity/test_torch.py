@@ -1,5 +1,7 @@
 """Our attention, layers and stacks are the framework's own, in float64 to 1e-10, whatever it can be set to.
 
+pytestmark = pytest.mark.slow
+
 Weights are ours, copied over by `nn/framework.py`. The gradient is left on, so that the framework takes its plain path:
 its fast one gives other numbers at padded positions, and here these are compared as well.
 """

@@ -23,6 +23,8 @@ from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.systems.bundle import Bundle, BundleSettings, write_bundle
 from openwork.systems.explain import LIKELY, explain
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 TEXT = "a b c"
 

@@ -1,5 +1,7 @@
 """`openwork verify` passes what is sound; each fault made on purpose fails in its own line and in no other.
 
+pytestmark = pytest.mark.slow
+
 The golden line may fail besides wherever a broken model says other things than the sound one said: that is what it is
 for. Checks that compare by means of what is broken are skipped and say so.
 """

@@ -10,6 +10,8 @@ from openwork.inspection.trace import Trace
 from openwork.systems.examples import EXAMPLES
 from openwork.systems.examples.verdicts import judged
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", params=EXAMPLES)
 def example(request: pytest.FixtureRequest) -> Trace:
