@@ -12,6 +12,8 @@ from journeys.command import Finished
 from openwork.base.messages import LANGUAGE_VARIABLE
 from openwork.base.phrases import shown_width
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 ENGLISH = re.compile(r"[A-Za-z]{2,}('s)?( [A-Za-z]{2,}('s)?){2,}")
 COMMANDS = re.compile(r"openwork [a-z]+( [a-z]+| RUN\.toml)*")  # what is typed is the same in every language

@@ -15,6 +15,8 @@ from openwork.nn.kernels import fused, reference, scale_of
 from openwork.nn.kernels.backward import attention_backward, softmax_backward, softmax_jacobian
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
 
+pytestmark = pytest.mark.slow
+
 EXACT = {"rtol": 0.0, "atol": 1e-11}
 STEP, DIFFERENCES = 1e-6, {"rtol": 1e-6, "atol": 1e-8}  # central differences in float64
 

@@ -1,7 +1,5 @@
 """`openwork verify` passes what is sound; each fault made on purpose fails in its own line and in no other.
 
-pytestmark = pytest.mark.slow
-
 The golden line may fail besides wherever a broken model says other things than the sound one said: that is what it is
 for. Checks that compare by means of what is broken are skipped and say so.
 """
@@ -34,6 +32,8 @@ from openwork.systems.verify.report import table_lines, to_json
 from openwork.text.pair import TokenizerPair
 from openwork.training.weights import tensors_to_bytes
 from systems.kept import NEWEST
+
+pytestmark = pytest.mark.slow
 
 Call = Callable[..., Finished]
 Patch = pytest.MonkeyPatch
@@ -310,7 +310,6 @@ def test_the_command(call: Call, tmp_path: Path, bundle: Bundle):
     assert nothing.code == 4 and "no such folder" in nothing.err
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_compiled_is_eager_where_it_works():
     """In a process of its own, since the shape checks of the tests cannot be compiled."""
