@@ -4,17 +4,18 @@ They are what their English text is, so whoever only prints or compares them see
 """
 
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 Translate = Callable[[str], str]
 
 
-class Phrase(str):
+class Phrase(str, ABC):
     """A text that is not one sentence of the catalogue; its kinds say how it is translated."""
 
+    @abstractmethod
     def translated(self, translate: Translate) -> str:
         """The text in the language of `translate`, which knows sentences."""
-        raise NotImplementedError
 
 
 class AsIs(Phrase):

@@ -9,6 +9,8 @@ from torch import Tensor, nn
 
 from openwork.decoding.greedy import most_probable
 from openwork.decoding.scoring import log_normaliser
+from openwork.inspection.recorder import Recorder
+from openwork.inspection.tracing import trace_forward
 from openwork.models.build import build_transformer
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
@@ -18,7 +20,6 @@ from openwork.nn.masks import EVERYTHING, causal
 from openwork.nn.positions import exact_sinusoids
 from openwork.systems.examples import chapter_eight_given as given
 from openwork.systems.examples.verdicts import array
-from openwork.systems.examples.watching import Notes, watching
 
 Values = dict[str, np.ndarray]  # name of a step -> its value, without the batch axis
 
@@ -63,61 +64,69 @@ MATRICES = {
 
 def chain(model: Transformer, target: Sequence[int] = given.TARGET) -> Values:
     """Every step from the source's embedding to the probabilities, with `target` as the decoder's input."""
-    with torch.no_grad(), watching(model) as notes:
-        state = model.start(torch.tensor([given.SOURCE]), torch.tensor([len(given.SOURCE)]))
-        model.advance(torch.tensor([target]), state)
-        positions: Any = model.source_positions
-        values = {"positions": positions.rows(0, 4)} | _encoder_values(notes) | _decoder_values(notes)
-        for name in ("output", "feedforward"):  # the document projects the bare feed-forward output
-            values |= _prediction(model, values[f"decoder.{name}"], "" if name == "output" else "bare.")
-    return {name: array(value) for name, value in values.items()}
+    recorder = Recorder({"source": given.SOURCE_WORDS, "target": [given.VOCABULARY[token] for token in target]})
+    trace_forward(model, recorder, given.SOURCE, target)
+    traced = {step.name: step.value for step in recorder.steps}
+    values = {name: traced[step] for name, step in STEPS.items()} | _heads(traced)
+    values["decoder.mask"] = array(mask_as_numbers(len(target)))
+    for name in ("output", "feedforward"):  # the document projects the bare feed-forward output
+        hidden = torch.from_numpy(values[f"decoder.{name}"])
+        with torch.no_grad():
+            made = _prediction(model, hidden, "" if name == "output" else "bare.")
+        values |= {step: array(value) for step, value in made.items()}
+    return values
 
 
-def _encoder_values(notes: Notes) -> dict[str, Tensor]:
-    layer = "encoder.layers.0"
-    kernel = notes.attended[f"{layer}.self_attention"][0]
+# The document's steps -> those of a traced forward pass.
+STEPS = {
+    "positions": "target.positions",
+    "source.embedding": "source.embedding",
+    "source.input": "source.sum",
+    "encoder.attention": "encoder.layers.0.self_attention.output",
+    "encoder.sum1": "encoder.layers.0.attention_wiring.residual",
+    "encoder.norm1": "encoder.layers.0.attention_wiring.norm",
+    "encoder.expanded": "encoder.layers.0.feedforward.expand",
+    "encoder.activated": "encoder.layers.0.feedforward.activation",
+    "encoder.feedforward": "encoder.layers.0.feedforward.contract",
+    "encoder.sum2": "encoder.layers.0.feedforward_wiring.residual",
+    "encoder.output": "encoder.layers.0.feedforward_wiring.norm",
+    "target.embedding": "target.embedding",
+    "target.input": "target.sum",
+    "decoder.attention": "decoder.layers.0.self_attention.output",
+    "decoder.norm1": "decoder.layers.0.self_wiring.norm",
+    "cross.attention": "decoder.layers.0.cross_attention.output",
+    "decoder.norm2": "decoder.layers.0.cross_wiring.norm",
+    "decoder.feedforward": "decoder.layers.0.feedforward.contract",
+    "decoder.output": "decoder.layers.0.feedforward_wiring.norm",
+}
+
+
+def _heads(traced: Values) -> Values:
+    """What happens inside the attentions: of the two heads the first, or both, or both side by side."""
+    encoder, own, cross = (
+        f"{layer}_attention" for layer in ("encoder.layers.0.self", "decoder.layers.0.self", "decoder.layers.0.cross")
+    )
     return {
-        "source.embedding": notes.given["source_embedding"][0][0],
-        "source.input": notes.given["source_positions"][0][0],
-        "encoder.query": notes.given[f"{layer}.self_attention.query"][0][0],
-        "encoder.products": kernel.products[0, 0],
-        "encoder.scores": kernel.scores[0, 0],
-        "encoder.weights": kernel.weights[0, 0],
-        "encoder.head1": kernel.heads[0, 0],
-        "encoder.head2": kernel.heads[0, 1],
-        "encoder.joined": notes.taken[f"{layer}.self_attention.output"][0][0],
-        "encoder.attention": notes.given[f"{layer}.self_attention"][0][0],
-        "encoder.sum1": notes.given[f"{layer}.attention_wiring.residual"][0][0],
-        "encoder.norm1": notes.given[f"{layer}.attention_wiring.norm"][0][0],
-        "encoder.expanded": notes.given[f"{layer}.feedforward.expand"][0][0],
-        "encoder.activated": notes.given[f"{layer}.feedforward.activation"][0][0],
-        "encoder.feedforward": notes.given[f"{layer}.feedforward"][0][0],
-        "encoder.sum2": notes.given[f"{layer}.feedforward_wiring.residual"][0][0],
-        "encoder.output": notes.given["encoder"][0][0],
+        "encoder.query": _side_by_side(traced[f"{encoder}.query"]),
+        "encoder.products": traced[f"{encoder}.products"][0],
+        "encoder.scores": traced[f"{encoder}.scores"][0],
+        "encoder.weights": traced[f"{encoder}.weights"][0],
+        "encoder.head1": traced[f"{encoder}.heads"][0],
+        "encoder.head2": traced[f"{encoder}.heads"][1],
+        "encoder.joined": _side_by_side(traced[f"{encoder}.heads"]),
+        "decoder.query": _side_by_side(traced[f"{own}.query"]),
+        "decoder.scores": traced[f"{own}.scores"][0],
+        "decoder.weights": traced[f"{own}.weights"][0],
+        "decoder.weights2": traced[f"{own}.weights"][1],
+        "cross.scores": traced[f"{cross}.scores"][0],
+        "cross.weights": traced[f"{cross}.weights"][0],
+        "cross.weights2": traced[f"{cross}.weights"][1],
     }
 
 
-def _decoder_values(notes: Notes) -> dict[str, Tensor]:
-    layer = "decoder.layers.0"
-    own, cross = (notes.attended[f"{layer}.{name}_attention"][0] for name in ("self", "cross"))
-    return {
-        "target.embedding": notes.given["source_embedding"][1][0],  # the tied table is one module, called twice
-        "target.input": notes.given["target_positions"][0][0],
-        "decoder.query": notes.given[f"{layer}.self_attention.query"][0][0],
-        "decoder.scores": own.scores[0, 0],
-        "decoder.mask": mask_as_numbers(own.scores.shape[-1]),
-        "decoder.weights": own.weights[0, 0],
-        "decoder.weights2": own.weights[0, 1],
-        "decoder.attention": notes.given[f"{layer}.self_attention"][0][0],
-        "decoder.norm1": notes.given[f"{layer}.self_wiring.norm"][0][0],
-        "cross.scores": cross.scores[0, 0],
-        "cross.weights": cross.weights[0, 0],
-        "cross.weights2": cross.weights[0, 1],
-        "cross.attention": notes.given[f"{layer}.cross_attention"][0][0],
-        "decoder.norm2": notes.given[f"{layer}.cross_wiring.norm"][0][0],
-        "decoder.feedforward": notes.given[f"{layer}.feedforward"][0][0],
-        "decoder.output": notes.given[f"{layer}.feedforward_wiring.norm"][0][0],
-    }
+def _side_by_side(heads: np.ndarray) -> np.ndarray:
+    """(head, position, each) -> (position, head * each)"""
+    return array(MultiHeadAttention.join(torch.from_numpy(heads)[None])[0])
 
 
 def mask_as_numbers(size: int) -> Tensor:
