@@ -68,3 +68,18 @@ def test_whichever_is_best_becomes_the_model(run: tuple[Training, Path, Progress
     assert chosen.loss == 0.0 and len(said) == 5
     own = model_weights(training.model)
     assert all(torch.equal(own[name], weights[name]) for name in own)
+
+
+def test_a_lucky_score_does_not_beat_a_lower_loss(run: tuple[Training, Path, Progress]):
+    """The score of a few translations is noise where candidates are as near to each other as these."""
+    training, folder, _ = run
+    progress = Progress(validations=[validation(step, bleu=float(step)) for step in (2, 4, 6)])
+    figures = iter([validation(6, 1.4, bleu=37.9), validation(6, 1.5, bleu=38.5)])
+
+    class Lucky:
+        def validate(self, step: int) -> Validation:
+            return next(figures)
+
+    by_score = EMA.model_copy(update={"metric": "bleu", "ema": 0.0})
+    chosen = choose_weights(folder, by_score, training.model, Lucky(), progress, lambda said: None)  # pyright: ignore[reportArgumentType]
+    assert (chosen.loss, chosen.bleu) == (1.4, 37.9)

@@ -91,7 +91,7 @@ def query(attention: MultiHeadAttention) -> Kind:
     return Kind(
         "The queries of each head: what each position asks for",
         f"heads({_linear('^Q', attention.query.bias is not None)})",
-        ("head", "query", "head_width"), MultiHeadAttention.forward, MULTI_HEAD, inner=True,
+        ("head", "query", "head_width"), MultiHeadAttention.queries, MULTI_HEAD, inner=True,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Which weights a finished training keeps: the best on the validation pairs among checkpoints and their means."""
+"""Which weights a finished training keeps: the best checkpoint or a mean of some, as the validation pairs say."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -48,7 +48,11 @@ def choose_weights(
     progress: Progress,
     say: Callable[[str], None],
 ) -> Validation:
-    """Puts the best weights into the model, judged by the validation pairs alone."""
+    """Puts the best weights into the model, judged by the validation pairs alone.
+
+    The metric has said where in the training to look. Among the few candidates there the loss decides: a score of a
+    thousand translations moves by half a point of BLEU from one checkpoint to the next, more than the candidates differ.
+    """
     metric = settings.metric
     results: list[tuple[Validation, Candidate]] = []
     for candidate in candidates(folder, settings, progress):
@@ -57,12 +61,13 @@ def choose_weights(
         results.append((validation, candidate))
         step, figure = checkpoint_step(candidate.paths[-1]), abs(validation.figure(metric))
         if candidate.moving:
-            say(f"candidate: moving average up to {step}: {metric} {figure:.4f}")
+            say(f"candidate: moving average up to {step}: {metric} {figure:.4f}, loss {validation.loss:.4f}")
         elif len(candidate.paths) == 1:
-            say(f"candidate: checkpoint {step}: {metric} {figure:.4f}")
+            say(f"candidate: checkpoint {step}: {metric} {figure:.4f}, loss {validation.loss:.4f}")
         else:
-            say(f"candidate: mean of {len(candidate.paths)} checkpoints up to {step}: {metric} {figure:.4f}")
-    # Where all answers are right, the loss still tells which weights are surer of them.
-    chosen, candidate = max(results, key=lambda result: (result[0].figure(metric), -result[0].loss))
+            say(
+                f"candidate: mean of {len(candidate.paths)} checkpoints up to {step}: {metric} {figure:.4f}, loss {validation.loss:.4f}"
+            )
+    chosen, candidate = min(results, key=lambda result: result[0].loss)
     restore_weights(model, candidate.weights(), str(candidate.paths[0]))
     return chosen

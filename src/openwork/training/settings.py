@@ -59,12 +59,14 @@ class TrainingSettings(Settings):
         default=1000, ge=0, description="validation sentences that are translated for the score; 0: loss only"
     )
     metric: Literal["loss", "bleu", "chrf", "exact"] = Field(
-        default="bleu", description="validation figure that decides what is best"
+        default="bleu", description="validation figure that says which checkpoint is best"
     )
     patience: int = Field(
         default=10, ge=1, description="validations without a better figure after which training stops"
     )
-    average: int = Field(default=5, ge=1, description="checkpoints whose mean becomes the model; 1: no averaging")
+    average: int = Field(
+        default=5, ge=1, description="checkpoints in a mean; it becomes the model if its loss is lower; 1: no mean"
+    )
     log_every: int = Field(default=50, ge=1, description="updates between records and plain log lines")
     tensorboard: bool = Field(
         default=False, description="also write the curves for TensorBoard, into the run's folder tensorboard"
