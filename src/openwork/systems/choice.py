@@ -10,7 +10,7 @@ from openwork.models.interfaces import SequenceModel
 from openwork.systems.validate import Validator
 from openwork.training.averaging import average
 from openwork.training.checkpoint import checkpoint_step, checkpoints, load_moving_average, load_weights
-from openwork.training.progress import Progress, Validation
+from openwork.training.progress import Metric, Progress, Validation
 from openwork.training.settings import TrainingSettings
 from openwork.training.weights import restore_weights
 
@@ -50,8 +50,9 @@ def choose_weights(
 ) -> Validation:
     """Puts the best weights into the model, judged by the validation pairs alone.
 
-    The metric has said where in the training to look. Among the few candidates there the loss decides: a score of a
-    thousand translations moves by half a point of BLEU from one checkpoint to the next, more than the candidates differ.
+    The metric has said where in the training to look. Among the few candidates there the loss decides: the
+    score of a thousand translations moves by half a point of BLEU from one checkpoint to the next, more than the
+    candidates differ.
     """
     metric = settings.metric
     results: list[tuple[Validation, Candidate]] = []
@@ -59,15 +60,18 @@ def choose_weights(
         restore_weights(model, candidate.weights(), str(candidate.paths[0]))
         validation = validator.validate(progress.step)
         results.append((validation, candidate))
-        step, figure = checkpoint_step(candidate.paths[-1]), abs(validation.figure(metric))
-        if candidate.moving:
-            say(f"candidate: moving average up to {step}: {metric} {figure:.4f}, loss {validation.loss:.4f}")
-        elif len(candidate.paths) == 1:
-            say(f"candidate: checkpoint {step}: {metric} {figure:.4f}, loss {validation.loss:.4f}")
-        else:
-            say(
-                f"candidate: mean of {len(candidate.paths)} checkpoints up to {step}: {metric} {figure:.4f}, loss {validation.loss:.4f}"
-            )
+        _announce(say, candidate, metric, validation)
     chosen, candidate = min(results, key=lambda result: result[0].loss)
     restore_weights(model, candidate.weights(), str(candidate.paths[0]))
     return chosen
+
+
+def _announce(say: Callable[[str], None], candidate: Candidate, metric: Metric, validation: Validation) -> None:
+    step, count = checkpoint_step(candidate.paths[-1]), len(candidate.paths)
+    figure, loss = abs(validation.figure(metric)), validation.loss
+    if candidate.moving:
+        say(f"candidate: moving average up to {step}: {metric} {figure:.4f}, loss {loss:.4f}")
+    elif count == 1:
+        say(f"candidate: checkpoint {step}: {metric} {figure:.4f}, loss {loss:.4f}")
+    else:
+        say(f"candidate: mean of {count} checkpoints up to {step}: {metric} {figure:.4f}, loss {loss:.4f}")
