@@ -32,7 +32,8 @@ CONSTRAINTS = [
     SentenceConstraints(prefix=(8,), required=((14,),), forbidden=((15,),)),
 ]
 OPTIONS = [
-    {"beam": 1}, {"beam": 4, "best": 4}, {"beam": 4, "no_repeat": 2}, {"beam": 4, "best": 2, "coverage_penalty": 0.3},
+    {"beam": 1}, {"beam": 4, "best": 4}, {"beam": 4, "no_repeat": 2}, {"beam": 4, "repetition_penalty": 1.3},
+    {"beam": 4, "best": 2, "coverage_penalty": 0.3},
     {"beam": 4, "groups": 2, "best": 3}, {"samples": 3, "best": 3, "seed": 5}, {"samples": 2, "top_k": 5, "top_p": 0.9},
 ]  # fmt: skip
 

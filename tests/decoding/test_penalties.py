@@ -1,7 +1,9 @@
-"""Coverage penalty and diverse groups against their definitions in plain Python."""
+"""Coverage and repetition penalties, diverse groups: against their definitions in plain Python."""
 
 import math
-from typing import Any
+import sys
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import pytest
 import torch
@@ -10,11 +12,21 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from torch import Tensor
 
-from decoding.tables import TableModel, TableState, exhaustive, log_probability, probabilities, random_logits, sources
+from decoding.tables import (
+    TableModel,
+    TableState,
+    exhaustive,
+    log_probability,
+    probabilities,
+    random_logits,
+    sources,
+    targets,
+)
 from openwork.base.errors import OpenworkError
+from openwork.decoding.rules import Beginnings, Rule
 from openwork.decoding.scoring import length_penalty
 from openwork.decoding.search import search
-from openwork.decoding.settings import DecodingSettings
+from openwork.decoding.settings import DecodingSettings, RuleClass
 from openwork.text.symbols import SYMBOL_IDS
 
 SEEDS = st.integers(0, 10**6)
@@ -87,6 +99,62 @@ def test_coverage_follows_its_hypothesis(beam: int) -> None:
 def test_a_model_that_does_not_tell_where_it_looks_is_refused() -> None:
     with pytest.raises(OpenworkError, match="needs a model that tells where it looks"):
         search(TableModel(random_logits(0, VOCABULARY, 1.0)), *sources([0], [3]), options(coverage_penalty=0.1))
+
+
+def lowered(logits: Any, key: int, tokens: tuple[int, ...], strength: float) -> float:
+    """log P of a target, in which each token that stood before it counts `strength` times."""
+    total = 0.0
+    for place, token in enumerate((*tokens, SYMBOL_IDS.end)):
+        begun = log_probability(logits, key, tokens[:place], ended=False)
+        alone = log_probability(logits, key, tokens, ended=True) if place == len(tokens) else None
+        own = (log_probability(logits, key, tokens[: place + 1], ended=False) if alone is None else alone) - begun
+        total += own * (strength if token in tokens[:place] else 1.0)
+    return total
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS, strength=st.sampled_from([1.2, 3.0]), limits=st.lists(st.integers(2, 4), min_size=1, max_size=2))
+def test_repetition_penalty_is_the_formula(seed: int, strength: float, limits: list[int]) -> None:
+    logits = random_logits(seed, VOCABULARY, 1.5)
+    chosen = options(beam=3**4, best=5, repetition_penalty=strength)
+    for key, found in enumerate(search(TableModel(logits), *sources(range(len(limits)), limits), chosen)):
+        every = {tokens: lowered(logits, key, tokens, strength) for tokens in targets(VOCABULARY, limits[key])}
+        scored = {tokens: total / length_penalty(len(tokens) + 1, 0.6) for tokens, total in every.items()}
+        assert [h.score for h in found] == pytest.approx(sorted(scored.values(), reverse=True)[:5], abs=1e-4)
+        for h in found:
+            assert h.log_probability == pytest.approx(every[h.tokens], abs=1e-4)
+
+
+@pytest.mark.parametrize("values", [{"beam": 1}, {"beam": 2}, {"beam": 4, "groups": 2}, {"samples": 1, "best": 1}])
+def test_no_search_repeats_what_is_punished_hard(values: dict[str, int]) -> None:
+    for seed in range(5):
+        model = TableModel(random_logits(seed, VOCABULARY, 0.5))
+        (found,) = search(model, *sources([0], [12]), options(**values, repetition_penalty=1000.0))
+        assert len(set(found[0].tokens)) == len(found[0].tokens)
+
+
+class Shy(Rule):
+    """A rule for the test below: the likelier a token is, the less it counts."""
+
+    def __init__(self, shyness: float) -> None:
+        self.shyness = shyness
+
+    def lower(self, log_probabilities: Tensor, beginnings: Beginnings) -> Tensor:
+        return -self.shyness * log_probabilities.exp()
+
+
+class ShySettings(DecodingSettings):
+    shyness: Annotated[float, RuleClass(f"{__name__}:Shy")] = 0.0
+
+
+def test_a_new_rule_takes_its_class_and_the_line_of_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, __name__, SimpleNamespace(Shy=Shy))  # pytest does not import tests by their name
+    rows: dict[tuple[int, ...], dict[int, float]] = {(): {4: 0.5, 5: 0.2, 6: 0.3}, (4,): {3: 1.0}, (5,): {3: 1.0}}
+    model = TableModel(probabilities({**rows, (6,): {3: 1.0}}, VOCABULARY))
+    for shyness, token in ((0.0, 4), (1.0, 5)):
+        chosen = ShySettings.model_validate({"beam": 1, "extra_length": 0, "shyness": shyness})
+        ((best,),) = search(model, *sources([0], [3]), chosen)
+        assert best.tokens == (token,)
 
 
 def plain_groups(logits: Any, key: int, limit: int, beam: int, groups: int, diversity: float) -> list[list[Any]]:

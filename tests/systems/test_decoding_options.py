@@ -119,6 +119,7 @@ def test_samples_and_seeds(translate: Callable[..., Finished]):
     "options",
     [
         ["--coverage-penalty", "5"], ["--groups", "2", "--diversity", "9", "--best", "2"], ["--no-repeat", "1"],
+        ["--repetition-penalty", "9"],
         ["--minimum-bayes-risk", "chrf", "--beam", "6"], ["--minimum-bayes-risk", "bleu", "--samples", "9"],
         ["--prefix", "zz"], ["--require", "zz"], ["--forbid", "a"],
     ],
@@ -318,12 +319,9 @@ def test_wrong_options(translate: Callable[..., Finished], options: list[str], c
     told(translate(*options), code, words)
 
 
-def test_every_key_of_the_section_has_an_option():
-    """All but those that are chosen for a system and not for a text."""
-    from dataclasses import fields
-
-    from openwork.cli.decoding_options import SamplingOptions, SearchOptions, WishOptions
-
-    options = {field.name for group in (SearchOptions, SamplingOptions, WishOptions) for field in fields(group)}
-    assert set(DecodingSettings.model_fields) - options == {"extra_length", "maximum_length", "patience"}
-    assert options <= set(DecodingSettings.model_fields)
+def test_every_key_of_the_section_is_an_option_with_its_description(call: Call, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    shown = " ".join(call("translate", "--help").out.decode().split())
+    for key, field in DecodingSettings.model_fields.items():
+        name = {"required": "--require", "forbidden": "--forbid"}.get(key, f"--{key.replace('_', '-')}")
+        assert field.description and f" {name} " in shown and field.description[1:] in shown

@@ -173,7 +173,7 @@ def test_sentences_of_a_batch_that_mix(bundle: Bundle):
 
 
 def test_a_wrong_length_penalty(bundle: Bundle, monkeypatch: Patch):
-    monkeypatch.setattr("openwork.decoding.beam.length_penalty", lambda length, alpha: float(length) ** alpha)
+    monkeypatch.setattr("openwork.decoding.beam.length_penalty", lambda length, alpha, rule: float(length) ** alpha)
     assert failed(verify_bundle(bundle)) == {"scores"}
 
 

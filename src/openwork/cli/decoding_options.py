@@ -1,64 +1,40 @@
 """The keys of [decoding] as options: what is given on the command line goes before what the bundle says."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from dataclasses import field, fields, make_dataclass
+from typing import Annotated, Any, get_args
 
 import typer
+from annotated_types import Ge
+from pydantic.fields import FieldInfo
 
 from openwork.base.errors import UsageError
+from openwork.decoding.settings import DecodingSettings
+
+# Options are verbs where the key is what results from them.
+NAMES = {"required": "--require", "forbidden": "--forbid"}
 
 
-@dataclass(frozen=True)
-class SearchOptions:
-    """How translations are searched for."""
-
-    beam: Annotated[int | None, typer.Option(min=1, help="Hypotheses per sentence; 1 is greedy search.")] = None
-    best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores, separated by tabs.")] = (
-        None
-    )
-    length_penalty: Annotated[float | None, typer.Option(min=0.0, help="Above 0 favours longer ones.")] = None
-    coverage_penalty: Annotated[
-        float | None, typer.Option(min=0.0, help="Above 0 ranks lower what leaves source words out.")
-    ] = None
-    no_repeat: Annotated[
-        int | None, typer.Option(min=0, help="No so many pieces in a row come twice; 0: they may.")
-    ] = None
-    groups: Annotated[
-        int | None, typer.Option(min=1, help="Parts of the beam that avoid each other (diverse beam).")
-    ] = None
-    diversity: Annotated[float | None, typer.Option(min=0.0, help="How strongly groups avoid each other.")] = None
-    minimum_bayes_risk: Annotated[
-        str | None, typer.Option(help="Take what the other hypotheses agree with: chrf, bleu, none.")
-    ] = None
+def option_name(key: str) -> str:
+    """length_penalty: --length-penalty"""
+    return NAMES.get(key, f"--{key.replace('_', '-')}")
 
 
-@dataclass(frozen=True)
-class SamplingOptions:
-    """How translations are drawn."""
-
-    samples: Annotated[
-        int | None, typer.Option(min=0, help="Draw so many translations at random instead of searching.")
-    ] = None
-    temperature: Annotated[float | None, typer.Option(help="Of samples: below 1 the probable comes more often.")] = None
-    top_k: Annotated[int | None, typer.Option(min=0, help="Of samples: only the k most probable pieces.")] = None
-    top_p: Annotated[
-        float | None, typer.Option(help="Of samples: only the head that has this probability together.")
-    ] = None
-    seed: Annotated[int | None, typer.Option(min=0, help="Of samples: the same seed gives the same.")] = None
+def _option(key: str, known: FieldInfo) -> tuple[str, Any, Any]:
+    """The field of a dataclass that `grouped` makes an option of; None: not given."""
+    least: Any = next((bound.ge for bound in known.metadata if isinstance(bound, Ge)), None)
+    description = known.description or ""
+    text = f"{description[:1].upper()}{description[1:]}."
+    kind: Any = known.annotation
+    if kind not in (int, float, str):  # texts, repeatable, or one of some words, which the settings check
+        kind = list[str] if Ellipsis in get_args(kind) else str
+        text = text if kind is str else f"{text[:-1]}; repeatable."
+    option = typer.Option(option_name(key), min=least, help=text)
+    return key, Annotated[kind | None, option], field(default=None)
 
 
-@dataclass(frozen=True)
-class WishOptions:
-    """What every translation must or must not hold."""
-
-    prefix: Annotated[str | None, typer.Option(help="Text that every translation begins with.")] = None
-    required: Annotated[
-        list[str] | None, typer.Option("--require", help="Text that every translation holds; repeatable.")
-    ] = None
-    forbidden: Annotated[
-        list[str] | None, typer.Option("--forbid", help="Text that no translation holds; repeatable.")
-    ] = None
+class DecodingOptions(make_dataclass("_Keys", [_option(*item) for item in DecodingSettings.model_fields.items()])):
+    """How translations are searched for or drawn, and what they must hold: an option for each key."""
 
 
 def given(*groups: Any) -> dict[str, Any]:
@@ -99,7 +75,8 @@ def settings_for_streaming(settings: Any, options: dict[str, Any], origins: Mapp
     """One hypothesis, written from left to right; UsageError for options that need more than that."""
     for key in NOT_STREAMED:
         if key in options and not (key in ("beam", "best") and options[key] == 1):
-            name = "--require" if key == "required" else f"--{key.replace('_', '-')}"
-            raise UsageError(f"--stream does not go with {name}", hint="what is written cannot be taken back")
+            raise UsageError(
+                f"--stream does not go with {option_name(key)}", hint="what is written cannot be taken back"
+            )
     single = {"beam": 1, "best": 1, "groups": 1, "coverage_penalty": 0.0, "minimum_bayes_risk": "none"}
     return settings_over(settings, {**options, **single, "samples": min(options.get("samples", 0), 1)}, origins)

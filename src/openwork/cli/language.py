@@ -41,9 +41,19 @@ def translate_help(command: Any, above: Any = None) -> None:
     for part in (command, *command.get_params(context)):  # --help is made for a context, and then kept
         for name in ("help", "short_help"):
             if text := getattr(part, name, None):
-                setattr(part, name, "\n\n".join(translated(paragraph.strip()) for paragraph in text.split("\n\n")))
+                setattr(
+                    part, name, "\n\n".join(_in_own_language(paragraph.strip()) for paragraph in text.split("\n\n"))
+                )
     for below in getattr(command, "commands", {}).values():
         translate_help(below, context)
+
+
+def _in_own_language(paragraph: str) -> str:
+    """A paragraph of help; the description of a setting, made a sentence, is known as the catalogue has it."""
+    if (whole := translated(paragraph)) != paragraph:
+        return whole
+    description = paragraph[:1].lower() + paragraph[1:].removesuffix(".")
+    return f"{found}。" if (found := translated(description)) != description else paragraph
 
 
 def translate_titles() -> None:

@@ -7,14 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.cli.decoding_options import (
-    SamplingOptions,
-    SearchOptions,
-    WishOptions,
-    given,
-    settings_for_streaming,
-    settings_over,
-)
+from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_over
 from openwork.cli.options import grouped
 from openwork.cli.terminal import run, say
 
@@ -59,9 +52,7 @@ def translate(
     settings: Annotated[
         Path | None, typer.Option(help="A file with these options; see openwork config schema translation.")
     ] = None,
-    search: SearchOptions,
-    sampling: SamplingOptions,
-    wishes: WishOptions,
+    searching: DecodingOptions,
 ) -> None:
     """Translate standard input to standard output, line for line.
 
@@ -78,7 +69,7 @@ def translate(
         file = read_translation_file(settings) if settings is not None else TranslationFile()
         asked = file.lines.model_copy(update=given(lines))
         _check(asked)
-        told = given(search, sampling, wishes)
+        told = given(searching)
         options = {**file.decoding, **told}
         origins = {key: file.origins[key] for key in file.origins if key.removeprefix("decoding.") not in told}
         count = options.pop("best", ALTERNATIVES) if asked.alternatives is not None else ALTERNATIVES

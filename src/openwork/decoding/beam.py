@@ -71,8 +71,9 @@ def beam_search(
 
     A sentence is done, and leaves the batch, when it has `patience` x `beam` finished hypotheses, or earlier when
     no live one can still enter the best. At its length limit it is stopped; its unfinished hypotheses are given
-    only if none is finished, so that every sentence has at least one, unless its rules allow none. Of equals, the
-    better parent and then the lower id comes first. The model should be in evaluation mode.
+    only if none is finished, so that every sentence has at least one, unless its rules allow none. (`stopping` and
+    `unfinished` in the settings may say otherwise.) Of equals, the better parent and then the lower id comes first. The
+    model should be in evaluation mode.
     """
     batch = source.shape[0]
     if batch == 0:
@@ -126,7 +127,9 @@ class Expand:
         """The logits, minus infinity for what may not come, and what makes log-probabilities of them."""
         allowed = allow(logits, self.symbols)
         normaliser = log_normaliser(allowed)
-        return (restrict(allowed, self.rules, live.beginnings()) if self.rules else allowed), normaliser
+        if self.rules:
+            allowed = restrict(allowed, normaliser, self.rules, live.beginnings())
+        return allowed, normaliser
 
 
 def survivors(live: Live, candidates: Candidates, beam: int, end: int) -> tuple[Live, Int[Tensor, "sentence beam"]]:
@@ -151,11 +154,10 @@ class Finished:
         self.hypotheses: list[list[Hypothesis]] = [[] for _ in range(limits.shape[0])]
         self.counts = torch.zeros_like(limits)
         # the scores of the best few so far, best first: what a live hypothesis has to beat
-        self.best = torch.full((limits.shape[0], settings.best), -torch.inf, device=limits.device)
+        kept = settings.best if settings.stopping == "enough" else settings.beam
+        self.best = torch.full((limits.shape[0], kept), -torch.inf, device=limits.device)
         lengths = range(int(limits.max()) + 1)
-        self.penalties = torch.tensor(
-            [length_penalty(n, settings.length_penalty) for n in lengths], device=limits.device
-        )
+        self.penalties = torch.tensor([self._penalty(n) for n in lengths], device=limits.device)
 
     def collect(self, live: Live, candidates: Candidates, end: int, credits: Tensor | None = None) -> None:
         """Takes over the candidates that end, if they are among the first `beam` of their sentence.
@@ -171,7 +173,7 @@ class Finished:
         added = None if credits is None else credits.gather(1, candidates.parents[:, : self.settings.beam])
         scores = scores if added is None else scores + added
         known = torch.cat([self.best[live.sentences], scores], dim=-1)
-        self.best[live.sentences] = known.topk(self.settings.best).values
+        self.best[live.sentences] = known.topk(self.best.shape[1]).values
         self.counts[live.sentences] += ended.sum(-1)
         sentence, place = ended.nonzero(as_tuple=True)
         parents = candidates.parents[sentence, place]
@@ -183,20 +185,26 @@ class Finished:
 
         A log-probability only falls and a penalty only grows with the length, so no continuation of a live
         hypothesis can score more than its log-probability over the penalty of the longest target allowed.
+        `stopping` = "no-better" is the rule of Hugging Face's transformers: enough are finished, and no live hypothesis
+        has, at the length that it has now, a better score than the worst of the best `beam` of them.
         """
         s = live.sentences
         limits = self.limits[s]
         hope = live.log_probabilities.max(-1).values
-        beaten = self.best[s, -1] > hope / self.penalties[limits]
+        beaten = self.best[s, self.settings.best - 1] > hope / self.penalties[limits]
         full = self.counts[s] >= self.settings.patience * self.settings.beam
+        if self.settings.stopping == "no-better":
+            full &= self.best[s, -1] >= hope / self.penalties[live.tokens.shape[2] - 1]
         stopped = limits <= live.tokens.shape[2] - 1
         return beaten | full | stopped | (hope == -torch.inf)
 
     def stop(self, live: Live, done: Bool[Tensor, "sentence"], credits: Tensor | None = None) -> None:
-        """Takes over the unfinished hypotheses of sentences that are done without a finished one."""
-        empty = done & (self.counts[live.sentences] == 0)
-        if bool(empty.any()):
-            sentence, place = (empty[:, None] & (live.log_probabilities > -torch.inf)).nonzero(as_tuple=True)
+        """Takes over unfinished hypotheses: of sentences that are done without a finished one, or all at the limit."""
+        taken = done & (self.counts[live.sentences] == 0)
+        if self.settings.unfinished == "ranked":
+            taken |= self.limits[live.sentences] <= live.tokens.shape[2] - 1
+        if bool(taken.any()):
+            sentence, place = (taken[:, None] & (live.log_probabilities > -torch.inf)).nonzero(as_tuple=True)
             length = live.tokens.shape[2] - 1
             chosen = live.sentences[sentence], live.tokens[sentence, place], live.log_probabilities[sentence, place]
             self._add(*chosen, length, False, None if credits is None else credits[sentence, place])
@@ -205,10 +213,13 @@ class Finished:
         """The best of each sentence; of equal scores the one found first."""
         return [sorted(found, key=lambda h: -h.score)[: self.settings.best] for found in self.hypotheses]
 
+    def _penalty(self, length: int) -> float:
+        return length_penalty(length, self.settings.length_penalty, self.settings.length_rule)
+
     def _add(
         self, sentences: Tensor, tokens: Tensor, values: Tensor, length: int, finished: bool, credits: Tensor | None
     ) -> None:
-        penalty = length_penalty(length, self.settings.length_penalty)
+        penalty = self._penalty(length)
         added = [0.0] * values.shape[0] if credits is None else credits.tolist()
         # tolist() once for all: a loop over single tensor elements would cost more than the search
         for sentence, written, value, credit in zip(

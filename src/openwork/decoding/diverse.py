@@ -39,14 +39,16 @@ def diverse_search(
     rules = rules_for(each, repeat_constraints(constraints, groups), lengths, symbols)
     expansion = ExpandInGroups(symbols, rules, groups, settings.diversity)
     found = beam_search(Repeated(model, groups), repeated, lengths, each, symbols, expansion)
-    return [_together(found[first : first + groups])[: settings.best] for first in range(0, len(found), groups)]
+    together = [_together(found[first : first + groups], settings) for first in range(0, len(found), groups)]
+    return [one[: settings.best] for one in together]
 
 
-def _together(found: Sequence[Sequence[Hypothesis]]) -> list[Hypothesis]:
-    """Finished ones before others, the highest score first, of equals the one of the earlier group."""
+def _together(found: Sequence[Sequence[Hypothesis]], settings: DecodingSettings) -> list[Hypothesis]:
+    """The highest score first, of equals the one of the earlier group; unfinished ones as the settings say."""
     distinct = {(one.tokens, one.finished): one for group in reversed(found) for one in reversed(group)}
     finished = any(one.finished for one in distinct.values())
-    kept = [one for one in reversed(distinct.values()) if one.finished == finished]
+    either = settings.unfinished == "ranked"
+    kept = [one for one in reversed(distinct.values()) if either or one.finished == finished]
     return sorted(kept, key=lambda one: -one.score)
 
 

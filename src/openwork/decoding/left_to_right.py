@@ -53,7 +53,7 @@ def write(
         scores = allow(logits[:, -1], symbols)
         normaliser = log_normaliser(scores)
         if rules:
-            scores = restrict(scores, rules, Beginnings(live, written[live, :place]))
+            scores = restrict(scores, normaliser, rules, Beginnings(live, written[live, :place]))
         value, token = choose(scores, live, place - 1)
         log_probabilities[live] += value - normaliser.squeeze(-1)
         written[live, place] = token
@@ -68,7 +68,7 @@ def write(
         if keep.numel() < live.numel():
             live, token, state = live[keep], token[keep], state.select(keep)
         last = token[:, None]
-    return _hypotheses(written[:, 1:], log_probabilities, limits, settings.length_penalty, symbols)
+    return _hypotheses(written[:, 1:], log_probabilities, limits, settings, symbols)
 
 
 def _tell(listener: Listener, live: Tensor, tokens: Tensor) -> None:
@@ -77,7 +77,7 @@ def _tell(listener: Listener, live: Tensor, tokens: Tensor) -> None:
 
 
 def _hypotheses(
-    written: Tensor, log_probabilities: Tensor, limits: Tensor, alpha: float, symbols: SymbolIds
+    written: Tensor, log_probabilities: Tensor, limits: Tensor, settings: DecodingSettings, symbols: SymbolIds
 ) -> list[list[Hypothesis]]:
     """The rows as values, cut at their end symbol or at their limit; those that could not go on are left out."""
     found: list[list[Hypothesis]] = []
@@ -88,5 +88,6 @@ def _hypotheses(
         finished = symbols.end in tokens
         length = tokens.index(symbols.end) + 1 if finished else limit
         kept = tuple(tokens[: length - 1] if finished else tokens[:length])
-        found.append([Hypothesis(kept, total, total / length_penalty(length, alpha), finished)])
+        penalty = length_penalty(length, settings.length_penalty, settings.length_rule)
+        found.append([Hypothesis(kept, total, total / penalty, finished)])
     return found

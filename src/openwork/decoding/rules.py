@@ -1,11 +1,13 @@
 """Which tokens may come next, beyond the symbols that never do: one small rule for each wish.
 
-A rule looks at the beginnings of targets, one a row, and marks refused tokens; it keeps nothing between steps, so rows
-can be reordered and dropped as a search likes. Probabilities stay those of the model: a rule only takes targets away.
+A rule looks at the beginnings of targets, one a row; it keeps nothing between steps, so rows can be reordered and
+dropped as a search likes. Most rules only take targets away: the probabilities of the rest stay those of the model.
 """
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -27,42 +29,39 @@ class Beginnings:
     tokens: Int[Tensor, "rows position"]
 
 
-Rule = Callable[[Tensor, Beginnings], None]
-"""Marks in `refused`, booleans (rows, vocabulary), or takes marks of earlier rules away."""
+class Rule:
+    """Refuses tokens, or lowers their scores, or both; by itself it does neither."""
+
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
+        """Marks in `refused`, or takes marks of earlier rules away."""
+
+    def lower(
+        self, log_probabilities: Float[Tensor, "rows vocabulary"], beginnings: Beginnings
+    ) -> Float[Tensor, "rows vocabulary"]:
+        """What the search adds up instead of the log-probabilities."""
+        return log_probabilities
 
 
 def restrict(
-    scores: Float[Tensor, "rows vocabulary"], rules: Sequence[Rule], beginnings: Beginnings
+    scores: Float[Tensor, "rows vocabulary"],
+    normaliser: Float[Tensor, "rows 1"],
+    rules: Sequence[Rule],
+    beginnings: Beginnings,
 ) -> Float[Tensor, "rows vocabulary"]:
-    """The scores, minus infinity where the rules refuse a token."""
-    if not rules:
-        return scores
+    """The logits `scores`, lowered as the rules want, and minus infinity where they refuse a token."""
     refused = torch.zeros_like(scores, dtype=torch.bool)
     for rule in rules:
-        rule(refused, beginnings)
+        rule.refuse(refused, beginnings)
+        if type(rule).lower is not Rule.lower:  # subtracting and adding costs time, and a last digit
+            lowered = rule.lower(scores - normaliser, beginnings) + normaliser
+            scores = lowered.masked_fill(scores == -torch.inf, -torch.inf)
     return scores.masked_fill(refused, -torch.inf)
 
 
-class NoRepeat:
-    """No `size` consecutive tokens come twice in a target."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-    def __call__(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
-        written = beginnings.tokens[:, 1:]
-        if written.shape[1] < self.size:
-            return
-        sequences = written.unfold(1, self.size, 1)
-        latest = written[:, written.shape[1] - self.size + 1 :]
-        row, place = (sequences[..., :-1] == latest[:, None]).all(-1).nonzero(as_tuple=True)
-        refused[row, sequences[row, place, -1]] = True
-
-
-class Required:
+class Required(Rule):
     """No end before the required phrases are there, and no token after which they would not fit any more.
 
-    What continues a phrase under way may repeat what `NoRepeat` refuses; what begins one, where nothing else is left.
+    What continues a phrase under way may repeat what `no_repeat` refuses; what begins one, where nothing else is left.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Required:
         self.limits = limits.tolist()
         self.symbols = symbols
 
-    def __call__(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
         written = beginnings.tokens.shape[1] - 1
         for row, (sentence, tokens) in enumerate(
             zip(beginnings.sentences.tolist(), beginnings.tokens.tolist(), strict=True)
@@ -97,7 +96,7 @@ class Required:
         return int(refused.sum() - refused[never].sum()) == refused.shape[0] - len(never)
 
 
-class Forbidden:
+class Forbidden(Rule):
     """What the automata of a sentence refuse."""
 
     def __init__(self, forbidden: Sequence[Sequence[Phrase | Automaton]], device: torch.device) -> None:
@@ -109,7 +108,7 @@ class Forbidden:
         self.users = {item: torch.tensor(sentences, device=device) for item, sentences in users.items()}
         self.automata: dict[Phrase | Automaton, Automaton] = {}
 
-    def __call__(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
         for item, sentences in self.users.items():
             rows = torch.isin(beginnings.sentences, sentences).nonzero().squeeze(-1)
             if rows.numel():
@@ -125,7 +124,7 @@ class Forbidden:
         return self.automata[item]
 
 
-class Prefix:
+class Prefix(Rule):
     """The target begins as it is told to, whatever the other rules say."""
 
     def __init__(self, prefixes: Sequence[Phrase], device: torch.device) -> None:
@@ -133,7 +132,7 @@ class Prefix:
         rows = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in prefixes]
         self.tokens = torch.tensor(rows, device=device)
 
-    def __call__(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
         place = beginnings.tokens.shape[1] - 1
         if place >= self.tokens.shape[1]:
             return
@@ -149,11 +148,9 @@ def rules_for(
     source_lengths: Int[Tensor, "batch"],
     symbols: SymbolIds,
 ) -> tuple[Rule, ...]:
-    """The rules that a batch is searched with, one line each; a later one has the last word."""
+    """The rules that a batch is searched with: the settings', then the wishes; a later one has the last word."""
     device = source_lengths.device
-    rules: list[Rule] = []
-    if settings.no_repeat:
-        rules.append(NoRepeat(settings.no_repeat))
+    rules = [_rule(part)(getattr(settings, key)) for key, part in settings.rules().items()]
     if not constraints:
         return tuple(rules)
     if any(one.required for one in constraints):
@@ -163,6 +160,11 @@ def rules_for(
     if any(one.prefix for one in constraints):
         rules.append(Prefix([one.prefix for one in constraints], device))
     return tuple(rules)
+
+
+def _rule(part: str) -> Callable[[Any], Rule]:
+    module, _, name = part.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def phrases_of(constraints: Sequence[SentenceConstraints], symbols: SymbolIds) -> list[RequiredPhrases | None]:

@@ -8,16 +8,18 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.base.errors import OpenworkError
-from openwork.decoding.settings import DecodingSettings
+from openwork.decoding.settings import DecodingSettings, LengthRule
 from openwork.text.symbols import SymbolIds
 
 
-def length_penalty(length: int, alpha: float) -> float:
+def length_penalty(length: int, alpha: float, rule: LengthRule = "paper") -> float:
     """((5 + length) / 6)^alpha, the length in tokens with the end symbol (Wu et al. 2016, equation 14).
 
-    A log-probability is divided by it, so the score of a longer target is raised. It grows with the length.
+    A log-probability is divided by it, so the score of a longer target is raised. It grows with the length. The rule
+    "power" is length^alpha, as Hugging Face's transformers have it: with alpha 1 the score is the mean of the tokens'
+    log-probabilities.
     """
-    return ((5 + length) / 6) ** alpha
+    return (length if rule == "power" else (5 + length) / 6) ** alpha
 
 
 def length_limits(source_lengths: Int[Tensor, "batch"], settings: DecodingSettings) -> Int[Tensor, "batch"]:

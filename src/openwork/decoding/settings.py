@@ -1,10 +1,24 @@
 """What can be chosen about a search. No torch here, so that help and checks are instant."""
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
+
+
+@dataclass(frozen=True)
+class RuleClass:
+    """Names, as "module:class", the rule (decoding/rules.py) that does what a setting says.
+
+    By name, because settings are read without torch. Such a line here and its class are all that a new rule takes.
+    """
+
+    name: str
+
+
+LengthRule = Literal["paper", "power"]
 
 
 class DecodingSettings(Settings):
@@ -14,6 +28,10 @@ class DecodingSettings(Settings):
     length_penalty: float = Field(
         default=0.6, ge=0, description="alpha: 0 ranks by probability alone, more favours longer"
     )
+    length_rule: LengthRule = Field(
+        default="paper",
+        description="what divides a log-probability; paper: ((5 + length) / 6)^alpha, power: length^alpha",
+    )
     extra_length: int = Field(
         default=50, ge=0, description="a target has at most this many tokens more than its source"
     )
@@ -22,11 +40,22 @@ class DecodingSettings(Settings):
     patience: float = Field(
         default=1.0, ge=1, description="a sentence is done when it has patience x beam finished hypotheses; 1 is usual"
     )
+    stopping: Literal["enough", "no-better"] = Field(
+        default="enough",
+        description="when a sentence is done; enough: as patience says, no-better: and no live hypothesis is better",
+    )
+    unfinished: Literal["last", "ranked"] = Field(
+        default="last",
+        description="what the length limit cut off is given; last: where nothing ended, ranked: by its score",
+    )
     coverage_penalty: float = Field(
         default=0.0, ge=0, description="beta: above 0 ranks lower what left source tokens out, by the attention"
     )
-    no_repeat: int = Field(
+    no_repeat: Annotated[int, RuleClass("openwork.decoding.no_repeat:NoRepeat")] = Field(
         default=0, ge=0, description="no sequence of so many tokens comes twice in a target; 0: any may"
+    )
+    repetition_penalty: Annotated[float, RuleClass("openwork.decoding.repetition:RepetitionPenalty")] = Field(
+        default=1.0, ge=1, description="what the log-probability of a token that was there already is multiplied by"
     )
     groups: int = Field(default=1, ge=1, description="parts of the beam that avoid each other (diverse beam search)")
     diversity: float = Field(
@@ -55,6 +84,15 @@ class DecodingSettings(Settings):
     def hypotheses(self) -> int:
         """How many are made for each sentence."""
         return self.samples or self.beam
+
+    def rules(self) -> dict[str, str]:
+        """The keys that ask for a rule, all but those that say nothing, and the names of the rules' classes."""
+        return {
+            key: part.name
+            for key, field in type(self).model_fields.items()
+            for part in field.metadata
+            if isinstance(part, RuleClass) and getattr(self, key) != field.default
+        }
 
     @model_validator(mode="after")
     def _best_within_what_there_is(self) -> "DecodingSettings":

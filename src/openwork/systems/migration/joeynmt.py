@@ -250,6 +250,8 @@ def _search(draft: Draft) -> None:
         draft.mind("testing.max_output_length", "1.5 x the source there; openwork: source + decoding.extra_length")
     smallest = draft.value("testing.no_repeat_ngram_size", integer, -1)
     draft.set("decoding.no_repeat", max(smallest, 0), "testing.no_repeat_ngram_size")
+    penalty = draft.value("testing.repetition_penalty", number, -1)
+    draft.set("decoding.repetition_penalty", max(penalty, 1.0), "testing.repetition_penalty")
 
 
 def _on_both_sides(*names: str) -> str:
@@ -272,9 +274,6 @@ TABLE: dict[str, Rule] = table(
         "testing.n_best": To("decoding.best", integer),
         "testing.generate_unk": Always([False], "unknown pieces never come", "openwork never writes an unknown piece"),
         "testing.min_output_length": Always([0, 1], "a target has one token at least", "openwork has no least length"),
-        "testing.repetition_penalty": Always(
-            [-1, 1], "no penalty", "openwork penalises no single token: decoding.no_repeat blocks repeated phrases"
-        ),
         "testing.eval_metrics": Always(
             [["bleu"], ["chrf"], "bleu"], "openwork evaluate gives both", "see openwork evaluate"
         ),

@@ -34,7 +34,8 @@ def rescored(subject: Subject) -> Finding:
     """
     own = subject.bundle.settings.decoding
     plain = DecodingSettings(
-        beam=own.beam, best=own.beam, length_penalty=own.length_penalty, patience=own.patience,
+        beam=own.beam, best=own.beam, length_penalty=own.length_penalty, length_rule=own.length_rule,
+        patience=own.patience, stopping=own.stopping,
         maximum_length=min(own.maximum_length, subject.within(LONGEST_TARGET)),
     )  # fmt: skip
     together = reading(subject, subject.probes)
@@ -55,8 +56,9 @@ def rescored(subject: Subject) -> Finding:
 
 def exhaustive(subject: Subject) -> Finding:
     """With few pieces and short targets, a beam as wide as there are beginnings gives every target, best first."""
+    own = subject.bundle.settings.decoding
     settings = DecodingSettings(
-        beam=EVERYTHING, best=EVERYTHING, length_penalty=subject.bundle.settings.decoding.length_penalty,
+        beam=EVERYTHING, best=EVERYTHING, length_penalty=own.length_penalty, length_rule=own.length_rule,
         maximum_length=subject.within(LIMIT),
     )  # fmt: skip
     worst, spot, wrong = 0.0, None, ""
@@ -126,7 +128,7 @@ def _log_probabilities(
 
 def _score(tokens: Sequence[int], log_probability: float, settings: DecodingSettings, ended: bool) -> float:
     """What hypotheses are ranked by."""
-    return log_probability / length_penalty(len(tokens) + ended, settings.length_penalty)
+    return log_probability / length_penalty(len(tokens) + ended, settings.length_penalty, settings.length_rule)
 
 
 def _spot(subject: Subject, number: int, tokens: Sequence[int]) -> Spot:

@@ -1,0 +1,24 @@
+"""A penalty for tokens that the target holds already."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+from openwork.decoding.rules import Beginnings, Rule
+
+
+class RepetitionPenalty(Rule):
+    """The log-probability of a token that the target holds already counts `strength` times: p becomes p^strength.
+
+    Keskar et al. 2019 (CTRL, section 4.1) divide the logit; but logits have no zero of their own, so that the effect
+    of that depends on a constant which changes no probability. On log-probabilities, as searches in common use have
+    it, the penalty means the same for every model.
+    """
+
+    def __init__(self, strength: float) -> None:
+        self.strength = strength
+
+    def lower(
+        self, log_probabilities: Float[Tensor, "rows vocabulary"], beginnings: Beginnings
+    ) -> Float[Tensor, "rows vocabulary"]:
+        written = beginnings.tokens[:, 1:]
+        return log_probabilities.scatter(1, written, log_probabilities.gather(1, written) * self.strength)
