@@ -10,7 +10,8 @@ import pytest
 
 from openwork.base.messages import catalogue
 from openwork.base.phrases import shown_width
-from openwork.inspection.trace import Printed, Step, Trace
+from openwork.inspection.look import ROLES
+from openwork.inspection.trace import Printed, Said, Step, Trace
 from openwork.inspection.trace_page import trace_page
 from openwork.inspection.trace_table import GAP, Limits, corners, tables, writer
 from openwork.inspection.trace_text import trace_text
@@ -41,6 +42,10 @@ TRACE = Trace(
             source="Vaswani et al. 2017, equation 1",
             labels={"query": WORDS, "key": WORDS},
             printed=(Printed("002", np.array([0.25, 0.76]), "wrong", "a slip"),),
+            said=(
+                Said("002", "each of the four relations has a head of its own", False, "1 of the 4 are borne out"),
+                Said("001", "so it is", True, "and so it was"),
+            ),
         ),
         made(
             "wide",
@@ -71,6 +76,11 @@ def test_json_and_back():
         assert back.value.dtype == step.value.dtype and back.labels == dict(step.labels)
         assert (back.inputs, back.parameters, back.code) == (step.inputs, step.parameters, step.code)
     assert again.step("weights").printed[0].verdict == "wrong"
+    assert again.step("weights").said == TRACE.step("weights").said
+    before = TRACE.to_json()
+    for step in before["steps"]:
+        del step["said"]  # as traces were written before there was such a thing
+    assert Trace.from_json(before).step("weights").said == ()
     empty = Trace("", "", (Step("none", "", "", np.zeros((0, 3)), ("query", "key")),))
     assert Trace.from_json(empty.to_json()).steps[0].value.shape == (0, 3)
     with pytest.raises(ValueError, match="version 0"):
@@ -131,6 +141,8 @@ def test_text_says_where_each_value_comes_from():
     for fact in (
         "2. scores  (query 2 × key 2)", "made from: scores", "code: openwork.nn.kernels.reference.softmax_over",
         "origin: Vaswani et al. 2017, equation 1", "equation: softmax(<scores>)", "weights: w, b", "(one number)",
+        "document 002: each of the four relations has a head of its own: not borne out; 1 of the 4 are borne out",
+        "said in document 001: so it is: borne out; and so it was",
         "printed in document 002: [0.25, 0.76]: wrong; a slip", "- No dropout", "(position 4 × inner 300)", "-inf",
     ):  # fmt: skip
         assert fact in text
@@ -172,6 +184,18 @@ def test_the_page_is_complete_in_itself(language: str):
         assert shown in page.text
     assert ("每个位置的向量，变宽" in page.text) == (language == "zh")
     assert ("loads nothing" in page.text) == (language == "en")
+    verdicts = {
+        "en": ("✗ not borne out; 1 of the 4", "✓ borne out"),
+        "zh": ("✗ 没有得到印证; 4 种中有 1 种", "✓ 得到印证"),
+    }
+    assert all(verdict in page.text for verdict in verdicts[language])
+
+
+def test_paper_is_light_and_holds_wide_tables():
+    html = trace_page(TRACE, "en", english)
+    assert ['class="matrix wide"' in section for section in html.split("<section")[1:]] == [False] * 3 + [True, False]
+    _, dark, *printed = re.findall(r"--paper: (#\w+)", html)
+    assert printed == [ROLES["paper"].light] != [dark]
 
 
 def test_only_weights_are_shaded():

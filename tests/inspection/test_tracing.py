@@ -30,6 +30,9 @@ VARIANTS = {
     | {"positions": "rotary", "key_value_heads": 1, "feedforward": "swiglu", "norm": "pre", "normalisation": "rms"},
     "distances lower scores, narrow embeddings": PAPER
     | {"positions": "alibi", "embedding_width": 6, "feedforward": "glu", "tying": "target"},
+    "bucketed": PAPER | {"positions": "bucketed"},
+    "unscaled, normalised embeddings, output bias": PAPER
+    | {"embedding_scale": False, "embedding_norm": True, "output_bias": True, "feedforward": "swish"},
     "relative, narrow, pre-norm": PAPER | {"positions": "relative", "embedding_width": 6, "norm": "pre", "heads": 3},
 }
 SOURCE, GIVEN = (5, 6, 7, 8, 3), (2, 9, 10, 11)
@@ -185,7 +188,9 @@ def activation(model: Transformer, step: Step, inputs: Inputs, parameters: Input
 # The first ending that fits tells how the value is made.
 FORMULAS: dict[str, Callable[[Transformer, Step, Inputs, Inputs], np.ndarray]] = {
     ".lookup": lambda _, __, inputs, parameters: parameters[0][inputs[0]],
-    ".embedding": lambda _, __, inputs, ___: inputs[0] * math.sqrt(inputs[0].shape[-1]),
+    ".embedding": lambda model, _, inputs, ___: (
+        inputs[0] * (math.sqrt(inputs[0].shape[-1]) if model.source_embedding.scale != 1 else 1)
+    ),
     ".sum": lambda _, __, inputs, ___: inputs[0] + inputs[1],
     ".turned_query": turned,
     ".turned_key": turned,

@@ -52,6 +52,10 @@ class TestRelativePositions(ModelContract):
     settings = TRANSFORMER.model_copy(update={"positions": "relative", "relative_distance": 2})
 
 
+class TestBucketedPositions(ModelContract):
+    settings = TRANSFORMER.model_copy(update={"positions": "bucketed"})
+
+
 class TestNoPositions(ModelContract):
     settings = TRANSFORMER.model_copy(update={"positions": "none"})
 
@@ -93,6 +97,18 @@ class TestGatedLearned(ModelContract):
         update={"norm": "pre", "feedforward": "glu", "positions": "learned", "tying": "none", "attention_bias": True}
         | SHARED
     )
+    flat = ("key.bias",)
+
+
+class TestAsOthersHaveIt(ModelContract):
+    """What the models of other toolkits have and the paper's has not."""
+
+    settings = TRANSFORMER.model_copy(
+        update={
+            "positions": "learned", "feedforward": "swish", "embedding_scale": False, "embedding_norm": True,
+            "attention_bias": True, "output_bias": True, "norm_epsilon": 1e-5,
+        }
+    )  # fmt: skip
     flat = ("key.bias",)
 
 

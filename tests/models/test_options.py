@@ -26,12 +26,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "alibi": {"positions": "alibi"},
     "relative": {"positions": "relative"},
     "relative, clipped": {"positions": "relative", "relative_distance": 1},
+    "bucketed": {"positions": "bucketed"},
     "none": {"positions": "none"},
     "rms": {"normalisation": "rms"},
     "pre": {"norm": "pre"},
     "multi-query": {"key_value_heads": 1},
     "projected": {"embedding_width": 8},
     "gelu": {"feedforward": "gelu"},
+    "swish": {"feedforward": "swish"},
+    "another epsilon": {"norm_epsilon": 0.1},
+    "unscaled": {"embedding_scale": False},
+    "embedding norm": {"embedding_norm": True},
+    "output bias": {"output_bias": True},
     "glu": {"feedforward": "glu"},
     "reglu": {"feedforward": "reglu"},
     "geglu": {"feedforward": "geglu"},
@@ -80,7 +86,7 @@ def test_searching_one_sentence_is_searching_it_in_company(name: str) -> None:
         assert [h.tokens for h in alone] == [h.tokens for h in together[row]]
 
 
-@pytest.mark.parametrize("name", ["alibi", "relative", "rotary", "multi-query"])
+@pytest.mark.parametrize("name", ["alibi", "relative", "bucketed", "rotary", "multi-query"])
 def test_the_weights_that_are_shown_are_those_that_are_used(name: str) -> None:
     model = build(OPTIONS[name])
     expected = output(model)

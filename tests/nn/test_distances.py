@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.distances import Distances, LinearBiases, NoDistances, RelativeKeys, Rotary, offsets, slopes
+from openwork.nn.distances import (
+    BucketedBiases,
+    Distances,
+    LinearBiases,
+    NoDistances,
+    RelativeKeys,
+    Rotary,
+    offsets,
+    slopes,
+)
 from openwork.nn.kernels import fused, reference
 from openwork.nn.masks import CAUSAL, EVERYTHING
 
@@ -18,6 +27,8 @@ KINDS: dict[str, Distances] = {
     "rotary": Rotary(WIDTH),
     "alibi": LinearBiases(HEADS),
     "relative": RelativeKeys(WIDTH, 2),
+    "bucketed": BucketedBiases(HEADS, 8, 6, both_ways=False),
+    "bucketed, both ways": BucketedBiases(HEADS, 8, 6, both_ways=True),
 }
 
 
@@ -135,3 +146,19 @@ def test_attention_in_steps_is_attention_at_once(kind: str) -> None:
     turned = MultiHeadAttention(12, Heads(HEADS, WIDTH, 5), distances=NoDistances())
     turned.load_state_dict(attention.state_dict(), strict=False)
     assert not torch.allclose(turned(x, turned.keys_values(x), EVERYTHING), attention(x, past, EVERYTHING), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("both_ways", "expected"),
+    [
+        # 16 buckets a side, 8 of them for one distance each; at twice the distance come two buckets more
+        (True, {0: 0, -1: 1, -7: 7, -8: 8, -11: 8, -12: 9, -16: 10, -32: 12, -64: 14, -128: 15, -999: 15, 1: 17}),
+        # 32 buckets, 16 of them for one distance each, and nothing for later keys
+        (False, {0: 0, -1: 1, -15: 15, -16: 16, -32: 21, -64: 26, -128: 31, -999: 31, 1: 0, 9: 0}),
+    ],
+)
+def test_buckets_by_hand(both_ways: bool, expected: dict[int, int]) -> None:
+    biases = BucketedBiases(2, 32, 128, both_ways=both_ways)
+    assert biases.bucket(torch.tensor([[*expected]])).tolist() == [[*expected.values()]]
+    added = biases.bias(torch.zeros(1, 2, 3, 4), 3, 1.0)
+    assert added[1, 2, 0] == biases.table.weight[2, 1]  # the head's number for two back

@@ -23,12 +23,15 @@ TRANSFORMERS: dict[str, dict[str, Any]] = {
     "learned": {"positions": "learned", "longest": 40},
     "rotary": {"positions": "rotary"},
     "relative": {"positions": "relative", "relative_distance": 5},
+    "bucketed": {"positions": "bucketed"},
     "grouped": {"key_value_heads": 2, "head_width": 6, "value_width": 10},
     "biased": {"attention_bias": True, "key_value_heads": 1},
     "narrow": {"embedding_width": 20},
     "narrow, pre": {"embedding_width": 20, "norm": "pre", "tying": "none", "encoder_layers": 1},
     "geglu": {"feedforward": "geglu"},
     "gelu": {"feedforward": "gelu", "tying": "target"},
+    "swish": {"feedforward": "swish", "embedding_scale": False},
+    "embedding norm": {"embedding_norm": True, "output_bias": True, "attention_bias": True},
 }
 MODELS: dict[str, ModelSettings] = {
     name: TransformerSettings.model_validate(SMALL | changes) for name, changes in TRANSFORMERS.items()

@@ -20,7 +20,7 @@ from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import reference
 from openwork.nn.masks import Mask
-from openwork.nn.positions import LearnedPositions, SinusoidalPositions
+from openwork.nn.positions import LearnedPositions, NormalisedPositions, SinusoidalPositions
 from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual
 
 Model = TypeVar("Model", bound=SequenceModel)
@@ -51,7 +51,8 @@ def trace_forward(
     recorder.note("target.ids", steps.IDS, tokens)
     hidden, _ = copy.advance(tokens, state)
     logits = copy.project(hidden)
-    recorder.note("logits", steps.LOGITS, logits, [hidden], parameters=[copy.output_weight])
+    bias = [] if copy.output_bias is None else [copy.output_bias]
+    recorder.note("logits", steps.logits(bool(bias)), logits, [hidden], parameters=[copy.output_weight, *bias])
     return logits
 
 
@@ -63,6 +64,8 @@ def _watch(model: nn.Module, recorder: Recorder) -> None:
                 _watch_embedding(module, recorder)
             case SinusoidalPositions() | LearnedPositions():
                 _watch_positions(module, recorder)
+            case NormalisedPositions():
+                _note_output(recorder, f"{name}.norm", module.norm, steps.norm(module.norm, inner=False))
             case MultiHeadAttention():
                 _watch_attention(name, module, recorder)
             case FeedForward() | GatedFeedForward():
@@ -104,7 +107,8 @@ def _watch_embedding(embedding: TokenEmbedding, recorder: Recorder) -> None:
         recorder.note(f"{recorder.side}.lookup", steps.LOOKUP, output, inputs, parameters=module.parameters())
 
     def scale(_: nn.Module, __: tuple[Tensor], output: Tensor) -> None:
-        recorder.note(f"{recorder.side}.embedding", steps.EMBEDDING, output, [f"{recorder.side}.lookup"])
+        kind = steps.embedding(scaled=embedding.scale != 1.0)
+        recorder.note(f"{recorder.side}.embedding", kind, output, [f"{recorder.side}.lookup"])
 
     embedding.table.register_forward_hook(look_up)
     embedding.register_forward_hook(scale)

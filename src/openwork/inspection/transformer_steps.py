@@ -3,13 +3,15 @@
 The equations of parts that exist in several kinds depend on the module.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 
 from openwork.inspection.recorder import Kind
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.distances import LinearBiases
+from openwork.nn.distances import BucketedBiases, LinearBiases, RelativeKeys
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import reference
@@ -27,10 +29,6 @@ IDS = Kind("The pieces of the text, as numbers", "id", ("position",), None)
 LOOKUP = Kind(
     "One vector for each piece, from the table of embeddings", "E[id]", STREAM, nn.Embedding, f"{PAPER}section 3.4"
 )
-EMBEDDING = Kind(
-    "The same, multiplied by the root of their width", "E[id] sqrt(d_model)", STREAM, TokenEmbedding.forward,
-    f"{PAPER}section 3.4",
-)  # fmt: skip
 PRODUCTS = Kind(
     "How alike each query is to each key", "Q K^T", SCORES, reference.attention_scores, EQUATION_1, inner=True
 )
@@ -50,10 +48,6 @@ GATED = Kind(
     "The gate times what it lets through", "activation(x W) * x V", INNER, GatedFeedForward.forward,
     "Shazeer 2020, equations 5 and 6", inner=True,
 )  # fmt: skip
-LOGITS = Kind(
-    "Logits: one number for each piece of the vocabulary", "x W^T", ("position", "vocabulary"), SequenceModel.project,
-    f"{PAPER}section 3.4",
-)  # fmt: skip
 
 _ACTIVATIONS: dict[type[nn.Module], str] = {
     nn.ReLU: "max(0, z)",
@@ -61,6 +55,30 @@ _ACTIVATIONS: dict[type[nn.Module], str] = {
     nn.SiLU: "z sigmoid(z)",
     nn.Sigmoid: "sigmoid(z)",
 }
+
+
+_DISTANCES: dict[type[Any], tuple[str, str]] = {
+    LinearBiases: ("-slope |distance|", "Press et al. 2022"),
+    RelativeKeys: ("q a^T / sqrt(d_k)", "Shaw et al. 2018, equation 4"),
+    BucketedBiases: ("b[bucket(distance)]", "Raffel et al. 2020"),
+}
+
+
+def embedding(scaled: bool) -> Kind:
+    """What the stream begins with."""
+    return Kind(
+        "The same, multiplied by the root of their width" if scaled else "The same, as they are",
+        "E[id] sqrt(d_model)" if scaled else "E[id]",
+        STREAM, TokenEmbedding.forward, f"{PAPER}section 3.4",
+    )  # fmt: skip
+
+
+def logits(bias: bool) -> Kind:
+    """What the probabilities are made of."""
+    return Kind(
+        "Logits: one number for each piece of the vocabulary", _linear("^T", False) + (" + b" if bias else ""),
+        ("position", "vocabulary"), SequenceModel.project, f"{PAPER}section 3.4",
+    )  # fmt: skip
 
 
 def position_vectors(positions: nn.Module) -> Kind:
@@ -77,7 +95,7 @@ def position_vectors(positions: nn.Module) -> Kind:
 def position_sum(positions: nn.Module) -> Kind:
     """Embeddings and positions together."""
     return Kind(
-        "Embedding and position added up", "E[id] sqrt(d_model) + P[pos]", STREAM, type(positions).forward,
+        "Embedding and position added up", "x + P[pos]", STREAM, type(positions).forward,
         f"{PAPER}section 3.5",
     )  # fmt: skip
 
@@ -124,13 +142,9 @@ def turned(attention: MultiHeadAttention, axis: str) -> Kind:
 
 def distance_bias(attention: MultiHeadAttention) -> Kind:
     """What distances add to the scores."""
-    linear = isinstance(attention.distances, LinearBiases)
-    return Kind(
-        "What the distance between query and key adds to the score",
-        "-slope |distance|" if linear else "q a^T / sqrt(d_k)",
-        SCORES, type(attention.distances).bias,
-        "Press et al. 2022" if linear else "Shaw et al. 2018, equation 4", inner=True,
-    )  # fmt: skip
+    part = type(attention.distances)
+    equation, source = _DISTANCES[part]
+    return Kind("What the distance between query and key adds to the score", equation, SCORES, part.bias, source, True)
 
 
 def scores(biased: bool) -> Kind:

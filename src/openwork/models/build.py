@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+import torch
 from torch import nn
 
 from openwork.base.errors import ConfigError
@@ -10,40 +11,42 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.seq2seq import Positions, Transformer
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import BUCKETS, FURTHEST, TransformerSettings
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.decoder import Decoder, DecoderLayer
-from openwork.nn.distances import Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
+from openwork.nn.distances import BucketedBiases, Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import Encoder, EncoderLayer
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.kernels import Kernel, fused
 from openwork.nn.normalisation import Norm, RMSNorm, layer_norm
-from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
+from openwork.nn.positions import LearnedPositions, NoPositions, NormalisedPositions, SinusoidalPositions
 from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual, Wiring
 
 ModelSettings = TransformerSettings | RecurrentSettings
 
 WIRINGS: dict[str, type[PostNorm] | type[PreNorm]] = {"post": PostNorm, "pre": PreNorm}
-NORMS: dict[str, Norm] = {"layer": layer_norm, "rms": RMSNorm}
+NORMS: dict[str, Callable[..., nn.Module]] = {"layer": layer_norm, "rms": RMSNorm}
 FEEDFORWARDS: dict[str, Callable[[int, int, float], nn.Module]] = {
     "relu": FeedForward,
     "gelu": partial(FeedForward, activation=nn.GELU),
+    "swish": partial(FeedForward, activation=nn.SiLU),
     "glu": partial(GatedFeedForward, activation=nn.Sigmoid),
     "reglu": partial(GatedFeedForward, activation=nn.ReLU),
     "geglu": partial(GatedFeedForward, activation=nn.GELU),
     "swiglu": partial(GatedFeedForward, activation=nn.SiLU),
 }
 # What is added to the embeddings, and what acts inside self-attention; a kind that is in one table only does but that.
-POSITIONS: dict[str, Callable[[TransformerSettings], Positions]] = {
+POSITIONS: dict[str, Callable[[TransformerSettings], SinusoidalPositions | LearnedPositions]] = {
     "sinusoidal": lambda s: SinusoidalPositions(s.stream_start),
     "learned": lambda s: LearnedPositions(s.stream_start, s.table_size),
 }
-DISTANCES: dict[str, Callable[[TransformerSettings], Distances]] = {
-    "rotary": lambda s: Rotary(s.key_width),
-    "alibi": lambda s: LinearBiases(s.heads),
-    "relative": lambda s: RelativeKeys(s.key_width, s.clipping_distance),
+DISTANCES: dict[str, Callable[[TransformerSettings, bool], Distances]] = {
+    "rotary": lambda s, _: Rotary(s.key_width),
+    "alibi": lambda s, _: LinearBiases(s.heads),
+    "relative": lambda s, _: RelativeKeys(s.key_width, s.clipping_distance),
+    "bucketed": lambda s, causal: BucketedBiases(s.heads, BUCKETS, FURTHEST, both_ways=not causal),
 }
 
 
@@ -53,19 +56,24 @@ class _Parts:
     def __init__(self, settings: TransformerSettings, kernel: Kernel) -> None:
         self.settings = settings
         self.kernel = kernel
-        self.wiring, self.norm = WIRINGS[settings.norm], NORMS[settings.normalisation]
+        self.wiring = WIRINGS[settings.norm]
+        self.norm: Norm = partial(NORMS[settings.normalisation], epsilon=settings.norm_epsilon)
+
+    def embedding(self, vocabulary: int) -> TokenEmbedding:
+        return TokenEmbedding(vocabulary, self.settings.stream_start, self.settings.embedding_scale)
 
     def positions(self) -> Positions:
-        make = POSITIONS.get(self.settings.positions)
-        return make(self.settings) if make else NoPositions()
+        s = self.settings
+        added = POSITIONS[s.positions](s) if s.positions in POSITIONS else NoPositions()
+        return NormalisedPositions(added, self.norm(s.stream_start)) if s.embedding_norm else added
 
-    def distances(self) -> Distances:
+    def distances(self, causal: bool) -> Distances:
         make = DISTANCES.get(self.settings.positions)
-        return make(self.settings) if make else NoDistances()
+        return make(self.settings, causal) if make else NoDistances()
 
-    def self_attention(self, layer: int) -> MultiHeadAttention:
+    def self_attention(self, layer: int, causal: bool) -> MultiHeadAttention:
         width = self.settings.stream_start if layer == 0 else self.settings.width
-        return self._attention(width, self.distances())
+        return self._attention(width, self.distances(causal))
 
     def cross_attention(self) -> MultiHeadAttention:
         return self._attention(self.settings.width, NoDistances())
@@ -93,11 +101,11 @@ class _Parts:
         return ProjectedResidual(wiring, before, after)
 
     def encoder_layer(self, layer: int) -> EncoderLayer:
-        attention, feedforward = self.self_attention(layer), self.feedforward()
+        attention, feedforward = self.self_attention(layer, causal=False), self.feedforward()
         return EncoderLayer(attention, feedforward, (self.wire_self_attention(layer), self.wire()))
 
     def decoder_layer(self, layer: int) -> DecoderLayer:
-        attention, cross, feedforward = self.self_attention(layer), self.cross_attention(), self.feedforward()
+        attention, cross, feedforward = self.self_attention(layer, True), self.cross_attention(), self.feedforward()
         wirings = (self.wire_self_attention(layer), self.wire(), self.wire())
         return DecoderLayer(attention, cross, feedforward, wirings)
 
@@ -117,9 +125,9 @@ def build_transformer(
     s, parts = settings, _Parts(settings, kernel)
     encoder_layers = [parts.encoder_layer(layer) for layer in range(s.encoder_layers)]
     decoder_layers = [parts.decoder_layer(layer) for layer in range(s.decoder_layers)]
-    target_embedding = TokenEmbedding(target_vocabulary, s.stream_start)
+    target_embedding = parts.embedding(target_vocabulary)
     tied = s.tying == "three-way"
-    source_embedding = target_embedding if tied else TokenEmbedding(source_vocabulary, s.stream_start)
+    source_embedding = target_embedding if tied else parts.embedding(source_vocabulary)
     free = s.tying == "none"
     output = output_matrix(target_vocabulary, s.stream_start) if free else target_embedding.table.weight
     encoder = Encoder(encoder_layers, parts.final_norm())
@@ -128,6 +136,8 @@ def build_transformer(
     model = Transformer(
         source_embedding, target_embedding, positions, encoder, decoder, parts.narrow(), output, s.dropout
     )
+    if s.output_bias:
+        model.bias = nn.Parameter(torch.zeros(target_vocabulary))
     initialise(model)
     return model
 

@@ -74,9 +74,14 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
     def output_weight(self) -> Tensor:
         """The matrix (vocabulary, width) that turns those vectors into logits."""
 
+    @property
+    def output_bias(self) -> Tensor | None:
+        """What is added to the logits (vocabulary); None: nothing."""
+        return None
+
     def project(self, hidden: Tensor) -> Tensor:
         """Logits (..., vocabulary) of vectors (..., width)."""
-        return nn.functional.linear(hidden, self.output_weight)
+        return nn.functional.linear(hidden, self.output_weight, self.output_bias)
 
     def step(self, tokens: Tensor, state: StateT) -> tuple[Tensor, StateT]:
         """Takes token ids (rows, positions); gives logits (rows, positions, vocabulary) of each next token."""

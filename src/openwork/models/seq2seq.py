@@ -12,9 +12,9 @@ from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import Encoder
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask
-from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
+from openwork.nn.positions import LearnedPositions, NoPositions, NormalisedPositions, SinusoidalPositions
 
-Positions = SinusoidalPositions | LearnedPositions | NoPositions
+Positions = SinusoidalPositions | LearnedPositions | NormalisedPositions | NoPositions
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,11 @@ class Transformer(SequenceModel[TransformerState]):
 
     `positions`: what adds the order to the source's and to the target's embeddings. `narrow` turns the decoder's
     vectors to the width of `output`: nothing, unless the embeddings have a width of their own. `output`, a parameter,
-    is the matrix of the output layer; with tied weights it is the target embedding's own.
+    is the matrix of the output layer; with tied weights it is the target embedding's own. `bias`, a parameter or None,
+    is added to the logits.
     """
+
+    bias: nn.Parameter | None
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class Transformer(SequenceModel[TransformerState]):
         self.decoder = decoder
         self.narrow = narrow
         self.output = output
+        self.register_parameter("bias", None)
 
     @property
     def longest(self) -> int | None:
@@ -67,6 +71,10 @@ class Transformer(SequenceModel[TransformerState]):
     @property
     def output_weight(self) -> Tensor:
         return self.output
+
+    @property
+    def output_bias(self) -> Tensor | None:
+        return self.bias
 
     def encode(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]

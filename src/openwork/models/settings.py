@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from openwork.base.config import Settings
 from openwork.models.tying import Tying
 
+BUCKETS, FURTHEST = 32, 128  # ranges of distances of bucketed positions, and where the last one begins; T5's
 LONGEST, RELATIVE_DISTANCE = 1024, 16  # what `longest` and `relative_distance` are where they are needed and not given
 
 
@@ -65,13 +66,14 @@ class TransformerSettings(Settings):
         description="d_ff: width inside the feed-forward network",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.3"},
     )
-    feedforward: Literal["relu", "gelu", "glu", "reglu", "geglu", "swiglu"] = Field(
+    feedforward: Literal["relu", "gelu", "swish", "glu", "reglu", "geglu", "swiglu"] = Field(
         default="relu",
         description="the feed-forward network; the gated ones have three matrices, so 2/3 of the width weighs the same",
         json_schema_extra={
             "values": {
                 "relu": "max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, equation 2)",
                 "gelu": "the same with x times the normal distribution's P(X <= x) (Hendrycks and Gimpel 2016)",
+                "swish": "the same with x sigmoid(x) (Ramachandran et al. 2017)",
                 "glu": "gated by a sigmoid: (sigmoid(x W) * x V) W_2, without biases (Dauphin et al. 2017)",
                 "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",
                 "geglu": "gated by GELU(x W) (Shazeer 2020, equation 6)",
@@ -99,7 +101,14 @@ class TransformerSettings(Settings):
             }
         },
     )
-    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"] = Field(
+    norm_epsilon: float = Field(
+        default=1e-6,
+        gt=0,
+        lt=1,
+        description="added to what a norm divides by, before its root is taken; many libraries have 1e-5",
+        json_schema_extra={"origin": "Ba et al. 2016"},
+    )
+    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "bucketed", "none"] = Field(
         default="sinusoidal",
         description="how the order of the tokens is known: sinusoidal is the paper's",
         json_schema_extra={
@@ -109,6 +118,7 @@ class TransformerSettings(Settings):
                 "rotary": "queries and keys turned by angles that grow with the position (Su et al. 2021)",
                 "alibi": "scores lowered in proportion to the distance (Press et al. 2022)",
                 "relative": "a learnt vector for each distance, added to the keys (Shaw et al. 2018)",
+                "bucketed": "a learnt number for each range of distances, added to the scores (Raffel et al. 2020)",
                 "none": "nothing; only the decoder's mask tells earlier from later",
             }
         },
@@ -131,7 +141,22 @@ class TransformerSettings(Settings):
         description="width of the embeddings; where it is not the width, the first residual of each stack is projected",
         json_schema_extra={"origin": "He et al. 2016, equation 2; Lan et al. 2020, section 3.1"},
     )
+    embedding_scale: bool = Field(
+        default=True,
+        description="embeddings are multiplied by the root of their width",
+        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.4"},
+    )
+    embedding_norm: bool = Field(
+        default=False,
+        description="a norm after embeddings and positions are added up; not in the paper",
+        json_schema_extra={"origin": "Lewis et al. 2020 (BART)"},
+    )
     tying: Tying = "three-way"
+    output_bias: bool = Field(
+        default=False,
+        description="a bias for each piece of the target vocabulary, added to the logits; the paper has none",
+        json_schema_extra={"origin": "Marian"},
+    )
     attention_bias: bool = Field(
         default=False,
         description="biases in the attention's projections; the paper has none",

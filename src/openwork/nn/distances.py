@@ -5,6 +5,7 @@ what is added to the scores. The last query stands at the last key, as in `masks
 rows of the whole. Cross-attention has no distances: its queries and keys stand in different sentences.
 """
 
+import math
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -118,3 +119,36 @@ class RelativeKeys(nn.Module):
         products = query @ self.table.weight.to(query.dtype).T * scale
         index = offsets(query.shape[-2], keys, query.device).clamp(-self.clipping, self.clipping) + self.clipping
         return products.gather(-1, index.expand(*products.shape[:2], -1, -1))
+
+
+class BucketedBiases(nn.Module):
+    """Adds to each score a learnt number for its head and for the bucket of the offset (Raffel et al. 2020, T5).
+
+    The nearest offsets have a bucket each; further ones share buckets that widen with the logarithm of the distance,
+    and from `furthest` on all are in the last one. With `both_ways` half of the buckets are for later keys; without,
+    later keys are in the bucket of distance 0. T5 has one table for all layers of a stack; here each layer has its own.
+    """
+
+    def __init__(self, heads: int, buckets: int, furthest: int, *, both_ways: bool) -> None:
+        super().__init__()
+        self.furthest = furthest
+        self.both_ways = both_ways
+        self.table = nn.Embedding(buckets, heads)
+
+    def turn(self, heads: Tensor, first: int) -> Tensor:
+        return heads
+
+    def bias(
+        self, query: Float[Tensor, "batch head query head_width"], keys: int, scale: float
+    ) -> Float[Tensor, "head query key"]:
+        return self.table(self.bucket(offsets(query.shape[-2], keys, query.device))).permute(2, 0, 1)
+
+    def bucket(self, offset: Int[Tensor, "query key"]) -> Int[Tensor, "query key"]:
+        """The number of the bucket of each offset."""
+        count = self.table.num_embeddings // 2 if self.both_ways else self.table.num_embeddings
+        distance = offset.abs() if self.both_ways else (-offset).clamp(min=0)
+        near = count // 2
+        growth = (distance.clamp(min=near).float() / near).log() / math.log(self.furthest / near)
+        far = (near + (growth * (count - near)).long()).clamp(max=count - 1)
+        found = torch.where(distance < near, distance, far)
+        return found + count * (offset > 0) if self.both_ways else found

@@ -20,10 +20,11 @@ def layer_norm(width: int, epsilon: float = EPSILON) -> nn.LayerNorm:
 class RMSNorm(nn.Module):
     """x / sqrt(mean of squares + epsilon) * gain (Zhang and Sennrich 2019)."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, epsilon: float = EPSILON) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width))
+        self.epsilon = epsilon
 
     def forward(self, x: Float[Tensor, "*rows width"]) -> Float[Tensor, "*rows width"]:
         # The gain in the type of x: the framework warns of two types, and takes a slower way.
-        return functional.rms_norm(x, self.weight.shape, self.weight.to(x.dtype), EPSILON)
+        return functional.rms_norm(x, self.weight.shape, self.weight.to(x.dtype), self.epsilon)

@@ -90,6 +90,25 @@ class LearnedPositions(nn.Module):
         return self.table.weight[first:last]
 
 
+class NormalisedPositions(nn.Module):
+    """Adds positions, and brings each sum to the same size before the first layer sees it (Lewis et al. 2020, BART)."""
+
+    def __init__(self, added: "SinusoidalPositions | LearnedPositions | NoPositions", norm: nn.Module) -> None:
+        super().__init__()
+        self.added = added
+        self.norm = norm
+
+    @property
+    def longest(self) -> int | None:
+        return self.added.longest
+
+    def forward(
+        self, x: Float[Tensor, "batch position width"], first: int = 0
+    ) -> Float[Tensor, "batch position width"]:
+        """`first` is the position of x's first token in its sentence."""
+        return self.norm(self.added(x, first))
+
+
 class NoPositions(nn.Module):
     """Adds nothing: the order is known in another way, or not at all."""
 

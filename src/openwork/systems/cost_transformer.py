@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import BUCKETS, TransformerSettings
 from openwork.systems.cost_part import Lengths, Part
 
 # Matrices of the feed-forward network, and the inner numbers that its backward pass needs.
-FEEDFORWARDS = {"relu": (2, 1), "gelu": (2, 2), "glu": (3, 3), "reglu": (3, 3), "geglu": (3, 4), "swiglu": (3, 4)}
+FEEDFORWARDS = {"relu": (2, 1), "gelu": (2, 2), "swish": (2, 2)}
+FEEDFORWARDS |= {"glu": (3, 3), "reglu": (3, 3), "geglu": (3, 4), "swiglu": (3, 4)}
 # Vectors of a norm: gain and shift, or gain alone.
 NORMS = {"layer": 2, "rms": 1}
 # Matrices of (vocabulary, width) on the source's and on the target's side.
@@ -18,6 +19,10 @@ def transformer_parts(s: TransformerSettings, source: int, target: int, lengths:
     n, m, first = lengths.source, lengths.target, s.stream_start
     tables = TABLES[s.tying]
     yield Part("embeddings and output", 1, first * (tables[0] * source + tables[1] * target), m * first * target, 0)
+    if s.output_bias:
+        yield Part("output bias", 1, target)
+    if s.embedding_norm:
+        yield Part("embedding norms", 2, NORMS[s.normalisation] * first, kept=first * (n + m) // 2)
     yield Part("embedding dropout", 1, 0, kept=2 * first * (n + m))
     if s.positions == "learned":
         yield Part("learned positions", 2, s.table_size * first)
@@ -41,10 +46,11 @@ def _attention(s: TransformerSettings, name: str, count: int, asking: tuple[int,
     both = s.key_value_count * (s.key_width + s.value_head_width)
     biases = (query + both + s.width) if s.attention_bias else 0
     distances = 2 * s.clipping_distance + 1 if s.positions == "relative" and "self" in name else 0
+    buckets = BUCKETS * s.heads if s.positions == "bucketed" and "self" in name else 0
     return Part(
         name,
         count,
-        weights=width * query + asked_width * both + out * s.width + biases + distances * s.key_width,
+        weights=width * query + asked_width * both + out * s.width + biases + distances * s.key_width + buckets,
         products=queries * (width * query + out * s.width + distances * query)
         + keys * asked_width * both
         + queries * keys * (query + out),

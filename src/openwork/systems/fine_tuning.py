@@ -73,7 +73,7 @@ def grown(
 
 def is_grown(before: Tensor, now: Tensor) -> bool:
     """Whether `now` has the shape of `before` with more rows."""
-    return before.ndim == 2 and before.shape[1:] == now.shape[1:] and before.shape[0] < now.shape[0]
+    return before.ndim == now.ndim > 0 and before.shape[1:] == now.shape[1:] and before.shape[0] < now.shape[0]
 
 
 def new_rows(table: Tensor, before: Tokenizer, now: Tokenizer) -> Tensor:

@@ -112,6 +112,14 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         return hidden_gradient * scale, weight_gradient * scale, None, None, None
 
 
+def with_bias(
+    hidden: Float[Tensor, "tokens width"], weight: Float[Tensor, "vocabulary width"], bias: Float[Tensor, "vocabulary"]
+) -> tuple[Float[Tensor, "tokens width_and_one"], Float[Tensor, "vocabulary width_and_one"]]:
+    """Vectors with a 1 at their end, and a matrix with the bias as its last column: their products are the logits."""
+    ones = hidden.new_ones(hidden.shape[0], 1)
+    return torch.cat([hidden, ones], dim=-1), torch.cat([weight, bias[:, None].to(weight.dtype)], dim=-1)
+
+
 def projected_cross_entropy(
     hidden: Float[Tensor, "tokens width"],
     weight: Float[Tensor, "vocabulary width"],

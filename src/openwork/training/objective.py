@@ -6,7 +6,7 @@ from torch import Tensor
 
 from openwork.models.interfaces import SequenceModel
 from openwork.training.batches import TensorBatch
-from openwork.training.loss import LossSums, SmoothingForm, projected_cross_entropy
+from openwork.training.loss import LossSums, SmoothingForm, projected_cross_entropy, with_bias
 from openwork.training.precision import TYPES, PrecisionName, computing_in
 from openwork.training.r_drop import projected_r_drop
 from openwork.training.settings import TrainingSettings
@@ -30,20 +30,23 @@ def batch_loss(
 ) -> LossSums:
     """Cross-entropy: the loss sums over the real target tokens of a batch."""
     hidden = foretell(model, batch, precision)
-    return projected_cross_entropy(
-        hidden, model.output_weight, batch.real_targets, smoothing, TYPES[precision], form
-    )  # fmt: skip
+    weight = model.output_weight
+    if model.output_bias is not None:
+        hidden, weight = with_bias(hidden, weight, model.output_bias)
+    return projected_cross_entropy(hidden, weight, batch.real_targets, smoothing, TYPES[precision], form)
 
 
 def batch_r_drop(
     model: SequenceModel, batch: TensorBatch, settings: TrainingSettings, precision: PrecisionName
 ) -> LossSums:
     """The same with R-Drop: the batch is read twice, each time with dropout of its own."""
-    both = foretell(model, batch, precision), foretell(model, batch, precision)
+    both, weight = (foretell(model, batch, precision), foretell(model, batch, precision)), model.output_weight
+    if model.output_bias is not None:
+        first, _ = with_bias(both[0], weight, model.output_bias)
+        second, weight = with_bias(both[1], weight, model.output_bias)
+        both = first, second
     smoothing, form = settings.label_smoothing, settings.smoothing_form
-    return projected_r_drop(
-        both, model.output_weight, batch.real_targets, smoothing, settings.r_drop, TYPES[precision], form
-    )
+    return projected_r_drop(both, weight, batch.real_targets, smoothing, settings.r_drop, TYPES[precision], form)
 
 
 def make_objective(settings: TrainingSettings, precision: PrecisionName) -> Objective:
