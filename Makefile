@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint clean
+.PHONY: help setup demo test check parity lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -14,10 +14,12 @@ LOG := $(VENV)/setup.log
 ifeq ($(origin PYTHON),command line)
 CORE :=
 DEV :=
+PARITY :=
 else
 PYTHON := $(VENV)/bin/python
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
+PARITY := $(VENV)/.parity-installed
 endif
 
 PYTEST := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(PYTHON) -m pytest
@@ -42,6 +44,9 @@ check: $(DEV) ## formatting, lint, types, architecture and the fast tests: about
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m pyright --pythonpath "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
 	@$(PYTEST) -q -n 2 -m "not slow" --hypothesis-profile quick
+
+parity: $(PARITY) ## our parts, and models read and written, against torch, transformers and ctranslate2
+	@$(PYTEST) -q tests/parity tests/interop $(ARGS)
 
 lint: $(DEV) ## format the code and mend what ruff can mend
 	@$(PYTHON) -m ruff format .
@@ -74,5 +79,10 @@ $(CORE): pyproject.toml constraints.txt
 $(DEV): $(CORE)
 	@echo 'Setting up the tools for testing (once)...'
 	@$(INSTALL) -c constraints.txt -e '.[dev]' >>$(LOG) 2>&1 $(OR_SHOW)
+	@touch $@
+
+$(PARITY): $(DEV)
+	@echo 'Setting up what parity is tested against (once)...'
+	@$(INSTALL) -c constraints.txt -e '.[dev,parity]' >>$(LOG) 2>&1 $(OR_SHOW)
 	@touch $@
 endif

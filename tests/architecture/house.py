@@ -21,6 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("data", "models"),
     ("training", "decoding", "inspection"),
     ("systems", "annotated"),
+    ("interop",),  # joins bundles with the forms of other toolkits
     ("cli",),
 )
 
@@ -44,6 +45,8 @@ TORCH_FREE_MODULES = (
     "systems.cost",
     "systems.model_options",
     "systems.paper_table",
+    "systems.paper.contents",
+    "systems.paper.cited",
     "systems.migration.report",
     "systems.config_show",
     "systems.config_keys",

@@ -20,7 +20,10 @@ from openwork.cli import (
     demo,
     evaluate,
     explain,
+    export,
+    import_model,
     info,
+    paper,
     score,
     study,
     tokenize,
@@ -68,10 +71,13 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("score")(score.score)
 app.command("average")(average.average)
+app.command("import")(import_model.import_model)
+app.command("export")(export.export)
 app.command("info")(info.info)
 app.command("verify")(verify.verify)
 app.command("tokenize")(tokenize.tokenize)
 app.command("explain")(explain.explain)
+app.command("paper")(paper.paper)
 app.command("study")(study.study)
 app.add_typer(config.app, name="config")
 app.add_typer(data.app, name="data")

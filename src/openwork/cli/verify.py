@@ -26,10 +26,11 @@ def verify(
     def work() -> None:
         import json
 
+        from openwork.interop.verifying import EXPORTED
         from openwork.systems.verify.checks import verify as verify_folder
         from openwork.systems.verify.report import all_passed, table_lines, to_json
 
-        outcomes = verify_folder(bundle, compiling=compiled)
+        outcomes = verify_folder(bundle, compiling=compiled, further=EXPORTED)
         if as_json:
             print(json.dumps(to_json(str(bundle), outcomes), ensure_ascii=False))
         else:

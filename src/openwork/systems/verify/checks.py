@@ -1,5 +1,6 @@
 """The checks in one table, and all of them carried out on a bundle."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from openwork.base.errors import OpenworkError
@@ -29,23 +30,26 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def verify(path: Path, *, compiling: bool = False) -> list[Outcome]:
-    """All checks of a bundle's folder, or of a run's. One that cannot be loaded has failed the first of them."""
+def verify(path: Path, *, compiling: bool = False, further: Sequence[Check] = ()) -> list[Outcome]:
+    """All checks of a bundle's folder, or of a run's. One that cannot be loaded has failed the first of them.
+
+    `further`: checks of floors above, after the others.
+    """
     folder = find_bundle(path)
     read_manifest(folder)
     try:
         bundle = load_bundle(folder)
     except OpenworkError as error:
-        return [_files(Status.FAILED, error_reason(error)), *map(_not_loaded, CHECKS)]
-    return [_files(Status.PASSED), *verify_bundle(bundle, compiling=compiling)]
+        return [_files(Status.FAILED, error_reason(error)), *map(_not_loaded, (*CHECKS, *further))]
+    return [_files(Status.PASSED), *verify_bundle(bundle, compiling=compiling, further=further)]
 
 
-def verify_bundle(bundle: Bundle, *, compiling: bool = False) -> list[Outcome]:
+def verify_bundle(bundle: Bundle, *, compiling: bool = False, further: Sequence[Check] = ()) -> list[Outcome]:
     """The checks of a bundle that is in memory already."""
     bundle.model.eval()
     subject = Subject(bundle, compiling)
     done: dict[str, Outcome] = {}
-    for check in CHECKS:
+    for check in (*CHECKS, *further):
         done[check.name] = examine(check, subject, done)
     return list(done.values())
 

@@ -14,6 +14,7 @@ from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_write_text
 from openwork.text.foreign import ForeignTokenizer
 from openwork.text.foreign.library import LibraryForeign
+from openwork.text.foreign.marian import MarianForeign
 from openwork.text.foreign.sentence_piece import SentencePieceForeign
 from openwork.text.symbols import SYMBOL_NAMES, Pieces
 from openwork.text.tokenizer import Tokenizer
@@ -23,6 +24,7 @@ FORMAT = "openwork adopted tokenizer"
 FORMS: dict[str, Callable[[str], ForeignTokenizer]] = {
     LibraryForeign.form: LibraryForeign.from_content,
     SentencePieceForeign.form: SentencePieceForeign.from_content,
+    MarianForeign.form: MarianForeign.from_content,
 }
 
 

@@ -1,0 +1,35 @@
+"""openwork import"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.cli.terminal import run, say
+
+
+def import_model(
+    form: Annotated[str, typer.Argument(help="Whose model it is: ct2 (CTranslate2) or hf (Hugging Face).")],
+    folder: Annotated[Path, typer.Argument(help="The folder of the model.")],
+    out: Annotated[Path, typer.Option(help="Folder of the new bundle.")],
+    source_tokenizer: Annotated[
+        Path | None, typer.Option(help="Of ct2: the file that cuts texts into its tokens, if not in the folder.")
+    ] = None,
+    target_tokenizer: Annotated[Path | None, typer.Option(help="The same of the target, where it is another.")] = None,
+) -> None:
+    """Make a bundle of another toolkit's model. Nothing of theirs is run, or unpickled.
+
+    openwork import ct2 model-folder --source-tokenizer source.spm --target-tokenizer target.spm --out en-de
+
+    openwork import hf opus-mt-en-de --out en-de
+    """
+
+    def work() -> None:
+        from openwork.interop.forms import import_model as import_as_bundle
+        from openwork.models.interfaces import count_weights
+
+        bundle = import_as_bundle(form, folder, out, source_tokenizer, target_tokenizer)
+        say(f"{count_weights(bundle.model):,} weights read")
+        say(f"done: the translator is {out}")
+
+    run(work)

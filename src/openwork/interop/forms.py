@@ -1,0 +1,60 @@
+"""The forms of other toolkits that bundles are made of, and bundles written in, by the names of the command line."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from openwork.base.errors import UsageError
+from openwork.interop.ctranslate2_bundle import bundle_from_ctranslate2
+from openwork.interop.ctranslate2_writing import write_ctranslate2
+from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.systems.bundle import Bundle, load_bundle, write_bundle
+from openwork.text.pair import TokenizerPair, train_pair
+from openwork.text.settings import TextSettings
+
+
+class Form(NamedTuple):
+    """A folder of another toolkit: as a bundle in memory, with its own tokenizers or those given, and written."""
+
+    read: Callable[[Path, TokenizerPair | None], Bundle]
+    write: Callable[[Path, Bundle], None]
+
+
+def _read_hugging_face(folder: Path, tokenizers: TokenizerPair | None) -> Bundle:
+    if tokenizers is not None:
+        raise UsageError("--source-tokenizer is for ct2", hint="a folder of Hugging Face's has its tokenizers in it")
+    return bundle_from_hugging_face(folder)
+
+
+FORMS: dict[str, Form] = {
+    "ct2": Form(bundle_from_ctranslate2, write_ctranslate2),
+    "hf": Form(_read_hugging_face, write_hugging_face_folder),
+}
+
+
+def form_named(name: str) -> Form:
+    """UsageError for a name that is not known."""
+    if name not in FORMS:
+        raise UsageError(f"{name!r} is no form that openwork knows", hint=f"known are {' and '.join(FORMS)}")
+    return FORMS[name]
+
+
+def import_model(name: str, folder: Path, out: Path, source: Path | None, target: Path | None) -> Bundle:
+    """Writes a bundle of another toolkit's model; `source` and `target` are files of tokenizers, one may serve both."""
+    if target is not None and source is None:
+        raise UsageError("--target-tokenizer needs --source-tokenizer", hint="one that serves both is the source's")
+    tokenizers = None
+    if source is not None:
+        shared = target is None or target == source
+        settings = TextSettings(shared=shared, source_file=str(source), target_file=None if shared else str(target))
+        tokenizers = train_pair((), (), settings)
+    bundle = form_named(name).read(folder, tokenizers)
+    write_bundle(out, bundle)
+    return bundle
+
+
+def export_model(name: str, folder: Path, out: Path) -> Bundle:
+    """Writes a bundle in another toolkit's form."""
+    form, bundle = form_named(name), load_bundle(folder)
+    form.write(out, bundle)
+    return bundle

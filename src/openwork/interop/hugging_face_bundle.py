@@ -1,0 +1,50 @@
+"""Bundles from Hugging Face's folders, and such folders from bundles: model, tokenizers and search together."""
+
+from pathlib import Path
+
+from openwork.base.errors import BundleError
+from openwork.base.files import atomic_folder
+from openwork.interop.hugging_face import read_hugging_face
+from openwork.interop.hugging_face_export import write_model_files
+from openwork.interop.hugging_face_tokenizers import VOCABULARY, read_tokenizers, write_tokenizers
+from openwork.interop.vocabulary import Vocabulary
+from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.text.foreign.library import read_json
+from openwork.text.foreign.marian import UNKNOWN
+from openwork.text.pair import TokenizerPair
+
+
+def bundle_from_hugging_face(folder: Path) -> Bundle:
+    """A Marian model with its tokenizers, or what `write_hugging_face_folder` wrote, as a bundle in memory.
+
+    BundleError and DataError for what is missing, damaged, pickled, or of a kind that we have not.
+    """
+    tokenizers = read_tokenizers(folder)
+    names = read_json(folder / VOCABULARY) if (folder / VOCABULARY).is_file() else {}
+    read = read_hugging_face(folder, names.get(UNKNOWN))
+    _check_vocabularies(folder, tokenizers, read.source, read.target)
+    card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
+    return Bundle(BundleSettings(model=read.settings, decoding=read.decoding), tokenizers, read.model, card=card)
+
+
+def write_hugging_face_folder(folder: Path, bundle: Bundle) -> None:
+    """The bundle's model, tokenizers and search, for `AutoModelForSeq2SeqLM` and `AutoTokenizer`.
+
+    ConfigError for a model or a tokenizer that has no counterpart there. The folder appears complete or not at all.
+    """
+    with atomic_folder(folder) as partial:
+        write_model_files(partial, bundle.settings.model, bundle.model, bundle.settings.decoding)
+        write_tokenizers(partial, bundle.tokenizers)
+
+
+def _check_vocabularies(folder: Path, tokenizers: TokenizerPair, source: Vocabulary, target: Vocabulary) -> None:
+    for side, tokenizer, vocabulary in (
+        ("source", tokenizers.source, source),
+        ("target", tokenizers.target, target),
+    ):
+        if tokenizer.vocabulary_size != vocabulary.size:
+            raise BundleError(
+                f"{folder}: model and tokenizer do not belong together",
+                why=f"on the {side} side the model has {vocabulary.size} pieces and the tokenizer "
+                f"{tokenizer.vocabulary_size}, symbols included",
+            )

@@ -1,0 +1,187 @@
+"""What Hugging Face's config.json and generation_config.json say of a model, and what that is in our settings."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from openwork.base.errors import BundleError
+from openwork.decoding.settings import DecodingSettings
+from openwork.interop.hugging_face_layout import ARCHITECTURES
+from openwork.models.settings import TransformerSettings
+from openwork.models.tying import Tying
+
+CONFIG, GENERATION = "config.json", "generation_config.json"
+MOST_BYTES = 4 << 20  # of a configuration, which has a few thousand
+EPSILON = 1e-5  # of their norms; no configuration says it
+ACTIVATIONS: dict[str, Literal["relu", "gelu", "swish"]] = {
+    "relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish",
+}  # fmt: skip
+UNTIL_THE_END = 1000.0  # a patience that leaves only the bound and the limit to stop a search
+
+
+Count = Annotated[int, Field(ge=1, le=1 << 22)]  # more has nobody, and a damaged file shall not fill the memory
+Layers = Annotated[int, Field(ge=1, le=1 << 10)]
+
+
+class _Read(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+
+
+class HuggingFaceConfig(_Read):
+    """The keys that matter. Where a file leaves one out, their own default holds."""
+
+    model_type: Literal["marian", "pegasus", "bart", "mbart"]
+    vocab_size: Count
+    decoder_vocab_size: Count | None = None
+    d_model: Count
+    encoder_layers: Layers
+    decoder_layers: Layers
+    encoder_attention_heads: Count
+    decoder_attention_heads: Count
+    encoder_ffn_dim: Count
+    decoder_ffn_dim: Count
+    activation_function: str = "gelu"
+    max_position_embeddings: Annotated[int, Field(ge=2, le=1 << 20)] = 1024
+    scale_embedding: bool = False
+    share_encoder_decoder_embeddings: bool = True
+    tie_word_embeddings: bool = True
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
+    activation_dropout: float = Field(default=0.0, ge=0, lt=1)
+    pad_token_id: int = Field(ge=0)
+    eos_token_id: int = Field(ge=0)
+    decoder_start_token_id: int = Field(ge=0)
+    unk_token_id: int | None = Field(default=None, ge=0)
+
+    @property
+    def target_size(self) -> int:
+        """Pieces of the target's vocabulary."""
+        return self.vocab_size if self.tying == "three-way" else self.decoder_vocab_size or self.vocab_size
+
+    @property
+    def tying(self) -> Tying:
+        """Which of the three tables are one."""
+        if not self.tie_word_embeddings:
+            return "none"
+        return "three-way" if self.model_type != "marian" or self.share_encoder_decoder_embeddings else "target"
+
+
+class Generation(_Read):
+    """The keys that matter of how they search; the defaults are theirs."""
+
+    num_beams: int = Field(default=1, ge=1)
+    length_penalty: float = 1.0
+    early_stopping: bool | Literal["never"] = False
+    max_length: int = Field(default=20, ge=2)
+
+
+Kind = TypeVar("Kind", bound=_Read)
+
+
+def read_config(folder: Path) -> HuggingFaceConfig:
+    """What the folder's config.json says; BundleError where it is missing, damaged, or of a model that we have not."""
+    content = _read_json(folder / CONFIG)
+    if content.get("model_type") not in ARCHITECTURES:
+        raise BundleError(
+            f"{folder / CONFIG}: a model of type {content.get('model_type')!r} cannot be read",
+            why=f"openwork reads {', '.join(ARCHITECTURES)}",
+        )
+    return _understood(HuggingFaceConfig, content, folder / CONFIG)
+
+
+def read_generation(folder: Path) -> Generation:
+    """How the model is to be searched; older folders say it in config.json."""
+    name = GENERATION if (folder / GENERATION).is_file() else CONFIG
+    content = {key: value for key, value in _read_json(folder / name).items() if value is not None}
+    return _understood(Generation, content, folder / name)
+
+
+def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) -> TransformerSettings:
+    """Our model that computes the same; `path` is named where there is none."""
+    encoder = (config.encoder_attention_heads, config.encoder_ffn_dim)
+    decoder = (config.decoder_attention_heads, config.decoder_ffn_dim)
+    if encoder != decoder:
+        raise BundleError(
+            f"{path}: encoder and decoder have layers of different kinds",
+            why=f"heads and feed-forward width are {encoder} in the encoder and {decoder} in the decoder",
+            hint="openwork has one number of heads and one feed-forward width for both",
+        )
+    if config.activation_function not in ACTIVATIONS:
+        raise BundleError(
+            f"{path}: the activation {config.activation_function!r} cannot be read",
+            why=f"openwork has {', '.join(ACTIVATIONS)}",
+        )
+    if config.d_model % config.encoder_attention_heads:
+        raise BundleError(
+            f"{path}: a width of {config.d_model} is not divisible by {config.encoder_attention_heads} heads"
+        )
+    kind = ARCHITECTURES[config.model_type]
+    return TransformerSettings(
+        width=config.d_model,
+        encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers,
+        heads=config.encoder_attention_heads,
+        feedforward_width=config.encoder_ffn_dim,
+        feedforward=ACTIVATIONS[config.activation_function],
+        norm=kind.norm,
+        norm_epsilon=EPSILON,
+        positions=kind.positions,
+        longest=config.max_position_embeddings if kind.positions == "learned" else None,
+        embedding_scale=config.scale_embedding,
+        embedding_norm=kind.embedding_norm,
+        tying=config.tying,
+        attention_bias=True,
+        output_bias=output_bias,
+        dropout=config.dropout,
+        attention_dropout=config.attention_dropout,
+        feedforward_dropout=config.activation_dropout,
+    )
+
+
+def decoding_settings(generation: Generation, path: Path) -> DecodingSettings:
+    """Our search that finds the same. Their lengths count the start symbol, ours do not."""
+    if generation.length_penalty < 0:
+        raise BundleError(
+            f"{path}: a length penalty of {generation.length_penalty} cannot be read",
+            why="openwork's length penalty is never negative",
+        )
+    never = generation.early_stopping == "never"
+    return DecodingSettings(
+        beam=generation.num_beams,
+        length_penalty=generation.length_penalty,
+        length_rule="power",
+        stopping="enough" if never or generation.early_stopping else "no-better",
+        patience=UNTIL_THE_END if never else 1.0,
+        unfinished="ranked",
+        maximum_length=generation.max_length - 1,
+        extra_length=generation.max_length - 1,
+    )
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise BundleError(f"{path}: too large for a configuration", why=f"more than {MOST_BYTES:,} bytes")
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BundleError(
+            f"{path}: cannot be read",
+            why=error.strerror or str(error),
+            hint="name the folder that save_pretrained wrote, or a copy of it",
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{path}: damaged, or no JSON", why=str(error)) from error
+    if not isinstance(content, dict):
+        raise BundleError(f"{path}: damaged, or no configuration", why="it is not a JSON object")
+    return content
+
+
+def _understood(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise BundleError(f"{path}: {key} is not understood", why=first["msg"]) from error

@@ -1,0 +1,166 @@
+"""Writing one of our models as a folder that Hugging Face's transformers load.
+
+    MarianMTModel.from_pretrained(FOLDER).generate(ids)
+
+The ids are ours, so nothing is renumbered. Their search is told what ours does: symbols that are never produced take no
+part, the length rule and the stopping are the bundle's where theirs has them.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from torch import Tensor
+
+from openwork.base.errors import ConfigError
+from openwork.base.files import atomic_folder
+from openwork.decoding.settings import DecodingSettings
+from openwork.interop.hugging_face_config import ACTIVATIONS, CONFIG, GENERATION
+from openwork.interop.hugging_face_layout import ARCHITECTURES, Architecture, Place, places, stream_order
+from openwork.interop.hugging_face_weights import WEIGHTS
+from openwork.models.interfaces import SequenceModel
+from openwork.models.settings import TransformerSettings
+from openwork.nn.positions import sinusoids
+from openwork.systems.run_file import ModelSettings
+from openwork.text.symbols import SYMBOL_IDS
+
+LONGEST = 1024  # positions that are announced where the positions reach any length
+
+
+def write_hugging_face(
+    folder: Path, settings: ModelSettings, model: SequenceModel, decoding: DecodingSettings | None = None
+) -> None:
+    """Writes the model alone, for those who bring ids; the folder appears complete or not at all."""
+    with atomic_folder(folder) as partial:
+        write_model_files(partial, settings, model, decoding or DecodingSettings())
+
+
+def write_model_files(folder: Path, settings: ModelSettings, model: SequenceModel, decoding: DecodingSettings) -> None:
+    """Writes config.json, generation_config.json and model.safetensors into the folder.
+
+    Their norms have an epsilon of 1e-5 and know no other: a model trained with 1e-6, our default, gives logits that
+    differ from the fifth digit on. ConfigError for a model that none of their architectures is.
+    """
+    transformer, kind = fitting_architecture(settings)
+    tensors = their_weights(transformer, dict(model.named_parameters(remove_duplicate=False)))
+    sizes = model.get_parameter("source_embedding.table.weight").shape[0], model.output_weight.shape[0]
+    _write_json(folder / CONFIG, _config(transformer, kind, sizes))
+    _write_json(folder / GENERATION, _generation(decoding))
+    (folder / WEIGHTS).write_bytes(save(tensors, metadata={"format": "pt"}))
+
+
+def fitting_architecture(settings: ModelSettings) -> tuple[TransformerSettings, Architecture]:
+    """The one of theirs that computes what a model with these settings does; ConfigError, saying why, if none does."""
+    if not isinstance(settings, TransformerSettings):
+        raise ConfigError("a recurrent model has no counterpart among the architectures of Hugging Face")
+    s = settings
+    standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
+    for fits, key in (
+        (s.normalisation == "layer", "normalisation"),
+        (s.feedforward in ACTIVATIONS.values(), "feedforward"),
+        (s.stream_start == s.width, "embedding_width"),
+        (standard, "head_width, value_width, key_value_heads"),
+    ):
+        if not fits:
+            raise ConfigError(
+                "this model has no counterpart among the architectures of Hugging Face that are written",
+                why=f"none of them has this model.{key}",
+            )
+    wanted = (s.norm, s.positions, s.embedding_norm)
+    kind = next(
+        (one for one in ARCHITECTURES.values() if (one.norm, one.positions, one.embedding_norm) == wanted), None
+    )
+    if kind is None:
+        raise ConfigError(
+            "this model has no counterpart among the architectures of Hugging Face that are written",
+            why=f'none has model.norm "{s.norm}" with model.positions "{s.positions}" and this model.embedding_norm',
+            hint="sinusoidal positions have one, and learned ones with model.embedding_norm = true",
+        )
+    if s.tying != "three-way" and not kind.separate:
+        raise ConfigError(
+            "this model has no counterpart among the architectures of Hugging Face that are written",
+            why=f'{kind.model_type} has one table of embeddings for all, and model.tying is "{s.tying}"',
+            hint='a post-norm model with sinusoidal positions has one, and any with model.tying = "three-way"',
+        )
+    return s, kind
+
+
+def their_weights(settings: TransformerSettings, own: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Name -> tensor, each once, in their order of the stream; a bias that we have not is zeros."""
+    order, found = stream_order(settings), {}
+    for place in places(settings):
+        tensor = own[place.ours].detach().cpu().float() if place.ours in own else _zeros(place, own)
+        if place.stream is not None:
+            tensor = tensor.index_select(place.stream, order)
+        if place.before:
+            tensor = torch.cat([tensor.new_zeros(place.before, tensor.shape[1]), tensor])
+        found[place.theirs[0]] = tensor[None] if place.ours == "bias" else tensor
+    if settings.positions == "sinusoidal":  # theirs are constants with a place among the weights
+        for stack in ("encoder", "decoder"):
+            name = f"model.{stack}.embed_positions.weight"
+            found[name] = sinusoids(LONGEST, settings.width).index_select(1, order)
+    return {name: tensor.contiguous() for name, tensor in found.items()}
+
+
+def _zeros(place: Place, own: dict[str, Tensor]) -> Tensor:
+    matrix = "output" if place.ours == "bias" else place.ours.removesuffix("bias") + "weight"
+    return torch.zeros(own[matrix].shape[0])
+
+
+def _config(s: TransformerSettings, kind: Architecture, sizes: tuple[int, int]) -> dict[str, Any]:
+    return {
+        "architectures": [kind.class_name],
+        "model_type": kind.model_type,
+        "vocab_size": sizes[0],
+        "decoder_vocab_size": sizes[1],
+        "d_model": s.width,
+        "encoder_layers": s.encoder_layers,
+        "decoder_layers": s.decoder_layers,
+        "encoder_attention_heads": s.heads,
+        "decoder_attention_heads": s.heads,
+        "encoder_ffn_dim": s.feedforward_width,
+        "decoder_ffn_dim": s.feedforward_width,
+        "activation_function": s.feedforward,
+        "max_position_embeddings": s.table_size if s.positions == "learned" else LONGEST,
+        "scale_embedding": s.embedding_scale,
+        "share_encoder_decoder_embeddings": s.tying == "three-way",
+        "tie_word_embeddings": s.tying != "none",
+        "dropout": s.dropout,
+        "attention_dropout": s.attention_dropout,
+        "activation_dropout": s.feedforward_dropout,
+        "torch_dtype": "float32",
+        **_symbols(),
+        "unk_token_id": SYMBOL_IDS.unknown,
+    }
+
+
+def _symbols() -> dict[str, int | None]:
+    """Null where their own defaults would stand for something else."""
+    return {
+        "pad_token_id": SYMBOL_IDS.pad,
+        "bos_token_id": None,
+        "eos_token_id": SYMBOL_IDS.end,
+        "decoder_start_token_id": SYMBOL_IDS.start,
+        "forced_eos_token_id": None,
+    }
+
+
+def _generation(decoding: DecodingSettings) -> dict[str, Any]:
+    """Their search. They have no length rule but the power; their limit counts the start symbol."""
+    return {
+        **_symbols(),
+        "num_beams": decoding.beam,
+        "num_return_sequences": decoding.best,
+        "length_penalty": decoding.length_penalty,
+        "early_stopping": decoding.stopping == "enough",
+        "max_length": decoding.maximum_length + 1,
+        "suppress_tokens": list(SYMBOL_IDS.forbidden),
+        "renormalize_logits": True,  # so that probabilities are those given that no such symbol comes
+        "no_repeat_ngram_size": decoding.no_repeat,
+    }
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,104 @@
+"""Tokenizers in Hugging Face's folders: Marian's are read, and our own are written and read.
+
+What is written is a file of the library `tokenizers`, which ours run on, with the end symbol put behind each text.
+Their library then takes "</s>" in a text for the symbol itself, and knows no placeholders.
+"""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from openwork.base.errors import BundleError, ConfigError
+from openwork.text.foreign.adopted import Adopted
+from openwork.text.foreign.library import read_json
+from openwork.text.foreign.marian import read_marian
+from openwork.text.kinds import load_tokenizer
+from openwork.text.learnt import LearntTokenizer
+from openwork.text.pair import TokenizerPair
+from openwork.text.symbols import SYMBOL_IDS, SYMBOLS
+from openwork.text.tokenizer import Tokenizer
+
+TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
+SIDES = ("source", "target")
+SPM, VOCABULARY, TARGET_VOCABULARY = "{}.spm", "vocab.json", "target_vocab.json"
+
+
+def read_tokenizers(folder: Path) -> TokenizerPair:
+    """Marian's, or those that `write_tokenizers` wrote; BundleError where there are neither."""
+    if all((folder / SPM.format(side)).is_file() for side in SIDES) and (folder / VOCABULARY).is_file():
+        separate = (folder / TARGET_VOCABULARY).is_file()
+        source = read_marian(folder / SPM.format(SIDES[0]), folder / VOCABULARY)
+        target = read_marian(folder / SPM.format(SIDES[1]), folder / (TARGET_VOCABULARY if separate else VOCABULARY))
+        return TokenizerPair(Adopted(source), Adopted(target))
+    if (folder / TOKENIZER).is_file():
+        shared = _read_own(folder)
+        return TokenizerPair(shared, shared)
+    if all((folder / side / TOKENIZER).is_file() for side in SIDES):
+        return TokenizerPair(*(_read_own(folder / side) for side in SIDES))
+    raise BundleError(
+        f"{folder}: no tokenizer that openwork can put before this model",
+        why="it reads Marian's source.spm, target.spm and vocab.json, and the tokenizer.json that openwork wrote",
+        hint="read the model alone with openwork.interop.hugging_face.read_hugging_face, and give it ids",
+    )
+
+
+def _read_own(folder: Path) -> Tokenizer:
+    """Without what was put into the file for their library."""
+    content = read_json(folder / TOKENIZER)
+    if isinstance(content, dict):
+        content["post_processor"] = None
+    with TemporaryDirectory() as place:
+        plain = Path(place) / TOKENIZER
+        plain.write_text(json.dumps(content), encoding="utf-8")
+        try:
+            return load_tokenizer(plain)
+        except BundleError as error:
+            raise BundleError(f"{folder / TOKENIZER}: not a tokenizer of openwork", why=error.why) from error
+
+
+def write_tokenizers(folder: Path, tokenizers: TokenizerPair) -> None:
+    """`AutoTokenizer.from_pretrained(folder)` gives the shared one, of two `folder/source` and `folder/target`."""
+    if tokenizers.shared:
+        _write(folder, tokenizers.source)
+        return
+    for side, tokenizer in zip(SIDES, (tokenizers.source, tokenizers.target), strict=True):
+        (folder / side).mkdir()
+        _write(folder / side, tokenizer)
+
+
+def _write(folder: Path, tokenizer: Tokenizer) -> None:
+    if not isinstance(tokenizer, LearntTokenizer):
+        raise ConfigError(
+            "a tokenizer from a file cannot be written in Hugging Face's form",
+            why="its own ids are others than the model's",
+            hint="write the model alone with openwork.interop.hugging_face_export.write_hugging_face",
+        )
+    path = folder / TOKENIZER
+    tokenizer.save(path)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["post_processor"] = _with_end()
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "pad_token": SYMBOLS.pad,
+        "unk_token": SYMBOLS.unknown,
+        "bos_token": SYMBOLS.start,
+        "eos_token": SYMBOLS.end,
+        "padding_side": "right",
+        "clean_up_tokenization_spaces": False,
+        "model_input_names": ["input_ids", "attention_mask"],
+    }
+    (folder / TOKENIZER_CONFIG).write_text(json.dumps(config, indent=1), encoding="utf-8")
+
+
+def _with_end() -> dict[str, Any]:
+    """The end symbol behind each text."""
+    end = {"SpecialToken": {"id": SYMBOLS.end, "type_id": 0}}
+    symbol = {"id": SYMBOLS.end, "ids": [SYMBOL_IDS.end], "tokens": [SYMBOLS.end]}
+    return {
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, end, {"Sequence": {"id": "B", "type_id": 1}}, end],
+        "special_tokens": {SYMBOLS.end: symbol},
+    }

@@ -1,0 +1,110 @@
+"""Marian's tokenizers: pieces by SentencePiece, and their ids from a vocabulary beside it.
+
+A folder of Hugging Face's MarianTokenizer holds source.spm, target.spm and vocab.json (with separate vocabularies also
+target_vocab.json). A text may begin with the language wanted, as ">>fra<<", which is one piece.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from openwork.base.errors import DataError
+from openwork.text.foreign import Marks
+from openwork.text.foreign.library import read_json
+from openwork.text.foreign.sentence_piece import SentencePieceForeign, read_sentence_piece
+from openwork.text.symbols import Pieces
+from openwork.text.work import WordWork
+
+UNKNOWN, END, PAD = "<unk>", "</s>", "<pad>"
+SPACE = "▁"
+
+
+def read_marian(model: Path, vocabulary: Path) -> "MarianForeign":
+    """The tokenizer of one side: its .spm file and its vocabulary."""
+    pieces, content = read_sentence_piece(model), read_json(vocabulary)
+    try:
+        return MarianForeign(pieces, _checked(content))
+    except ValueError as error:
+        raise DataError(f"{vocabulary}: this is not a vocabulary of Marian's", why=str(error)) from error
+
+
+def _checked(content: Any) -> dict[str, int]:
+    if not isinstance(content, dict) or not all(type(number) is int and number >= 0 for number in content.values()):
+        raise ValueError("it does not give each piece its id")
+    if len(set(content.values())) < len(content):
+        raise ValueError("several pieces have one id")
+    if UNKNOWN not in content:
+        raise ValueError(f"it has no {UNKNOWN}")
+    return content
+
+
+class MarianForeign:
+    """SentencePiece's pieces under the vocabulary's ids; a piece that the vocabulary lacks is unknown."""
+
+    form = "marian"
+
+    def __init__(self, pieces: SentencePieceForeign, vocabulary: Mapping[str, int]) -> None:
+        self._pieces = pieces
+        self._ids = dict(vocabulary)
+        self._names = {number: name for name, number in self._ids.items()}
+        self.kind = f"foreign Marian over {pieces.kind.removeprefix('foreign ')}"
+        self.vocabulary_size: int = max(self._names) + 1
+
+    @classmethod
+    def from_content(cls, content: str) -> "MarianForeign":
+        """What `content` gave."""
+        parts = json.loads(content)
+        return cls(SentencePieceForeign.from_content(parts["pieces"]), _checked(parts["vocabulary"]))
+
+    def content(self) -> str:
+        return json.dumps({"pieces": self._pieces.content(), "vocabulary": self._ids}, ensure_ascii=False)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        return sorted(self._names)
+
+    @property
+    def marks(self) -> Marks:
+        """Targets start with the padding symbol, which has no other meaning in a text."""
+        return Marks(pad=self._ids.get(PAD), unknown=self._ids[UNKNOWN], end=self._ids.get(END))
+
+    def encode(self, text: str) -> list[int]:
+        return self.encode_pieces(text).ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def encode_framed(self, text: str) -> list[int]:
+        end = self.marks.end
+        return [*self.encode(text), *([end] if end is not None else [])]
+
+    def encode_pieces(self, text: str) -> Pieces:
+        language = self._language(text)
+        rest = self._pieces.encode_pieces(text[len(language) :])
+        names = [language] * bool(language) + rest.pieces
+        offsets = [(0, len(language))] * bool(language)
+        offsets += [(begin + len(language), end + len(language)) for begin, end in rest.offsets]
+        return Pieces([self._ids.get(name, self._ids[UNKNOWN]) for name in names], names, offsets)
+
+    def decode(self, ids: list[int]) -> str:
+        """The pieces side by side; the space of the first one goes."""
+        symbols = {PAD, UNKNOWN, END}
+        names = [name for number in ids if (name := self.piece(number)) not in symbols]
+        return "".join(names).replace(SPACE, " ").strip()
+
+    def piece(self, number: int) -> str:
+        if number not in self._names:
+            raise ValueError(f"id {number} is not in the vocabulary of {len(self._names)} pieces")
+        return self._names[number]
+
+    def work(self, text: str) -> list[WordWork]:
+        language = self._language(text)
+        own = [WordWork(language, (), (), (language,))] * bool(language)
+        return own + self._pieces.work(text[len(language) :])
+
+    @staticmethod
+    def _language(text: str) -> str:
+        """The language that a text begins with, such as ">>fra<<"; empty if none."""
+        end = text.find("<<")
+        return text[: end + 2] if text.startswith(">>") and end > 0 else ""

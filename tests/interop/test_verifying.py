@@ -1,0 +1,53 @@
+"""`openwork verify` on what a bundle becomes in other toolkits' forms: whole, with a fault made on purpose, refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from interop.small_bundles import TEXTS, small_bundle
+from openwork.interop.forms import FORMS, Form
+from openwork.interop.verifying import EXPORTED, exported
+from openwork.systems.bundle import Bundle, make_golden
+from openwork.systems.verify.check import NotApplicable, Outcome
+from openwork.systems.verify.checks import CHECKS, verify_bundle
+from openwork.systems.verify.subject import Subject
+from openwork.training.weights import model_weights
+
+
+def with_golden(**changes: object) -> Bundle:
+    return make_golden(small_bundle(**changes), TEXTS[:3])  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_bundle_is_the_same_in_each_form(form: str) -> None:
+    finding = exported(FORMS[form])(Subject(with_golden()))
+    assert finding.passed and finding.difference <= 1e-3
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("weight", ["decoder.layers.1.cross_attention.value.weight", "encoder.final_norm.weight"])
+def test_weights_that_change_on_the_way_are_found(form: str, weight: str) -> None:
+    def write(folder: Path, bundle: Bundle) -> None:
+        other = replace(bundle, model=small_bundle().model)
+        with torch.no_grad():
+            model_weights(other.model)[weight].mul_(-1)
+        FORMS[form].write(folder, other)
+
+    bundle = with_golden()
+    finding = exported(Form(FORMS[form].read, write))(Subject(bundle))
+    assert not finding.passed and finding.spot is not None
+
+
+def test_what_a_form_cannot_hold_is_skipped_with_its_reason() -> None:
+    with pytest.raises(NotApplicable, match=r"alibi|ALiBi"):
+        exported(FORMS["ct2"])(Subject(with_golden(positions="alibi")))
+    with pytest.raises(NotApplicable, match="no golden examples"):
+        exported(FORMS["hf"])(Subject(small_bundle()))
+
+
+def test_they_are_lines_of_the_table() -> None:
+    outcomes: list[Outcome] = verify_bundle(with_golden(), further=EXPORTED)
+    assert [one.name for one in outcomes] == [check.name for check in (*CHECKS, *EXPORTED)]
+    assert all(one.status.value == "passed" for one in outcomes[-2:])

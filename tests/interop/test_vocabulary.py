@@ -1,0 +1,21 @@
+"""Whose id is whose."""
+
+import torch
+
+from openwork.interop.vocabulary import Vocabulary
+
+
+def test_symbols_first_and_the_others_in_their_order() -> None:
+    vocabulary = Vocabulary.of(6, pad=5, unknown=1, start=5, end=0)  # as Marian has it: targets start with padding
+    assert vocabulary.theirs == (5, 1, 5, 0, 2, 3, 4) and vocabulary.size == 7
+    assert vocabulary.to_ours([2, 4, 0, 5]) == [4, 6, 3, 0]  # padding is our padding, not our start
+    assert vocabulary.to_theirs([2, 4, 6, 3]) == [5, 2, 4, 0]
+    assert Vocabulary.of(4, pad=1, unknown=3, start=2, end=2).to_ours([2]) == [3]  # BART's start is its end
+
+
+def test_rows_of_a_table_follow_and_a_missing_symbol_has_zeros() -> None:
+    vocabulary = Vocabulary.of(4, pad=3, unknown=None, start=3, end=1)
+    table = torch.arange(1.0, 9.0).reshape(4, 2)
+    assert vocabulary.rows(table).tolist() == [[7, 8], [0, 0], [7, 8], [3, 4], [1, 2], [5, 6]]
+    assert vocabulary.rows(table[:, 0]).tolist() == [7, 0, 7, 3, 1, 5]
+    assert vocabulary.to_theirs([1, 4]) == [0]
