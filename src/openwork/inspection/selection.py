@@ -33,12 +33,15 @@ def select(steps: Sequence[Step], inner: Collection[str], selection: Selection) 
     _check("layer", selection.layer, 1 + max((_layer(step) for step in steps), default=-1))
     heads = max((_heads(step) for step in steps), default=0)
     _check("head", selection.head, heads)
-    chosen = [step for step in steps if _is_chosen(step, inner, selection)]
-    made_from = {step.name: step.inputs for step in steps}
-    kept = {step.name for step in chosen}
-    bridged = [replace(step, inputs=_bridge(step.inputs, made_from, kept)) for step in chosen]
+    chosen = bridged(steps, {step.name for step in steps if _is_chosen(step, inner, selection)})
     head = selection.head
-    return tuple(bridged if head is None else (_only_head(step, head, heads) for step in bridged))
+    return tuple(chosen if head is None else (_only_head(step, head, heads) for step in chosen))
+
+
+def bridged(steps: Sequence[Step], kept: Collection[str]) -> list[Step]:
+    """The steps of these names; where an input of theirs is left out, what that was made from stands instead."""
+    made_from = {step.name: step.inputs for step in steps}
+    return [replace(step, inputs=_bridge(step.inputs, made_from, kept)) for step in steps if step.name in kept]
 
 
 def _check(what: str, number: int | None, count: int) -> None:
@@ -66,7 +69,7 @@ def _is_chosen(step: Step, inner: Collection[str], selection: Selection) -> bool
     return _layer(step) in (-1, selection.layer)
 
 
-def _bridge(inputs: Sequence[str], made_from: dict[str, tuple[str, ...]], kept: set[str]) -> tuple[str, ...]:
+def _bridge(inputs: Sequence[str], made_from: dict[str, tuple[str, ...]], kept: Collection[str]) -> tuple[str, ...]:
     """The nearest steps before that are there, each once."""
     found: list[str] = []
     waiting, seen = list(inputs), set[str]()

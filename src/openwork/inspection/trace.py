@@ -35,6 +35,20 @@ class Printed:
 
 
 @dataclass(frozen=True)
+class Said:
+    """What a document says of a step's value in words, whether the value bears it out, and what was found."""
+
+    document: str
+    sentence: str
+    holds: bool
+    found: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"document": self.document, "sentence": self.sentence, "holds": self.holds, "found": self.found}
+
+
+@dataclass(frozen=True)
 class Step:
     """One value and where it comes from.
 
@@ -50,6 +64,7 @@ class Step:
         labels: axis -> what stands at each of its places, such as pieces of text.
         printed: the documents' own figures for this value.
         parameters: names of the model's weights that went in as well: "encoder.layers.0.self_attention.query.weight".
+        said: what the documents say of this value without figures.
     """
 
     name: str
@@ -63,6 +78,7 @@ class Step:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     printed: tuple[Printed, ...] = ()
     parameters: tuple[str, ...] = ()
+    said: tuple[Said, ...] = ()
 
     def __post_init__(self) -> None:
         if self.value.ndim != len(self.axes):
@@ -83,6 +99,7 @@ class Step:
             "labels": {axis: list(labels) for axis, labels in self.labels.items()},
             "value": _plain(self.value.tolist()),
             "printed": [one.to_json() for one in self.printed],
+            "said": [one.to_json() for one in self.said],
         }
 
 
@@ -136,6 +153,7 @@ def _step(values: Mapping[str, Any]) -> Step:
             Printed(one["document"], _array(one["value"]), one["verdict"], one["reason"]) for one in values["printed"]
         ),
         parameters=tuple(values["parameters"]),
+        said=tuple(Said(**one) for one in values.get("said", ())),
     )
 
 

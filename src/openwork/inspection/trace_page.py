@@ -6,13 +6,14 @@ import numpy as np
 
 from openwork.inspection.page import FOOTER, page, scrolling
 from openwork.inspection.svg import Markup, element
-from openwork.inspection.trace import Printed, Step, Trace
+from openwork.inspection.trace import Printed, Said, Step, Trace
 from openwork.inspection.trace_table import Limits, Table, printed_value, shape_text, tables
 
 Translate = Callable[[str], str]
 
 LIMITS = Limits(rows=24, columns=24, slices=16)
 SLACK = 1e-9  # rows of weights add up to 1 but for rounding
+WIDE = 12  # columns: beyond these a table is printed in small type, so that paper holds it
 FULL = 50  # per cent of the colour behind a weight of 1: the number on it stays readable in both themes
 
 STYLE = """
@@ -26,8 +27,17 @@ dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1re
 dl.facts dt { color: var(--muted); }
 dl.facts dd { margin: 0; overflow-wrap: anywhere; }
 table.matrix th, table.matrix td { padding: .15rem .5rem; border: 1px solid var(--rule); }
-table.matrix caption { text-align: start; color: var(--muted); }
+table.matrix caption { text-align: start; color: var(--muted); white-space: nowrap; }
 table.matrix thead th { color: var(--muted); text-align: end; }
+table.matrix tbody th { position: sticky; inset-inline-start: 0; background: var(--paper); white-space: nowrap; }
+section > p { max-width: 60rem; }
+@media print {
+  nav { display: none; }
+  table.matrix { font-size: 8pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  table.matrix tbody th { position: static; }
+  table.wide { font-size: 5.5pt; }
+  table.wide th, table.wide td { padding: 0 .2rem; }
+}
 """
 
 
@@ -58,7 +68,8 @@ def _section(number: int, step: Step, anchors: dict[str, str], translate: Transl
     heading = element("h2", f"{number}. {step.name}", shape)
     shown = [element("p", "…") if table is None else _matrix(step, table) for table in tables(step, LIMITS)]
     printed = [_printed(one, translate) for one in step.printed]
-    parts = [heading, element("p", translate(step.title)), _facts(step, anchors, translate), *shown, *printed]
+    said = [_said(one, translate) for one in step.said]
+    parts = [heading, element("p", translate(step.title)), _facts(step, anchors, translate), *shown, *printed, *said]
     return element("section", *parts, id=_anchor(number))
 
 
@@ -90,6 +101,13 @@ def _printed(printed: Printed, translate: Translate) -> Markup:
     return element("p", told, element("span", verdict, class_=look), reason)
 
 
+def _said(said: Said, translate: Translate) -> Markup:
+    verdict, look = (translate("borne out"), "right") if said.holds else (translate("not borne out"), "wrong")
+    told = f"{translate('said in document')} {said.document}: {translate(said.sentence)}: "
+    mark = element("span", f"{'✓' if said.holds else '✗'} {verdict}", class_=look)
+    return element("p", told, mark, f"; {translate(said.found)}")
+
+
 def _matrix(step: Step, table: Table) -> Markup:
     """One matrix; weights are darker the larger they are."""
     heading = ", ".join(f"{axis} {label}" for axis, label in table.heading)
@@ -102,7 +120,8 @@ def _matrix(step: Step, table: Table) -> Markup:
     names = [element("th", "…" if name is None else name, scope="col") for name in table.columns]
     head = element("thead", element("tr", element("td", ""), *names)) if any(table.columns) else Markup("")
     caption = element("caption", heading) if heading else Markup("")
-    return scrolling(heading or step.name, element("table", caption, head, element("tbody", *rows), class_="matrix"))
+    look = "matrix wide" if len(table.columns) > WIDE else "matrix"
+    return scrolling(heading or step.name, element("table", caption, head, element("tbody", *rows), class_=look))
 
 
 def _matrix_row(

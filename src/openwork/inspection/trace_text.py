@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from openwork.base.phrases import shown_width
-from openwork.inspection.trace import Printed, Step, Trace
+from openwork.inspection.trace import Printed, Said, Step, Trace
 from openwork.inspection.trace_table import Limits, Table, printed_value, shape_text, tables
 
 Translate = Callable[[str], str]
@@ -18,16 +18,16 @@ ELLIPSIS = "…"
 def trace_text(trace: Trace, width: int, translate: Translate) -> str:
     """The whole trace, in lines of at most `width` columns."""
     width = max(width, NARROWEST)
-    lines = [*_wrapped(translate(trace.title), width, "")]
+    lines = [*wrapped(translate(trace.title), width, "")]
     for assumption in trace.assumptions:
-        lines += _wrapped(f"- {translate(assumption)}", width, "  ")
+        lines += wrapped(f"- {translate(assumption)}", width, "  ")
     for number, step in enumerate(trace.steps, start=1):
         lines += ["", *_step_text(number, step, width, translate)]
     return "\n".join(line.rstrip() for line in lines)
 
 
 def _step_text(number: int, step: Step, width: int, translate: Translate) -> Iterator[str]:
-    yield from _wrapped(f"{number}. {step.name}  ({shape_text(step, translate)})", width, INDENT)
+    yield from wrapped(f"{number}. {step.name}  ({shape_text(step, translate)})", width, INDENT)
     facts = [
         ("", translate(step.title)),
         (translate("equation"), step.equation),
@@ -38,11 +38,19 @@ def _step_text(number: int, step: Step, width: int, translate: Translate) -> Ite
     ]
     for name, fact in facts:
         if fact:
-            yield from _wrapped(f"{INDENT}{name}: {fact}" if name else f"{INDENT}{fact}", width, INDENT * 2)
+            yield from wrapped(f"{INDENT}{name}: {fact}" if name else f"{INDENT}{fact}", width, INDENT * 2)
     for table in tables(step, Limits(ROWS, width // 5, SLICES)):
         yield from [f"{INDENT}{ELLIPSIS}"] if table is None else _table_text(table, width)
     for printed in step.printed:
-        yield from _wrapped(f"{INDENT}{_printed_text(printed, translate)}", width, INDENT * 2)
+        yield from wrapped(f"{INDENT}{_printed_text(printed, translate)}", width, INDENT * 2)
+    for said in step.said:
+        yield from wrapped(f"{INDENT}{_said_text(said, translate)}", width, INDENT * 2)
+
+
+def _said_text(said: Said, translate: Translate) -> str:
+    verdict = translate("borne out") if said.holds else translate("not borne out")
+    told = f"{translate('said in document')} {said.document}: {translate(said.sentence)}"
+    return f"{told}: {verdict}; {translate(said.found)}"
 
 
 def _printed_text(printed: Printed, translate: Translate) -> str:
@@ -114,7 +122,7 @@ def _fitted(text: str, most: int) -> str:
     return text + ELLIPSIS
 
 
-def _wrapped(text: str, width: int, indent: str) -> Iterator[str]:
+def wrapped(text: str, width: int, indent: str) -> Iterator[str]:
     """Lines of at most `width` columns, broken at spaces or between wide characters; later ones are indented."""
     line = ""
     for word in _words(text):

@@ -51,7 +51,7 @@ class Counted:
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "row": self.row.group,
+            "row": self.row.name,
             "preset": self.row.preset,
             "changes": dict(self.row.changes),
             "training": dict(self.row.training),
@@ -80,7 +80,7 @@ def table_lines(rows: list[Counted]) -> list[str]:
     """The table, and what it shows."""
     body = [
         (
-            counted.row.group,
+            counted.row.name,
             counted.row.preset,
             f"{counted.weights:,}",
             "" if counted.row.millions is None else f"{counted.row.millions} M",

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from openwork.inspection.studies.settings import DepthSettings
-from openwork.inspection.studies.study import Chart, ChartLine, Claim, Compared, Figures, FiguresRow, Result, Study
+from openwork.inspection.studies.study import Chart, ChartLine, Claim, Compared, Figures, FiguresRow, Result
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.encoder import EncoderLayer
 from openwork.nn.feedforward import FeedForward
@@ -107,14 +107,3 @@ def run(sizes: DepthSettings) -> Result:
     lines = tuple(ChartLine(kind.words, list(enumerate(data.gradients[kind.key], 1))) for kind in KINDS)
     chart = Chart("Gradient through the layers", "layer", "norm of the gradient", lines, log_y=True)
     return Result(data, claims, tables, (chart,))
-
-
-STUDY = Study(
-    "depth",
-    "Many layers with and without residual connections",
-    "Without residual connections the gradient dies out on its way to the first layer; with them the identity carries "
-    "it. Norms between the sums change it too, so the paper's post-norm is not free of loss.",
-    "He et al. 2016, section 3; Vaswani et al. 2017, section 3.1; Xiong et al. 2020, section 3",
-    DepthSettings,
-    run,
-)

@@ -18,7 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from openwork.inspection.studies.recurrence import Outputs, SelfAttention, recurrent_layer
 from openwork.inspection.studies.settings import LayerSettings
-from openwork.inspection.studies.study import Chart, ChartLine, Claim, Compared, Figures, FiguresRow, Result, Study
+from openwork.inspection.studies.study import Chart, ChartLine, Claim, Compared, Figures, FiguresRow, Result
 from openwork.inspection.studies.way import serial_products, shortest_way
 from openwork.nn.kernels import fused, reference
 from openwork.nn.masks import EVERYTHING
@@ -259,14 +259,3 @@ def _charts(data: LayerData) -> tuple[Chart, ...]:
         Chart("Path from the first to the last position", "length n", "steps", lines("path", KINDS), True, True),
         Chart("Time of one layer on this machine", "length n", "seconds", lines("seconds", three), True, True),
     )
-
-
-STUDY = Study(
-    "layer-costs",
-    "Self-attention, recurrent and convolutional layers beside table 1 of the paper",
-    "Self-attention needs the same number of serial steps at any length and joins any two positions directly, and pays "
-    "with operations that grow with the square of the length.",
-    "Vaswani et al. 2017, table 1 and section 4",
-    LayerSettings,
-    run,
-)

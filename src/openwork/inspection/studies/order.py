@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from openwork.inspection.studies.settings import OrderSettings
-from openwork.inspection.studies.study import Claim, Compared, Figures, FiguresRow, Result, Study
+from openwork.inspection.studies.study import Claim, Compared, Figures, FiguresRow, Result
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.distances import Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
 from openwork.nn.encoder import Encoder, EncoderLayer
@@ -138,14 +138,3 @@ def run(sizes: OrderSettings) -> Result:
     )
     table = Figures("largest number in f(P x) - P f(x)", ("positions", "P: last one first", "P: reversed"), rows)
     return Result(data, claims, (table,), ())
-
-
-STUDY = Study(
-    "order",
-    "What self-attention knows of the order of its input",
-    "Without positions the difference is rounding: a permuted sentence gets the same vectors, permuted. Positions make "
-    "it a different sentence.",
-    "Vaswani et al. 2017, section 3.5; Lee et al. 2019, property 1",
-    OrderSettings,
-    run,
-)

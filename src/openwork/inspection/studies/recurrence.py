@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from openwork.inspection.studies.settings import RecurrenceSettings
-from openwork.inspection.studies.study import Chart, ChartLine, Claim, Compared, Figures, FiguresRow, Result, Study
+from openwork.inspection.studies.study import Chart, ChartLine, Claim, Compared, Figures, FiguresRow, Result
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.initialise import initialise
 from openwork.nn.kernels import Kernel, fused
@@ -146,14 +146,3 @@ def _chart(data: RecurrenceData) -> Chart:
     steps = range(1, len(data.gradients[RECURRENT.key]))
     lines.append(ChartLine("bound", [(back, data.recurrent_norm**back) for back in steps]))
     return Chart("Gradient of the last output", "steps back", "norm of the gradient", tuple(lines), log_y=True)
-
-
-STUDY = Study(
-    "gradients-through-time",
-    "Vanishing gradients: how much of it comes back through a recurrent network",
-    "Each step back multiplies an RNN's gradient by less than its matrix's norm, so it vanishes; an LSTM keeps "
-    "more of it as long as its forget gates are open, and self-attention reaches every position in one step.",
-    "Hochreiter et al. 2001, section 2; Pascanu et al. 2013, section 2; Vaswani et al. 2017, section 4",
-    RecurrenceSettings,
-    run,
-)

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from openwork.inspection.studies.settings import RotationSettings
-from openwork.inspection.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result, Study
+from openwork.inspection.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result
 from openwork.nn.positions import exact_sinusoids
 
 ROUNDING, REFUTED = 1e-10, 1e-2
@@ -91,14 +91,3 @@ def run(sizes: RotationSettings) -> Result:
     lines = (ChartLine("sinusoids", list(enumerate(data.products))),)
     chart = Chart("PE(pos) · PE(pos + k), the same at every pos", "k", "product", lines)
     return Result(data, claims, (table,), (chart,))
-
-
-STUDY = Study(
-    "position-rotation",
-    "PE(pos + k) as a rotation of PE(pos)",
-    "One rotation for each offset k moves the sinusoids of any position by k; that is why attention can learn to look "
-    "a fixed distance away.",
-    "Vaswani et al. 2017, section 3.5",
-    RotationSettings,
-    run,
-)

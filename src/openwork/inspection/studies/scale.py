@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from openwork.inspection.studies.settings import ScaleSettings
-from openwork.inspection.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result, Study
+from openwork.inspection.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result
 from openwork.nn.kernels import scale_of
 from openwork.nn.kernels.backward import softmax_jacobian
 from openwork.nn.kernels.reference import attention_scores, softmax_over
@@ -137,14 +137,3 @@ def _charts(data: ScaleData) -> tuple[Chart, ...]:
             log_y=True,
         ),
     )
-
-
-STUDY = Study(
-    "score-scale",
-    "Attention scores with and without 1 / sqrt(d_k)",
-    "The variance of plain products grows with d_k, the largest weight nears 1, and the softmax has no slope left to "
-    "learn by; divided by sqrt(d_k), all three stay where they are.",
-    "Vaswani et al. 2017, section 3.2.1 and footnote 4",
-    ScaleSettings,
-    run,
-)

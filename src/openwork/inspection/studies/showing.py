@@ -10,6 +10,7 @@ from openwork.inspection.svg import Markup, element
 
 Translate = Callable[[str], str]
 
+_NUMBER = "+-0123456789"  # how a number begins
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _STYLE = f"""
 body {{ margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.6 {FONTS}; }}
@@ -49,15 +50,18 @@ def result_lines(study: Study, result: Result) -> Iterator[str]:
         yield Joined("holds: " if claim.holds else "does not hold: ", claim.sentence)
     for table in result.tables:
         yield ""
-        yield from _table_lines(table)
+        yield from table_lines(table)
 
 
-def _table_lines(table: Figures) -> Iterator[str]:
+def table_lines(table: Figures) -> Iterator[str]:
+    """Its title, and its rows in columns: numbers to the right, words to the left."""
     rows = [table.columns, *((row.name, *row.cells) for row in table.rows)]
-    widths = [max(shown_width(row[column]) for row in rows) for column in range(len(table.columns))]
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(shown_width, column)) for column in columns]
+    numbers = [all(not cell or cell[0] in _NUMBER for cell in column[1:]) for column in columns]
     yield table.title
     for row in rows:
-        cells = [Padded(cell, width, right=at > 0) for at, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        cells = [Padded(cell, width, right=right) for cell, width, right in zip(row, widths, numbers, strict=True)]
         yield Joined(*[part for cell in cells for part in ("  ", cell)])
 
 

@@ -1,0 +1,95 @@
+"""openwork paper"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openwork.base.errors import UsageError
+from openwork.cli.options import grouped
+from openwork.cli.terminal import print_lines, run, translated
+
+if TYPE_CHECKING:
+    from openwork.systems.paper.contents import Listed
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which object of the paper."""
+
+    kind: Annotated[str | None, typer.Argument(help="eq, formula, figure, table or training; without it, all.")] = None
+    number: Annotated[str | None, typer.Argument(help="Its number, or the name of a formula that has none.")] = None
+    row: Annotated[str | None, typer.Option(help="Of table 3: one row, such as C2.")] = None
+
+
+@grouped
+def paper(
+    asked: Asked,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, with all numbers.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="The whole list as a document, docs/paper.md.")] = False,
+) -> None:
+    """Show an equation, figure or table of the paper: our code for it, its tests, and the numbers of a forward pass.
+
+    openwork paper
+
+    openwork paper eq 1
+
+    openwork paper table 3 --row C2
+
+    openwork paper training --json
+    """
+
+    def work() -> None:
+        if markdown:
+            _print_document(asked, as_json)
+            return
+        objects = _objects(asked)
+        if asked.row is not None and [one.name for one in objects] != ["table 3"]:
+            raise UsageError("--row is for table 3", hint="write: openwork paper table 3 --row C2")
+        if len(objects) > 1:
+            _print_list(objects, as_json)
+        else:
+            _print_page(objects[0].name, asked.row, as_json)
+
+    run(work)
+
+
+def _print_document(asked: Asked, as_json: bool) -> None:
+    from openwork.systems.paper.contents import CONTENTS
+    from openwork.systems.paper.exhibits import page_of
+    from openwork.systems.paper.markdown import document
+
+    if asked != Asked() or as_json:
+        raise UsageError("--markdown is for the whole list", hint="write: openwork paper --markdown")
+    print(document([page_of(one.name) for one in CONTENTS], translated), end="")
+
+
+def _objects(asked: Asked) -> "list[Listed]":
+    from openwork.systems.paper.contents import CONTENTS, find_listed
+
+    return list(CONTENTS) if asked.kind is None else find_listed(asked.kind, asked.number)
+
+
+def _print_list(objects: "list[Listed]", as_json: bool) -> None:
+    import json
+
+    from openwork.systems.paper.contents import contents_lines, contents_values
+
+    if as_json:
+        print(json.dumps(contents_values(objects), ensure_ascii=False))
+    else:
+        print_lines(contents_lines(objects))
+
+
+def _print_page(name: str, row: str | None, as_json: bool) -> None:
+    import json
+    import shutil
+
+    from openwork.systems.paper.exhibits import page_of, row_page
+    from openwork.systems.paper.showing import page_text
+
+    page = page_of(name) if row is None else row_page(row)
+    if as_json:
+        print(json.dumps(page.to_json(), ensure_ascii=False))
+    else:
+        print(page_text(page, shutil.get_terminal_size().columns, translated))
