@@ -1,10 +1,8 @@
 """openwork explain: the trace of a bundle's own translation, and worked examples."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -16,11 +14,12 @@ from openwork.base.messages import LANGUAGE_VARIABLE
 from openwork.base.phrases import shown_width
 from openwork.decoding.rescore import score
 from openwork.inspection.selection import Selection
-from openwork.inspection.trace import Step, Trace
+from openwork.inspection.trace import Trace
 from openwork.inspection.tracing import exact_copy
 from openwork.models.build import build_model
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.systems.bundle import Bundle, BundleSettings, write_bundle
+from openwork.systems.examples import EXAMPLES
 from openwork.systems.explain import LIKELY, explain
 
 pytestmark = pytest.mark.slow
@@ -121,13 +120,10 @@ def test_a_recurrent_model_is_refused_in_a_sentence(tiny_bundle: Bundle, call: C
     refused(call("explain", TEXT, "--bundle", tmp_path / "recurrent"), 2, "only a Transformer", "recurrent")
 
 
-def test_worked_examples(call: Call, monkeypatch: pytest.MonkeyPatch):
-    made = Trace("sum", "One and one", (Step("two", "Added up", "1 + 1", np.array(2), ()),))
-    table = ModuleType("openwork.systems.examples")
-    table.EXAMPLES = {"sum": lambda: made}  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "openwork.systems.examples", table)
-    assert call("explain", "--list").out.decode() == "sum  One and one\n"
-    shown = call("explain", "--example", "sum")
-    assert shown.code == 0 and "equation: 1 + 1" in shown.out.decode()
-    assert json.loads(call("explain", "--example", "sum", "--json").out) == made.to_json()
-    refused(call("explain", "--example", "sun"), 2, "there is no example sun", "did you mean sum?")
+def test_worked_examples(call: Call):
+    assert [line.split()[0] for line in call("explain", "--list").lines] == list(EXAMPLES)
+    made = EXAMPLES["002-5.2"]()
+    shown = call("explain", "--example", "002-5.2")
+    assert shown.code == 0 and "equation: softmax(S + mask)" in shown.out.decode()
+    assert json.loads(call("explain", "--example", "002-5.2", "--json").out) == made.to_json()
+    refused(call("explain", "--example", "002-52"), 2, "there is no example 002-52", "did you mean 002-5.2?")

@@ -87,6 +87,18 @@ def test_new_rows_are_the_means_of_what_their_text_was_before(tiny_bundle: Bundl
         ids = before.encode(now.decode([number]))
         assert ids and max(ids) < before.vocabulary_size
         torch.testing.assert_close(row, table[ids].mean(dim=0))
+    torch.testing.assert_close(new_rows(table[:, 0], before, now), rows[:, 0])  # a bias grows likewise
+
+
+def test_a_bias_of_the_output_grows_with_its_vocabulary(tiny_bundle: Bundle):
+    before = tiny_bundle.tokenizers
+    now = extended_pair(before, NEW_WORDS, NEW_WORDS, 10)
+    settings = tiny_bundle.settings.model.model_copy(update={"output_bias": True})
+    old, new = (build_model(settings, one.source.vocabulary_size, one.target.vocabulary_size) for one in (before, now))
+    found = grown(model_weights(old), new, before, now)
+    assert {name: tensor.shape for name, tensor in found.items()} == {
+        name: tensor.shape for name, tensor in model_weights(new).items()
+    }
 
 
 @pytest.mark.parametrize("kind", ["transformer", "recurrent"])

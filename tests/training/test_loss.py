@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from openwork.models.build import build_model
+from openwork.models.settings import TransformerSettings
 from openwork.training import loss as loss_module
+from openwork.training.batches import TensorBatch
 from openwork.training.loss import projected_cross_entropy, smoothed_cross_entropy
+from openwork.training.objective import make_objective
+from openwork.training.settings import TrainingSettings
 
 
 def test_by_hand() -> None:
@@ -115,3 +120,25 @@ def test_nothing_costs_nothing() -> None:
     sums = projected_cross_entropy(hidden, weight, targets, 0.1)
     sums.smoothed.backward()
     assert sums.smoothed.item() == 0.0 and weight.grad is not None and not weight.grad.any()
+
+
+@pytest.mark.parametrize("r_drop", [0.0, 1.0])
+def test_the_bias_of_a_model_is_in_its_loss(r_drop: float) -> None:
+    """The loss that is joined with the projection, against the model's own logits: the number and the gradients."""
+    settings = TransformerSettings(
+        width=8, heads=2, encoder_layers=1, decoder_layers=1, feedforward_width=6, dropout=0.0, output_bias=True
+    )
+    torch.manual_seed(1)
+    model = build_model(settings, 9, 9)
+    bias = model.output_bias
+    assert bias is not None
+    bias.detach().copy_(torch.randn(9))
+    source, lengths, target = torch.tensor([[5, 6, 3], [4, 3, 0]]), torch.tensor([3, 2]), torch.tensor([[2, 7], [2, 8]])
+    right = torch.tensor([7, 3, 8, 3])
+    batch = TensorBatch(source, lengths, target, torch.arange(4), right, 2, 5)
+    training = TrainingSettings(label_smoothing=0.1, r_drop=r_drop)
+    sums = make_objective(training, "float32")(model, batch)
+    expected = smoothed_cross_entropy(model.project(model(source, lengths, target)).flatten(0, 1), right, 0.1)
+    torch.testing.assert_close(sums.smoothed, expected.smoothed)  # without dropout both passes are one
+    found, wanted = (torch.autograd.grad(one.smoothed, (bias, model.output_weight)) for one in (sums, expected))
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)

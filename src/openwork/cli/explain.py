@@ -48,13 +48,15 @@ def explain(
 
     openwork explain "Ein Hund." --bundle de-en --html trace.html
 
+    openwork explain --example 002-8
+
     openwork explain --list
     """
 
     def work() -> None:
         _check(what, which)
         if what.listing:
-            from openwork.systems.explain import example_lines
+            from openwork.systems.examples import example_lines
 
             print_lines(example_lines())
         else:
@@ -68,7 +70,7 @@ def _check(what: What, which: Which) -> None:
         raise UsageError(
             "give one of these: a sentence, --example, --list", hint='write: openwork explain "Ein Hund." --bundle DIR'
         )
-    if (what.sentence is None) != (what.bundle is None):
+    if (what.sentence is not None and what.bundle is None) or (what.listing and what.bundle is not None):
         raise UsageError(
             "a sentence and --bundle go together", hint="the bundle is the folder that openwork train --out wrote"
         )
@@ -79,14 +81,18 @@ def _check(what: What, which: Which) -> None:
 def _trace(what: What, which: Which) -> "Trace":
     from openwork.inspection.selection import Selection
     from openwork.systems.bundle import load_bundle
+    from openwork.systems.examples import EXAMPLES
     from openwork.systems.explain import explain as explain_text
     from openwork.systems.explain import explain_example
 
+    bundle = None if what.bundle is None else load_bundle(what.bundle)
     if what.example is not None:
-        return explain_example(what.example)
-    assert what.bundle is not None and what.sentence is not None
-    selection = Selection(which.layer, which.head, which.every)
-    return explain_text(load_bundle(what.bundle), what.sentence, selection)
+        worked = EXAMPLES.get(what.example)
+        if worked is not None and worked.of_a_model and bundle is None:
+            say("training a small model to show; this takes some seconds (--bundle shows one of yours)")
+        return explain_example(what.example, bundle)
+    assert bundle is not None and what.sentence is not None
+    return explain_text(bundle, what.sentence, Selection(which.layer, which.head, which.every))
 
 
 def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:

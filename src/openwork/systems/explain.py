@@ -1,13 +1,13 @@
 """How a bundle comes from a sentence to its translation: every step with its numbers, and worked examples likewise."""
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from openwork.base.errors import UsageError
-from openwork.base.phrases import AsIs, Joined, Padded
+from openwork.base.phrases import AsIs
 from openwork.decoding.rescore import score, token_log_probabilities
 from openwork.decoding.scoring import allow, best_tokens, log_normaliser
 from openwork.inspection.recorder import Kind, Recorder
@@ -16,6 +16,7 @@ from openwork.inspection.trace import Trace
 from openwork.inspection.tracing import trace_forward
 from openwork.models.seq2seq import Transformer
 from openwork.systems.bundle import Bundle
+from openwork.systems.examples import EXAMPLES
 from openwork.text.symbols import SYMBOL_IDS
 from openwork.text.tokenizer import Tokenizer
 
@@ -47,12 +48,7 @@ def explain(bundle: Bundle, text: str, selection: Selection) -> Trace:
 
     UsageError: nothing to translate, another model than a Transformer, no such layer or head.
     """
-    model, target = bundle.model, bundle.tokenizers.target
-    if not isinstance(model, Transformer):
-        raise UsageError(
-            "only a Transformer can be explained step by step",
-            why=f"the model of this bundle is of the kind {bundle.settings.model.kind}",
-        )
+    model, target = check_transformer(bundle), bundle.tokenizers.target
     if not text.strip():
         raise UsageError("there is no sentence to explain", hint='write: openwork explain "Ein Hund." --bundle DIR')
     translation = bundle.translator().translate([text])[0][0]
@@ -106,27 +102,29 @@ def _assumption_lines() -> list[str]:
     ]
 
 
-def examples() -> dict[str, Callable[[], Trace]]:
-    """The worked examples by name."""
-    from openwork.systems.examples import EXAMPLES
+def check_transformer(bundle: Bundle) -> Transformer:
+    """The bundle's model. UsageError: it is of another kind."""
+    if not isinstance(bundle.model, Transformer):
+        raise UsageError(
+            "only a Transformer can be explained step by step",
+            why=f"the model of this bundle is of the kind {bundle.settings.model.kind}",
+        )
+    return bundle.model
 
-    return EXAMPLES
 
-
-def explain_example(name: str) -> Trace:
-    """One of them. UsageError: there is none of that name."""
-    known = examples()
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
+def explain_example(name: str, bundle: Bundle | None = None) -> Trace:
+    """A worked example, some of a bundle's model. UsageError: there is none of that name, or it shows no model."""
+    if name not in EXAMPLES:
+        near = difflib.get_close_matches(name, EXAMPLES, n=1)
         raise UsageError(
             f"there is no example {name}",
             hint=f"did you mean {near[0]}?" if near else "openwork explain --list names them",
         )
-    return known[name]()
-
-
-def example_lines() -> list[str]:
-    """Each name with the title of its trace."""
-    traces = {name: make() for name, make in examples().items()}
-    width = max(map(len, traces), default=0)
-    return [Joined(AsIs(Padded(name, width)), "  ", trace.title) for name, trace in traces.items()]
+    worked = EXAMPLES[name]
+    if bundle is not None and not worked.of_a_model:
+        shown = [name for name, worked in EXAMPLES.items() if worked.of_a_model]
+        raise UsageError(
+            f"the example {name} has its own numbers and takes no --bundle",
+            hint=f"these show a trained model: {', '.join(shown)}",
+        )
+    return worked(bundle)

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from openwork.inspection.trace import Printed, Step, Trace
+from openwork.systems.examples import EXAMPLES
 from openwork.systems.examples import chapter_eight_given as given
 from openwork.systems.examples.chapter_eight import Values, chain, largest_probabilities, own_figures, toy_model
 from openwork.systems.examples.chapter_eight_steps import DECODER, ENCODER, OUTPUT, Pictured
@@ -35,9 +36,7 @@ def exact() -> Trace:
     printed = _encoder_printed(values) | _decoder_printed(values)
     parts = (*ENCODER, *DECODER, *OUTPUT)
     steps = (*_steps(parts, values, printed, given.TARGET_WORDS), _bound(largest_probabilities(model)))
-    return Trace(
-        "002-8", "Document 002, chapter 8: from embeddings to probabilities, exactly", steps, (*ASSUMPTIONS, *UNSHIFTED)
-    )
+    return Trace("002-8", EXAMPLES["002-8"].title, steps, (*ASSUMPTIONS, *UNSHIFTED))
 
 
 def shifted() -> Trace:
@@ -45,7 +44,7 @@ def shifted() -> Trace:
     steps = _steps((*ENCODER, *DECODER, *OUTPUT), chain(toy_model(), given.SHIFTED), {}, given.SHIFTED_WORDS)
     return Trace(
         "002-8-shifted",
-        "Document 002, chapter 8, with the target shifted as in the paper",
+        EXAMPLES["002-8-shifted"].title,
         steps,
         (*ASSUMPTIONS, *SHIFTED),
     )
@@ -58,7 +57,7 @@ def own() -> Trace:
     parts = [shown for shown in ENCODER if shown.name in values]
     return Trace(
         "002-8-own-figures",
-        "Document 002, chapter 8: each step of the encoder from the document's own figures",
+        EXAMPLES["002-8-own-figures"].title,
         _steps(parts, values, printed, ()),
         OWN,
     )

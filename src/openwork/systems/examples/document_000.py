@@ -8,6 +8,7 @@ from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.kernels.reference import attention_scores, softmax_over, weighted_sum
 from openwork.nn.positions import SinusoidalPositions, exact_sinusoids
+from openwork.systems.examples import EXAMPLES
 from openwork.systems.examples.verdicts import array, assumed, judged, slip
 
 X = ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
@@ -50,7 +51,7 @@ def self_attention() -> Trace:
                     "row 2 follows from no printed weights, and both entries of row 3 must be equal")  # fmt: skip
     return Trace(
         "000-1.1.7",
-        "Document 000, section 1.1.7: self-attention over three words",
+        EXAMPLES["000-1.1.7"].title,
         (
             Step("query", "Queries, keys and values: the words themselves", "Q = K = V = X W, W = I", made["query"],
                  ("position", "width"), (), "openwork.nn.attention.MultiHeadAttention.queries", EQUATION, {},
@@ -81,7 +82,7 @@ def positions() -> Trace:
     third = slip("the divisor of the second pair is 10000^(2/8) = 10, so these are sin(0.1) and cos(0.1)")
     return Trace(
         "000-1.3",
-        "Document 000, section 1.3: sines and cosines of positions",
+        EXAMPLES["000-1.3"].title,
         (
             Step("table", "Positions 0 to 3 at a width of 8", "sin(pos / 10000^(2i / 8)), cos(pos / 10000^(2i / 8))",
                  table, ("position", "width"), (), "openwork.nn.positions.exact_sinusoids",
@@ -109,7 +110,7 @@ def shapes() -> Trace:
     widths = array((network.expand.in_features, network.expand.out_features, network.contract.out_features))
     return Trace(
         "000-shapes",
-        "Document 000, sections 1.2.7 and 1.5: shapes",
+        EXAMPLES["000-shapes"].title,
         (
             Step("output", "W^O for a width of 3 and two heads of width 2", "(h d_v) x d_model", output, ("axis",), (),
                  "openwork.nn.attention.MultiHeadAttention", "Vaswani et al. 2017, section 3.2.2", {},

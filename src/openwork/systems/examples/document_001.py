@@ -15,6 +15,7 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.initialise import initialise
 from openwork.nn.normalisation import layer_norm
+from openwork.systems.examples import EXAMPLES
 from openwork.systems.examples.verdicts import array, assumed, judged, slip
 
 ROW = (0.858, 4.005, 2.605, 1.958)  # of document 002, section 8.2.1
@@ -59,7 +60,7 @@ def sizes() -> Trace:
     normed = layer_norm(4).double()(torch.tensor(ROW, dtype=torch.float64))
     return Trace(
         "001-sizes",
-        "Document 001: sizes",
+        EXAMPLES["001-sizes"].title,
         (
             quantity("head_width", "The width of a head", "d_k = d_model / h", TransformerSettings().key_width,
                     "openwork.models.settings.TransformerSettings.key_width", "Vaswani et al. 2017, section 3.2.2", 64),

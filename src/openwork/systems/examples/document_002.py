@@ -11,6 +11,7 @@ from openwork.nn.kernels import scale_of
 from openwork.nn.kernels.reference import attention_scores, softmax_over
 from openwork.nn.masks import causal
 from openwork.nn.residual import PreNorm
+from openwork.systems.examples import EXAMPLES
 from openwork.systems.examples.chapter_eight import mask_as_numbers
 from openwork.systems.examples.chapter_eight_given import MASK
 from openwork.systems.examples.verdicts import array, assumed, judged
@@ -84,7 +85,7 @@ def variance() -> Trace:
     scaled = array([score_variance(width, scale_of(width)) for width in (64, 512)])
     return Trace(
         "002-2.2.2",
-        "Document 002, section 2.2.2: why scores are divided by sqrt(d_k)",
+        EXAMPLES["002-2.2.2"].title,
         (
             Step("variance", "The variance of q k for heads of width 64 and 512", "Var(q k) = d_k", spread, ("width",),
                  (), "openwork.nn.kernels.reference.attention_scores", EQUATION, {"width": ("64", "512")},
@@ -106,7 +107,7 @@ def mask() -> Trace:
     numbers, weights = array(mask_as_numbers(4)), masked_weights(scores)
     return Trace(
         "002-5.2",
-        "Document 002, section 5.2: the causal mask",
+        EXAMPLES["002-5.2"].title,
         (
             Step("scores", "Scaled scores, as the document gives them", "S", array(scores), SQUARE),
             Step("mask", "The mask: no position looks at a later one", "0 where key <= query, else -inf", numbers,
@@ -126,7 +127,7 @@ def residuals() -> Trace:
     hundred = array([slope(100, factor, residual=True) for factor in (0.1, -0.1, 0.0)])
     return Trace(
         "002-6.4.2",
-        "Document 002, sections 1.2.1 and 6.4.2: gradients through 100 layers",
+        EXAMPLES["002-6.4.2"].title,
         (
             Step("without", "The gradient of 100 layers that multiply by 0.9", "0.9^100", without, (), (),
                  "openwork.nn.feedforward.FeedForward", "", {},
@@ -153,7 +154,7 @@ def training() -> Trace:
     equation = "Vaswani et al. 2017, equation 3"
     return Trace(
         "002-7.2",
-        "Document 002, section 7.2: batches, learning rate, label smoothing",
+        EXAMPLES["002-7.2"].title,
         (
             Step("batches", "Sentences in a batch of 25,000 tokens", "25000 / length", batches, ("length",), (),
                  "openwork.data.batching.BatchPlan", "Vaswani et al. 2017, section 5.1", {"length": ("10", "500")},

@@ -6,6 +6,7 @@ from torch import Tensor
 from openwork.inspection.trace import Step, Trace
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.kernels.reference import attention_scores, softmax_over, weighted_sum
+from openwork.systems.examples import EXAMPLES
 from openwork.systems.examples.verdicts import array, assumed, judged, slip
 
 NAMES = ("张三", "张三", "李四", "张伟")
@@ -43,7 +44,7 @@ def database() -> Trace:
     never = slip("a softmax gives no exact 0: these are the scores divided by their sum")
     return Trace(
         "004-database",
-        "Document 004: the mean age of everyone called 张, as attention",
+        EXAMPLES["004-database"].title,
         (
             Step("exact", "The mean age of 张三: only equal names are attended", "mean", array([mean_age("张三")]),
                  ("value_width",), (), "openwork.nn.kernels.reference.softmax_over", "", {},
