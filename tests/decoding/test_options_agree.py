@@ -33,6 +33,7 @@ CONSTRAINTS = [
 ]
 OPTIONS = [
     {"beam": 1}, {"beam": 4, "best": 4}, {"beam": 4, "no_repeat": 2}, {"beam": 4, "repetition_penalty": 1.3},
+    {"beam": 2, "minimum_length": 4},
     {"beam": 4, "best": 2, "coverage_penalty": 0.3},
     {"beam": 4, "groups": 2, "best": 3}, {"samples": 3, "best": 3, "seed": 5}, {"samples": 2, "top_k": 5, "top_p": 0.9},
 ]  # fmt: skip

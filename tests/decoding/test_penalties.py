@@ -133,6 +133,18 @@ def test_no_search_repeats_what_is_punished_hard(values: dict[str, int]) -> None
         assert len(set(found[0].tokens)) == len(found[0].tokens)
 
 
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS, least=st.integers(0, 4), limits=st.lists(st.integers(1, 4), min_size=1, max_size=2))
+def test_minimum_length_keeps_the_longer_targets(seed: int, least: int, limits: list[int]) -> None:
+    """A target whose limit comes before is as long as the limit, and unfinished."""
+    logits = random_logits(seed, VOCABULARY, 1.5)
+    chosen = options(beam=3**4, best=5, minimum_length=least)
+    for key, found in enumerate(search(TableModel(logits), *sources(range(len(limits)), limits), chosen)):
+        every = exhaustive(logits, key, VOCABULARY, limits[key], 0.6, lambda tokens: len(tokens) >= least)
+        assert [h.score for h in found if h.finished] == pytest.approx([score for score, _ in every[:5]], abs=1e-4)
+        assert every or all(len(h.tokens) == limits[key] and not h.finished for h in found)
+
+
 class Shy(Rule):
     """A rule for the test below: the likelier a token is, the less it counts."""
 

@@ -54,6 +54,9 @@ class DecodingSettings(Settings):
     no_repeat: Annotated[int, RuleClass("openwork.decoding.no_repeat:NoRepeat")] = Field(
         default=0, ge=0, description="no sequence of so many tokens comes twice in a target; 0: any may"
     )
+    minimum_length: Annotated[int, RuleClass("openwork.decoding.minimum_length:MinimumLength")] = Field(
+        default=0, ge=0, description="no target has fewer tokens than this, if its length limit lets it"
+    )
     repetition_penalty: Annotated[float, RuleClass("openwork.decoding.repetition:RepetitionPenalty")] = Field(
         default=1.0, ge=1, description="what the log-probability of a token that was there already is multiplied by"
     )

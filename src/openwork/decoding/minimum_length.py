@@ -1,0 +1,19 @@
+"""A least length, for models that stop too soon."""
+
+from jaxtyping import Bool
+from torch import Tensor
+
+from openwork.decoding.rules import Beginnings, Rule
+from openwork.text.symbols import SYMBOL_IDS
+
+
+class MinimumLength(Rule):
+    """No end before a target has `length` tokens, the end symbol not counted."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
+        written = beginnings.tokens.shape[1] - 1
+        if written < self.length:
+            refused[:, SYMBOL_IDS.end] = True
