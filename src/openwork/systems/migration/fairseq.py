@@ -316,7 +316,7 @@ TABLE: dict[str, Rule] = table(
         "eval-bleu-detok": Always(["moses", "space"], "openwork scores plain text", "openwork scores plain text"),
         "generate.nbest": To("decoding.best", integer),
         "generate.no-repeat-ngram-size": To("decoding.no_repeat", integer),
-        "generate.min-len": Always([0, 1], "a target has one token at least", "openwork has no least length"),
+        "generate.min-len": To("decoding.minimum_length", integer),
         "generate.diverse-beam-groups": To("decoding.groups", lambda value: max(1, integer(value))),
         "generate.diverse-beam-strength": To("decoding.diversity", number),
         "tensorboard-logdir": To("training.tensorboard", lambda value: bool(text(value)), OUTSIDE),

@@ -273,7 +273,7 @@ TABLE: dict[str, Rule] = table(
         "testing.beam_size": To("decoding.beam", integer),
         "testing.n_best": To("decoding.best", integer),
         "testing.generate_unk": Always([False], "unknown pieces never come", "openwork never writes an unknown piece"),
-        "testing.min_output_length": Always([0, 1], "a target has one token at least", "openwork has no least length"),
+        "testing.min_output_length": To("decoding.minimum_length", integer),
         "testing.eval_metrics": Always(
             [["bleu"], ["chrf"], "bleu"], "openwork evaluate gives both", "see openwork evaluate"
         ),

@@ -341,7 +341,7 @@ RULES: dict[str, Rule] = {
     "n_best": To("decoding.best", integer),
     "max_length": To("decoding.maximum_length", integer),
     "block_ngram_repeat": To("decoding.no_repeat", integer),
-    "min_length": Always([0, 1], "a target has one token at least", "openwork has no least length"),
+    "min_length": To("decoding.minimum_length", integer),
     "ban_unk_token": Always([True], "unknown pieces never come", "openwork never writes an unknown piece"),
 }
 
