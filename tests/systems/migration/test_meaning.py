@@ -213,17 +213,22 @@ def test_what_differs_in_meaning_needs_attention(tmp_path: Path):
         "--max-tokens": "for each GPU",
         "--fp16": "never in float16",
         "--max-epoch": "counts in updates",
-        "--lenpen": "length^1.5",
     }.items():
         assert verdict(translation, shown) is Verdict.ATTENTION and words in note(translation, shown)
+    assert verdict(translation, "--lenpen") is Verdict.MAPPED
+    assert (value(translation, "decoding.length_penalty"), value(translation, "decoding.length_rule")) == (1.5, "power")
 
 
-def test_defaults_of_the_toolkit_without_a_counterpart_are_said(tmp_path: Path):
-    """Marian's default activation is swish, which is not among ours: silence would change the model."""
-    translation = translate(tmp_path, MARIAN.replace("--transformer-ffn-activation relu", ""), "m.sh")
-    assert any("transformer-ffn-activation swish" in remark for remark in translation.remarks)
+def test_defaults_of_the_toolkit_without_a_counterpart_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Silence would change the model."""
+    bare = MARIAN.replace("--transformer-ffn-activation relu", "")
+    translation = translate(tmp_path, bare, "m.sh")
     implied = {line.key for line in translation.implied}
-    assert {"model.attention_bias", "decoding.beam", "training.label_smoothing"} <= implied
+    assert {"model.attention_bias", "decoding.beam", "training.label_smoothing", "model.output_bias"} <= implied
+    assert value(translation, "model.feedforward") == "swish" and "model.feedforward" in implied
+    monkeypatch.setitem(TOOLKITS["marian"].defaults, "transformer-ffn-activation", "tanh")  # pyright: ignore
+    translation = translate(tmp_path, bare, "m.sh")
+    assert any("transformer-ffn-activation tanh" in remark for remark in translation.remarks)
 
 
 def test_values_that_ours_do_not_allow_are_left_out_and_said(tmp_path: Path):

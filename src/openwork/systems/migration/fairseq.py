@@ -287,20 +287,16 @@ TABLE: dict[str, Rule] = table(
         "relu-dropout": To("model.feedforward_dropout", number),
         "activation-fn": Choice(
             "model.feedforward",
-            {"relu": "relu", "gelu": "gelu", "gelu_accurate": "gelu", "gelu_fast": "gelu"},
-            "openwork's feed-forward network has relu or gelu, or is gated (glu, reglu, geglu, swiglu)",
+            {"relu": "relu", "gelu": "gelu", "gelu_accurate": "gelu", "gelu_fast": "gelu", "swish": "swish"},
+            "openwork's feed-forward network has relu, gelu or swish, or is gated (glu, reglu, geglu, swiglu)",
         ),
         "adam-eps": To("training.epsilon", number),
         "clip-norm": To("training.clip_norm", number),
         "log-interval": To("training.log_every", integer),
         "no-epoch-checkpoints": Always([True], "openwork has no checkpoints of epochs", "openwork has none of epochs"),
         "task": Always(["translation"], "openwork translates", _NOT_TRANSLATION),
-        "no-scale-embedding": Always(
-            [False], "embeddings are scaled", "openwork always scales embeddings by the root of the width"
-        ),
-        "layernorm-embedding": Always(
-            [False], "no norm after the embeddings", "openwork has no norm after the embeddings"
-        ),
+        "no-scale-embedding": To("model.embedding_scale", lambda value: not boolean(value)),
+        "layernorm-embedding": To("model.embedding_norm", boolean),
         "maximize-best-checkpoint-metric": Always(
             [True], "openwork knows which way a metric is better", "openwork knows it"
         ),

@@ -120,14 +120,12 @@ def _transformer(draft: Draft) -> None:
     draft.say("model.attention_bias", True, "JoeyNMT's projections have biases")
     for stack in STACKS:
         activation = draft.value(f"{stack}.activation", text, "relu")
-        if activation in ("relu", "gelu"):
+        if activation in ("relu", "gelu", "swish"):
             draft.set("model.feedforward", activation, f"{stack}.activation")
         else:
-            draft.missing(f"{stack}.activation", f"openwork has relu, gelu and gated ones, not {activation}")
-        if draft.value(f"{stack}.embeddings.scale", boolean, False):
-            draft.same(f"{stack}.embeddings.scale", "openwork scales embeddings by the root of the width (section 3.4)")
-        else:
-            draft.missing(f"{stack}.embeddings.scale", "openwork always scales embeddings by the root of the width")
+            draft.missing(f"{stack}.activation", f"openwork has relu, gelu, swish and gated ones, not {activation}")
+        scaled = f"{stack}.embeddings.scale"
+        draft.set("model.embedding_scale", draft.value(scaled, boolean, False), scaled)
     for key in ("dropout", "attention_dropout", "feedforward_dropout"):  # one number stands for the three of them
         one_for_both(draft, f"model.{key}", [f"{stack}.dropout" for stack in STACKS], number)
     _embedding_dropout(draft)

@@ -304,8 +304,8 @@ TABLE: dict[str, Rule] = table(
         "transformer-dropout-ffn": To("model.feedforward_dropout", number),
         "transformer-ffn-activation": Choice(
             "model.feedforward",
-            {"relu": "relu", "gelu": "gelu"},
-            "openwork's feed-forward network has relu or gelu, or is gated (swiglu is the nearest to swish)",
+            {"relu": "relu", "gelu": "gelu", "swish": "swish"},
+            "openwork's feed-forward network has relu, gelu or swish, or is gated (glu, reglu, geglu, swiglu)",
         ),
         "transformer-decoder-autoreg": Always(
             ["self-attention"], "self-attention", "openwork's decoder has self-attention, no average attention or SSRU"
@@ -321,7 +321,7 @@ TABLE: dict[str, Rule] = table(
             ["d"], "dropout on embeddings", "openwork has dropout after embeddings, no norm"
         ),
         "transformer-ffn-depth": Always([2], "two matrices", "openwork's feed-forward network has two matrices"),
-        "output-omit-bias": Always([True], "no bias before the softmax", "openwork has no bias before the softmax"),
+        "output-omit-bias": To("model.output_bias", lambda value: not boolean(value)),
         "decode.n-best": To("decoding.best", lambda value: None if _is_off(value) else 4, "as many as the beam there"),
         "transformer-tied-layers": Always([[]], "no layers are one", "openwork ties no layers"),
     },
@@ -342,6 +342,7 @@ MARIAN = Toolkit(
         "transformer-heads": 8,
         "transformer-dim-ffn": 2048,
         "transformer-ffn-activation": "swish",
+        "output-omit-bias": False,
         "transformer-dropout": 0.0,
         "learn-rate": 1e-4,
         "label-smoothing": 0.0,

@@ -33,19 +33,15 @@ def one_for_both(draft: Draft, key: str, names: Sequence[str], read: Reader) -> 
 
 
 def power_penalty(draft: Draft, name: str, alpha: float | None, *names: str) -> None:
-    """A length penalty that divides by length^a, where ours divides by ((5 + length) / 6)^alpha."""
+    """A length penalty that divides by length^alpha, where the paper's divides by ((5 + length) / 6)^alpha."""
     if alpha is None:
         return
-    note = ""
-    if alpha:
-        note = (
-            f"{draft.toolkit} divides a score by length^{alpha:g}, openwork by ((5 + length) / 6)^alpha; at 25 tokens "
-            f"alpha = {alpha * 1.2:g} prefers length as much: choose it on validation data"
-        )
     if alpha < 0:
         draft.mind(name, "openwork's length penalty is never negative")
         return
-    draft.set("decoding.length_penalty", float(alpha), name, *names, note=note)
+    draft.set("decoding.length_penalty", float(alpha), name, *names)
+    if alpha:
+        draft.set("decoding.length_rule", "power", name, *names)
 
 
 def half_precision(draft: Draft, name: str) -> None:
