@@ -33,6 +33,14 @@ if importlib.util.find_spec("torch") and importlib.util.find_spec("beartype"):
     install_import_hook(list(CHECKED_FLOORS), "beartype.beartype")
 
 
+GZIP = b"\x1f\x8b"
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Gzip data has the time of its making in its header: as the name of a test, each process would have another."""
+    return f"{argname} of {len(val)} bytes" if isinstance(val, bytes) and val.startswith(GZIP) else None
+
+
 @pytest.fixture(scope="session")
 def openwork_data() -> Callable[[str], Path]:
     """`openwork_data(name)` gives the folder of a real corpus, or skips the test and says why."""
