@@ -12,6 +12,8 @@ from openwork import annotated
 from openwork.annotated import sequence_first
 from openwork.annotated.model import EncoderDecoder
 
+pytestmark = pytest.mark.slow
+
 # Constructors, then what is called on the object where the document names the arguments.
 NAMES_001 = {
     "Embed": "vocab, d_model=512",

@@ -19,6 +19,8 @@ from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.text.symbols import SYMBOL_IDS
 
+pytestmark = pytest.mark.slow
+
 VOCABULARY = 13
 TRANSFORMER = TransformerSettings(width=8, heads=2, feedforward_width=8, encoder_layers=1, decoder_layers=2, norm="pre")
 RECURRENT = RecurrentSettings(kind="recurrent", width=8, encoder_layers=1, decoder_layers=1)

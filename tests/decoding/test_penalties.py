@@ -29,6 +29,8 @@ from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings, RuleClass
 from openwork.text.symbols import SYMBOL_IDS
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 10**6)
 VOCABULARY = 7
 

@@ -14,6 +14,8 @@ from openwork.decoding.sampling import distribution, draw
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 10**6)
 
 

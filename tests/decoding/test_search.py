@@ -18,6 +18,8 @@ from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 from openwork.text.symbols import SYMBOL_IDS
 
+pytestmark = pytest.mark.slow
+
 SPREADS = st.sampled_from([0.1, 1.0, 4.0])
 SEEDS = st.integers(0, 10**6)
 ALPHAS = st.sampled_from([0.0, 0.6, 1.0, 3.0])

@@ -40,6 +40,8 @@ from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 from openwork.training.weights import model_weights
 
+pytestmark = pytest.mark.slow
+
 # ------------------------------------------------------------------------------------------------ model.bin
 
 

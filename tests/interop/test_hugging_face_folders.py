@@ -16,6 +16,8 @@ from openwork.models.build import build_model
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 
+pytestmark = pytest.mark.slow
+
 SMALL: dict[str, Any] = {"width": 8, "heads": 2, "feedforward_width": 6, "encoder_layers": 1, "decoder_layers": 1}
 SOURCE, LENGTHS, TARGET = torch.tensor([[5, 7, 3]]), torch.tensor([3]), torch.tensor([[2, 4, 6]])
 SEARCH = DecodingSettings(

@@ -15,6 +15,8 @@ from openwork.systems.verify.checks import CHECKS, verify_bundle
 from openwork.systems.verify.subject import Subject
 from openwork.training.weights import model_weights
 
+pytestmark = pytest.mark.slow
+
 
 def with_golden(**changes: object) -> Bundle:
     return make_golden(small_bundle(**changes), TEXTS[:3])  # pyright: ignore[reportArgumentType]

@@ -1,8 +1,11 @@
 """Whose id is whose."""
 
+import pytest
 import torch
 
 from openwork.interop.vocabulary import Vocabulary
+
+pytestmark = pytest.mark.slow
 
 
 def test_symbols_first_and_the_others_in_their_order() -> None:

@@ -36,38 +36,47 @@ class TestEveryOption(ModelContract):
 SHARED = {"key_value_heads": 1, "embedding_width": 7}
 
 
+@pytest.mark.slow
 class TestLearnedPositions(ModelContract):
     settings = TRANSFORMER.model_copy(update={"positions": "learned", "longest": 7})
 
 
+@pytest.mark.slow
 class TestRotaryPositions(ModelContract):
     settings = TRANSFORMER.model_copy(update={"positions": "rotary"})
 
 
+@pytest.mark.slow
 class TestAlibi(ModelContract):
     settings = TRANSFORMER.model_copy(update={"positions": "alibi"})
 
 
+@pytest.mark.slow
 class TestRelativePositions(ModelContract):
     settings = TRANSFORMER.model_copy(update={"positions": "relative", "relative_distance": 2})
 
 
+@pytest.mark.slow
 class TestBucketedPositions(ModelContract):
     settings = TRANSFORMER.model_copy(update={"positions": "bucketed"})
 
 
+@pytest.mark.slow
 class TestNoPositions(ModelContract):
     settings = TRANSFORMER.model_copy(update={"positions": "none"})
 
 
+@pytest.mark.slow
 class TestRootMeanSquare(ModelContract):
     settings = TRANSFORMER.model_copy(update={"normalisation": "rms"})
 
 
+@pytest.mark.slow
 class TestGroupedQueries(ModelContract):
     settings = TRANSFORMER.model_copy(update={"heads": 4, "key_value_heads": 2})
 
 
+@pytest.mark.slow
 class TestProjectedResidual(ModelContract):
     settings = TRANSFORMER.model_copy(update={"embedding_width": 7})
 
@@ -80,18 +89,21 @@ class TestGatedRotary(ModelContract):
     )
 
 
+@pytest.mark.slow
 class TestGatedRelative(ModelContract):
     settings = TRANSFORMER.model_copy(
         update={"feedforward": "geglu", "positions": "relative", "attention_dropout": 0.1, **SHARED}
     )
 
 
+@pytest.mark.slow
 class TestGatedAlibi(ModelContract):
     settings = TRANSFORMER.model_copy(
         update={"feedforward": "reglu", "positions": "alibi", "feedforward_dropout": 0.1, **SHARED}
     )
 
 
+@pytest.mark.slow
 class TestGatedLearned(ModelContract):
     settings = TRANSFORMER.model_copy(
         update={"norm": "pre", "feedforward": "glu", "positions": "learned", "tying": "none", "attention_bias": True}
@@ -100,6 +112,7 @@ class TestGatedLearned(ModelContract):
     flat = ("key.bias",)
 
 
+@pytest.mark.slow
 class TestAsOthersHaveIt(ModelContract):
     """What the models of other toolkits have and the paper's has not."""
 
@@ -116,5 +129,6 @@ class TestRecurrent(ModelContract):
     settings = RecurrentSettings(width=8)
 
 
+@pytest.mark.slow
 class TestDeepRecurrent(ModelContract):
     settings = RecurrentSettings(width=8, encoder_layers=2, decoder_layers=3, attention_width=5, tying="none")

@@ -17,6 +17,8 @@ from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import Kernel, fused, reference
 
+pytestmark = pytest.mark.slow
+
 SMALL: dict[str, Any] = {"width": 12, "heads": 2, "feedforward_width": 20, "encoder_layers": 2, "decoder_layers": 2}
 SOURCE, LENGTHS = torch.tensor([[5, 6, 7, 8, 3], [9, 4, 3, 0, 0]]), torch.tensor([5, 3])
 TARGET = torch.tensor([[2, 4, 5, 6, 7], [2, 12, 4, 4, 9]])

@@ -21,6 +21,8 @@ from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress
 from openwork.training.weights import model_weights
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 STEPS = (10, 20, 30)
 

@@ -11,6 +11,8 @@ import pytest
 from journeys.command import Finished, told
 from openwork.base.files import sha256_file
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 FILES = ("config.toml", "weights.safetensors", "golden.json", "card.md", "tokenizer.json")
 

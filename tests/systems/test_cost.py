@@ -15,6 +15,8 @@ from openwork.nn.kernels import fused, reference
 from openwork.systems import cost_transformer
 from openwork.systems.cost import Machine, cost_of
 
+pytestmark = pytest.mark.slow
+
 SMALL: dict[str, Any] = {"width": 32, "heads": 4, "feedforward_width": 48, "encoder_layers": 2, "decoder_layers": 3}
 TRANSFORMERS: dict[str, dict[str, Any]] = {
     "paper": {},

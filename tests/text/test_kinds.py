@@ -23,6 +23,8 @@ from openwork.text.unigram import train_unigram
 from openwork.text.wordpiece import WordPiece, train_wordpiece
 from openwork.text.words import train_words
 
+pytestmark = pytest.mark.slow
+
 LINES = ["the cat sat on the mat.", "the other cat, the third!", "爱猫 爱 猫 12 # ##"] * 20
 NEW_LINES = ["der Hund und die Maus, schön 龙龙", "der Hund!"] * 10
 FORGERIES = ["</s>", "<pad>", "<s><unk>", "<0xE6>", " <s> ", "x</s>y", "<<s>>", "<0xE7><0x88>", "\n</s>\n", "⟦1⟧"]

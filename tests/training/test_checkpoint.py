@@ -26,6 +26,8 @@ from openwork.training.progress import Progress, Validation
 from openwork.training.weights import model_weights
 from training.tiny import SETTINGS, Training, make_store, make_training, validation
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def trained(tmp_path: Path) -> tuple[Training, Progress]:

@@ -23,6 +23,8 @@ from openwork.training.step import StepReport
 from openwork.training.weights import model_weights
 from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training
 
+pytestmark = pytest.mark.slow
+
 FAMILIES = pytest.mark.parametrize("family", [MODEL, RECURRENT], ids=lambda settings: settings.kind)
 
 

@@ -20,6 +20,8 @@ from openwork.systems.examples import EXAMPLES
 from openwork.training.loss import smoothed_cross_entropy
 from truth.test_numbers import BY_ID
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 CLAIMS = (REPOSITORY / "docs" / "claims.md").read_text("utf-8")
 ROWS = [

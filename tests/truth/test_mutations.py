@@ -13,6 +13,8 @@ from truth.changing import Change, Expression
 from truth.mutations import ELSEWHERE, MUTATIONS, PAGE, failing
 from truth.test_numbers import BY_ID
 
+pytestmark = pytest.mark.slow
+
 # One of attention, positions, norm, rate and loss; the others are made in the slow test.
 QUICK = ("attention without 1 / sqrt(d_k)", "sinusoids to the base 100", "a layer norm that leaves the mean",
     "a rate that takes the larger branch", "a loss that forgets the right token")  # fmt: skip

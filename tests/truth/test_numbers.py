@@ -10,6 +10,8 @@ import pytest
 
 from truth.recomputed import ARITHMETIC, CITATIONS, RECOMPUTED, SHAPE_ONLY, Entry
 
+pytestmark = pytest.mark.slow
+
 ENTRIES = [Entry(**entry) for entry in json.loads((Path(__file__).parent / "numbers.json").read_text("utf-8"))]
 BY_ID = {entry.id: entry for entry in ENTRIES}
 TABLES = (RECOMPUTED, ARITHMETIC, CITATIONS, SHAPE_ONLY)

@@ -101,6 +101,7 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     toolkit=st.sampled_from(sorted(TOOLKITS)),

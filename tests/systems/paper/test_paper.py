@@ -34,6 +34,8 @@ from openwork.systems.paper.rows import find_row
 from openwork.systems.paper.training import RECIPES, STATED, recipe_values
 from openwork.training import loss, schedules
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 
