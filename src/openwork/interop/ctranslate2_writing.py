@@ -75,6 +75,8 @@ def refusal_reason(settings: object) -> str:
         return "it has no heads whose values are wider or narrower than their keys (model.value_width)"
     if settings.positions == "alibi":
         return "its encoders have no ALiBi (model.positions)"
+    if settings.positions == "bucketed":
+        return "its distances have one table for all layers, and here each layer has its own (model.positions)"
     return ""
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_folder
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face_config import ACTIVATIONS, CONFIG, GENERATION
+from openwork.interop.hugging_face_config import ACTIVATIONS, CONFIG, EPSILON, GENERATION
 from openwork.interop.hugging_face_layout import ARCHITECTURES, Architecture, Place, places, stream_order
 from openwork.interop.hugging_face_weights import WEIGHTS
 from openwork.models.interfaces import SequenceModel
@@ -41,7 +41,7 @@ def write_model_files(folder: Path, settings: ModelSettings, model: SequenceMode
     """Writes config.json, generation_config.json and model.safetensors into the folder.
 
     Their norms have an epsilon of 1e-5 and know no other: a model trained with 1e-6, our default, gives logits that
-    differ from the fifth digit on. ConfigError for a model that none of their architectures is.
+    differ from the fifth digit on; a larger one is refused. ConfigError for a model that none of their architectures is.
     """
     transformer, kind = fitting_architecture(settings)
     tensors = their_weights(transformer, dict(model.named_parameters(remove_duplicate=False)))
@@ -59,6 +59,7 @@ def fitting_architecture(settings: ModelSettings) -> tuple[TransformerSettings, 
     standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
     for fits, key in (
         (s.normalisation == "layer", "normalisation"),
+        (s.norm_epsilon <= EPSILON, "norm_epsilon"),
         (s.feedforward in ACTIVATIONS.values(), "feedforward"),
         (s.stream_start == s.width, "embedding_width"),
         (standard, "head_width, value_width, key_value_heads"),

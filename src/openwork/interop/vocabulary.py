@@ -12,8 +12,6 @@ from typing import Any
 
 from openwork.text.symbols import SYMBOL_IDS
 
-SYMBOLS = 4
-
 
 @dataclass(frozen=True)
 class Vocabulary:
