@@ -1,4 +1,4 @@
-"""Whatever a model can be made of, an export says the same as the bundle, or is refused: nothing is left out in silence."""
+"""Whatever a model can be made of, an export says the same as the bundle or is refused: nothing is left out."""
 
 from typing import get_args
 

@@ -18,6 +18,7 @@ from openwork.base.errors import BundleError
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
+from openwork.interop.building import model_of
 from openwork.interop.ctranslate2_binary import read_binary
 from openwork.interop.ctranslate2_layout import (
     DECODER,
@@ -31,12 +32,10 @@ from openwork.interop.ctranslate2_layout import (
 from openwork.interop.ctranslate2_settings import Weights, embedding_scale, transformer_settings
 from openwork.interop.ctranslate2_vocabulary import Conventions, Tokens, read_conventions, read_tokens
 from openwork.interop.vocabulary import Vocabulary
-from openwork.models.build import build_transformer
-from openwork.models.seq2seq import Transformer
+from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
 from openwork.text.symbols import SYMBOL_IDS, SymbolIds
-from openwork.training.weights import model_weights, restore_weights
 
 MODEL = "model.bin"
 NEVER = -30000.0  # a logit that leaves no probability in any type of number, and that half precision can write
@@ -55,7 +54,7 @@ class CTranslate2Model:
     """A model of CTranslate2 as one of ours, the tokens of both sides, and what frames a source."""
 
     settings: TransformerSettings
-    model: Transformer
+    model: SequenceModel
     source: Tokens
     target: Tokens
     conventions: Conventions
@@ -101,15 +100,12 @@ def read_ctranslate2(folder: Path, pieces: tuple[Sequence[str], Sequence[str]] |
     settings = settings.model_copy(update={"tying": _tying(tensors)})
     for name in weights.unused():
         raise weights.foreign(name)
-    with torch.device("meta"):  # the shapes alone: no model takes memory before all of it is known to be there
-        shapes = {name: one.shape for name, one in model_weights(build_transformer(settings, *sizes)).items()}
-    for name, shape in shapes.items():
-        if tensors[name].shape != shape:
-            raise weights.misfit(f"{name} is {tuple(tensors[name].shape)}, and the sizes need {tuple(shape)}")
-    with torch.random.fork_rng(devices=[]):
-        model = build_transformer(settings, *sizes)
-    restore_weights(model, tensors, str(folder))
-    return CTranslate2Model(settings, model.eval(), source, target, conventions)
+
+    def misfit(name: str, tensor: Tensor, shape: tuple[int, ...]) -> BundleError:
+        return weights.misfit(f"{name} is {tuple(tensor.shape)}, and the sizes need {shape}")
+
+    model = model_of(settings, sizes, tensors, misfit, folder)
+    return CTranslate2Model(settings, model, source, target, conventions)
 
 
 def _tokens(

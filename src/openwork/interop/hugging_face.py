@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from openwork.base.errors import BundleError
 from openwork.decoding.settings import DecodingSettings
+from openwork.interop.building import model_of
 from openwork.interop.hugging_face_config import (
     CONFIG,
     GENERATION,
@@ -24,10 +24,8 @@ from openwork.interop.hugging_face_config import (
 from openwork.interop.hugging_face_layout import Place, places, stream_order
 from openwork.interop.hugging_face_weights import read_weights
 from openwork.interop.vocabulary import Vocabulary
-from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
-from openwork.training.weights import model_weights, restore_weights
 
 BIAS = "final_logits_bias"
 
@@ -55,11 +53,12 @@ def read_hugging_face(folder: Path, unknown: int | None = None) -> ReadModel:
     decoding = decoding_settings(generation, folder / GENERATION)
     source, target = _vocabularies(config, unknown)
     found = _our_weights(settings, weights, {"source": source, "target": target}, folder)
-    _check_sizes(settings, source.size, target.size, found, folder)
-    with torch.random.fork_rng(devices=[]):
-        model = build_model(settings, source.size, target.size)
-    restore_weights(model, {name: found[name] for name in model_weights(model)}, str(folder))
-    return ReadModel(settings, decoding, source, target, model.eval())
+
+    def misfit(name: str, tensor: Tensor, shape: tuple[int, ...]) -> BundleError:
+        return _misfit(folder, name, tensor, ", ".join(map(str, shape)))
+
+    model = model_of(settings, (source.size, target.size), found, misfit, folder)
+    return ReadModel(settings, decoding, source, target, model)
 
 
 def _vocabularies(config: HuggingFaceConfig, unknown: int | None) -> tuple[Vocabulary, Vocabulary]:
@@ -83,17 +82,6 @@ def _our_weights(
         if place.ours != "bias" or settings.output_bias:
             found[place.ours] = _our_weight(place, weights, order, pieces, folder)
     return found
-
-
-def _check_sizes(
-    settings: TransformerSettings, source: int, target: int, found: Mapping[str, Tensor], folder: Path
-) -> None:
-    """Before a model of these sizes takes any memory."""
-    with torch.device("meta"):
-        expected = model_weights(build_model(settings, source, target))
-    for name, tensor in expected.items():
-        if found[name].shape != tensor.shape:
-            raise _misfit(folder, name, found[name], ", ".join(map(str, tensor.shape)))
 
 
 def _our_weight(

@@ -41,7 +41,8 @@ def write_model_files(folder: Path, settings: ModelSettings, model: SequenceMode
     """Writes config.json, generation_config.json and model.safetensors into the folder.
 
     Their norms have an epsilon of 1e-5 and know no other: a model trained with 1e-6, our default, gives logits that
-    differ from the fifth digit on; a larger one is refused. ConfigError for a model that none of their architectures is.
+    differ from the fifth digit on; a larger epsilon is refused. ConfigError for a model that none of their
+    architectures is.
     """
     transformer, kind = fitting_architecture(settings)
     tensors = their_weights(transformer, dict(model.named_parameters(remove_duplicate=False)))

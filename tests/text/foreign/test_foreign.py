@@ -9,7 +9,7 @@ from tokenizers import AddedToken, decoders, implementations, models, normalizer
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkError
-from openwork.text.foreign import ForeignTokenizer, Marks
+from openwork.text.foreign import ForeignTokenizer, Marks, library
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.reading import read_tokenizer
 from openwork.text.kinds import KINDS, load_tokenizer
@@ -241,3 +241,10 @@ def test_a_folder_without_a_tokenizer_says_what_it_was_searched_for(tmp_path: Pa
     (tmp_path / "vocab.txt").mkdir()
     with pytest.raises(DataError, match="the folder holds no tokenizer"):
         read_tokenizer(tmp_path)
+
+
+def test_a_file_beyond_all_bounds_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(library, "MOST_BYTES", 20)
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": "x" * 20}))
+    with pytest.raises(DataError, match="too large for a tokenizer"):
+        library.read_json(tmp_path / "tokenizer.json")

@@ -17,6 +17,7 @@ from openwork.text.symbols import Pieces
 from openwork.text.tokenizer import refuse_surrogates
 from openwork.text.work import Algorithm, WordWork, shown_work
 
+MOST_BYTES = 256 << 20  # of a file, far above any that is in use
 # The names under which the symbols go, the usual first.
 _PAD = ("<pad>", "[PAD]", "<|pad|>", "<|endoftext|>")
 _UNKNOWN = ("<unk>", "[UNK]", "<|unk|>")
@@ -137,9 +138,11 @@ class LibraryForeign:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file; `DataError` where there is none."""
+    """The content of a JSON file; `DataError` where there is none, or more than any tokenizer has."""
     with open_binary(path) as file:
-        data = file.read()
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise DataError(f"{path}: too large for a tokenizer", why=f"more than {MOST_BYTES:,} bytes")
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
