@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openwork.training import r_drop as r_drop_module
+from openwork.training import loss as loss_module
 from openwork.training.loss import projected_cross_entropy
 from openwork.training.r_drop import projected_r_drop, r_drop_loss
 
@@ -39,7 +39,7 @@ def test_value_and_gradients_are_the_formulas(
     weight = torch.randn(11, 5, generator=generator, requires_grad=True)
     targets = torch.randint(11, (tokens,), generator=generator)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(r_drop_module, "CHUNK_ELEMENTS", 2 * 11 * rows)
+        patch.setattr(loss_module, "CHUNK_ELEMENTS", 2 * 11 * rows)
         joined = projected_r_drop((first, second), weight, targets, smoothing, alpha, form=form)
     plain = r_drop_loss(first @ weight.T, second @ weight.T, targets, smoothing, alpha, form)
     torch.testing.assert_close(joined.smoothed, plain.smoothed, rtol=1e-4, atol=1e-5)

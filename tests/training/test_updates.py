@@ -50,6 +50,8 @@ def same(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
         {"optimiser": "adagrad"},
         {"optimiser": "adafactor"},
         {"r_drop": 2.0},
+        {"workers": 2},
+        {"workers": 3, "precision": "bfloat16", "accumulate": 2},
     ],
     ids=str,
 )

@@ -19,7 +19,7 @@ from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import Encoder, EncoderLayer
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.initialise import initialise, output_matrix
-from openwork.nn.kernels import Kernel, fused
+from openwork.nn.kernels import Kernel, packed
 from openwork.nn.normalisation import Norm, RMSNorm, layer_norm
 from openwork.nn.positions import LearnedPositions, NoPositions, NormalisedPositions, SinusoidalPositions
 from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual, Wiring
@@ -119,7 +119,7 @@ class _Parts:
 
 
 def build_transformer(
-    settings: TransformerSettings, source_vocabulary: int, target_vocabulary: int, kernel: Kernel = fused.attention
+    settings: TransformerSettings, source_vocabulary: int, target_vocabulary: int, kernel: Kernel = packed.attention
 ) -> Transformer:
     """The paper's model in the sizes and with the options of `settings`, with fresh weights from torch's generator."""
     s, parts = settings, _Parts(settings, kernel)

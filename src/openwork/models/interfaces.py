@@ -9,9 +9,12 @@ projection, so that a loss can be joined with that projection.
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor, nn
+
+from openwork.nn.masks import Segments
 
 
 @runtime_checkable
@@ -91,6 +94,27 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
     def forward(self, source: Tensor, source_lengths: Tensor, target_input: Tensor) -> Tensor:
         """Vectors (batch, position, width) for a whole target at once (teacher forcing)."""
         return self.advance(target_input, self.start(source, source_lengths))[0]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Token ids (1, position) of sentences one after another in one row, and where each begins."""
+
+    tokens: Tensor
+    segments: Segments
+
+
+@runtime_checkable
+class PackingModel(Protocol):
+    """A sequence model that also reads packed rows; what it gives is what it gives for padded ones."""
+
+    def packing_problem(self) -> str | None:
+        """Why it cannot with the options that it was built with; None: it can."""
+        ...
+
+    def forward_packed(self, source: Packed, target_input: Packed) -> Tensor:
+        """Vectors (1, position, width) for whole targets at once; as many sources as targets, in the same order."""
+        ...
 
 
 def count_weights(model: nn.Module) -> int:

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from openwork.models.interfaces import SequenceModel
+from openwork.models.interfaces import Packed, SequenceModel
+from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.decoder import Decoder, LayerCache
+from openwork.nn.distances import NoDistances, Rotary
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import Encoder
+from openwork.nn.kernels import packed
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask
 from openwork.nn.positions import LearnedPositions, NoPositions, NormalisedPositions, SinusoidalPositions
@@ -99,3 +102,23 @@ class Transformer(SequenceModel[TransformerState]):
         with weights_of(self.decoder.layers[-1].cross_attention) as weights:  # type: ignore[arg-type]
             logits, state = self.step(tokens, state)
         return logits, weights[0].mean(dim=1), state
+
+    def packing_problem(self) -> str | None:
+        for attention in (module for module in self.modules() if isinstance(module, MultiHeadAttention)):
+            if not isinstance(attention.distances, NoDistances | Rotary):
+                return "these positions add a number to each score, which the kernel for packed rows cannot"
+            if attention.weight_dropout > 0:
+                return "the kernel for packed rows has no dropout of attention weights"
+            if not packed.fits(attention.heads.width, attention.heads.value_width):
+                return f"the kernel for packed rows takes heads of 8, 16, ... {packed.WIDEST} numbers"
+        return None
+
+    def forward_packed(self, source: Packed, target_input: Packed) -> Float[Tensor, "1 positions width"]:
+        """Rotary positions count along the whole row: what counts is the distance, which is the same."""
+        row = self.source_positions.along(self.source_embedding(source.tokens), source.segments)
+        own = Mask(segments=(source.segments, source.segments))
+        caches = self.decoder.start(self.encoder(self.embedding_dropout(row), own))
+        row = self.target_positions.along(self.target_embedding(target_input.tokens), target_input.segments)
+        earlier = Mask(is_causal=True, segments=(target_input.segments, target_input.segments))
+        others = Mask(segments=(target_input.segments, source.segments))
+        return self.narrow(self.decoder(self.embedding_dropout(row), caches, others, earlier)[0])

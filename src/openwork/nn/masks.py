@@ -28,22 +28,44 @@ def causal(query_size: int, key_size: int, device: torch.device | None = None) -
 
 
 @dataclass(frozen=True)
+class Segments:
+    """Sentences one after another in one row, with no padding between them.
+
+    `starts` (sentence + 1), int32: where each sentence begins, and the end of the last; an empty sentence begins where
+    the next one does. `places` (position): each token's position in its own sentence. `longest`: no sentence is longer.
+    """
+
+    starts: Tensor
+    places: Tensor
+    longest: int
+
+    @property
+    def numbers(self) -> Int[Tensor, "position"]:
+        """Which sentence each token belongs to."""
+        positions = torch.arange(self.places.shape[0], device=self.starts.device)
+        return torch.bucketize(positions, self.starts, right=True) - 1
+
+
+@dataclass(frozen=True)
 class Mask:
     """A description of who may attend: all of its conditions together.
 
     `key_lengths` (batch): each sentence's real keys come first, the rest is padding; None: no padding.
     `is_causal`: no query looks at a later key.
     `allowed`: booleans that somebody else brings, broadcastable to (batch, head, query, key); None: no such condition.
+    `segments`: those of the queries' row and of the keys', as many on both sides; a query sees only the keys of the
+    sentence with its own number. None: a row is a sentence.
     """
 
     key_lengths: Tensor | None = None
     is_causal: bool = False
     allowed: Tensor | None = None
+    segments: tuple[Segments, Segments] | None = None
 
     @property
     def is_only_causal(self) -> bool:
         """Whether the order is the one condition, so that a kernel needs no booleans."""
-        return self.is_causal and self.key_lengths is None and self.allowed is None
+        return self.is_causal and self.key_lengths is None and self.allowed is None and self.segments is None
 
     def boolean(self, query_size: int, key_size: int, device: torch.device) -> Tensor | None:
         """The mask as booleans, broadcastable to (batch, head, query, key); None when all may attend."""
@@ -51,6 +73,10 @@ class Mask:
         if self.key_lengths is not None:
             keys = padding(self.key_lengths, key_size)
             found = keys if found is None else found & keys
+        if self.segments is not None:
+            queries, asked = (segments.numbers for segments in self.segments)
+            own = (queries[:, None] == asked[None, :])[None, None]
+            found = own if found is None else found & own
         if self.is_causal and query_size > 1:  # one query is the last one: nothing is later than it
             order = causal(query_size, key_size, device)
             found = order if found is None else found & order

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
+from openwork.nn.masks import Segments
 
 LONGEST_WAVE = 10000.0  # the base of the paper's geometric progression of wavelengths
 
@@ -46,10 +47,11 @@ class SinusoidTable(nn.Module):
 
     def rows(self, first: int, last: int) -> Float[Tensor, "position width"]:
         """The positions from `first` to before `last`."""
-        if last > self.table.shape[0]:
+        table = self.table
+        if last > table.shape[0]:
             with torch.inference_mode(False):  # a table made while translating must serve training as well
-                self.table = sinusoids(2 * last, self.width).to(self.table.device)
-        return self.table[first:last]
+                self.table = table = sinusoids(2 * last, self.width).to(table.device)
+        return table[first:last]  # not the module's, which another thread may have replaced meanwhile
 
 
 class SinusoidalPositions(SinusoidTable):
@@ -62,6 +64,13 @@ class SinusoidalPositions(SinusoidTable):
     ) -> Float[Tensor, "batch position width"]:
         """`first` is the position of x's first token in its sentence."""
         return x + self.rows(first, first + x.shape[1]).to(x.dtype)
+
+    def along(
+        self, x: Float[Tensor, "batch position width"], segments: Segments
+    ) -> Float[Tensor, "batch position width"]:
+        """The same for sentences one after another in a row: each begins at position 0."""
+        self.rows(0, segments.longest)  # the table reaches as far
+        return x + self.table.index_select(0, segments.places).to(x.dtype)
 
 
 class LearnedPositions(nn.Module):
@@ -77,6 +86,12 @@ class LearnedPositions(nn.Module):
     ) -> Float[Tensor, "batch position width"]:
         """`first` is the position of x's first token in its sentence; ConfigError behind the end of the table."""
         return x + self.rows(first, first + x.shape[1]).to(x.dtype)
+
+    def along(
+        self, x: Float[Tensor, "batch position width"], segments: Segments
+    ) -> Float[Tensor, "batch position width"]:
+        """The same for sentences one after another in a row; that none reaches too far is known before a training."""
+        return x + self.table(segments.places).to(x.dtype)
 
     def rows(self, first: int, last: int) -> Float[Tensor, "position width"]:
         """The vectors of the positions from `first` to before `last`."""
@@ -108,6 +123,12 @@ class NormalisedPositions(nn.Module):
         """`first` is the position of x's first token in its sentence."""
         return self.norm(self.added(x, first))
 
+    def along(
+        self, x: Float[Tensor, "batch position width"], segments: Segments
+    ) -> Float[Tensor, "batch position width"]:
+        """The same for sentences one after another in a row."""
+        return self.norm(self.added.along(x, segments))
+
 
 class NoPositions(nn.Module):
     """Adds nothing: the order is known in another way, or not at all."""
@@ -116,5 +137,10 @@ class NoPositions(nn.Module):
 
     def forward(
         self, x: Float[Tensor, "batch position width"], first: int = 0
+    ) -> Float[Tensor, "batch position width"]:
+        return x
+
+    def along(
+        self, x: Float[Tensor, "batch position width"], segments: Segments
     ) -> Float[Tensor, "batch position width"]:
         return x

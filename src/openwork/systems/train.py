@@ -22,7 +22,8 @@ from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_bundle
 from openwork.systems.card import write_card
 from openwork.systems.choice import choose_weights
-from openwork.systems.device import choose_device
+from openwork.systems.computing import arrangement, made_ready
+from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
 from openwork.systems.languages import languages_of
 from openwork.systems.pairs import PairSource, Sampling, find_splits, store_pairs
@@ -49,6 +50,7 @@ from openwork.training.precision import choose_precision
 from openwork.training.progress import Progress, Validation
 from openwork.training.schedules import make_schedule
 from openwork.training.step import Updater
+from openwork.training.workers import choose_workers
 
 Say = Callable[[str], None]
 GOLDEN_EXAMPLES = 5
@@ -125,13 +127,14 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
     return build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
 
 
-def resolve_precision(settings: RunSettings, folder: RunFolder, device: torch.device) -> RunSettings:
-    """The same settings with the precision decided; a run that goes on keeps what it decided at first."""
-    before = folder.read_settings()
-    wanted = settings.training.precision
-    if wanted == "auto" and before is not None:
-        wanted = before.training.precision
-    training = settings.training.model_copy(update={"precision": choose_precision(wanted, device)})
+def resolve_computing(settings: RunSettings, folder: RunFolder | None, device: torch.device) -> RunSettings:
+    """The same settings with precision and workers decided; a run that goes on keeps what it decided at first."""
+    before = folder.read_settings() if folder is not None else None
+    known = before.training if before is not None else settings.training
+    wanted = settings.training
+    precision = choose_precision(known.precision if wanted.precision == "auto" else wanted.precision, device)
+    workers = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device)
+    training = wanted.model_copy(update={"precision": precision, "workers": workers})
     return settings.model_copy(update={"training": training})
 
 
@@ -139,7 +142,8 @@ def train_bundle(settings: RunSettings, out: Path, say: Say, watchers: Sequence[
     """Trains, or continues the training in `out`, and writes `out/bundle`."""
     folder = RunFolder(out)
     device = choose_device()
-    settings = resolve_precision(settings, folder, device)
+    settings = resolve_computing(settings, folder, device)
+    choose_products(settings.training.precision, device)
     check_fine_tuning(settings)
     if settings.training.tensorboard:
         watchers = [*watchers, TensorBoardObserver(folder.tensorboard)]
@@ -172,7 +176,9 @@ def _train_claimed(
     updater = Updater(model, learner.optimiser, make_schedule(training, settings.model.width), training, precision)
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
-    train(updater, BatchStream(corpus.train, plan, device), run)
+    stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
+    with made_ready(updater, stream, run, device, say) as batches:
+        train(updater, batches, run)
     if run.stop_reason == INTERRUPTED:
         return Outcome(None, progress)
     chosen = choose_weights(folder.checkpoints, training, model, validator, progress, say)

@@ -1,5 +1,6 @@
 """From the token store to tensors on a device, in the order of the plan."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -7,7 +8,10 @@ from torch import Tensor
 
 from openwork.data.batching import Batch, BatchPlan, EpochPlan, assemble
 from openwork.data.store import TokenStore
+from openwork.models.interfaces import SequenceModel
+from openwork.training.moving import moved
 from openwork.training.progress import Progress
+from openwork.training.stream import TrainingBatch
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,31 @@ class TensorBatch:
         """Real target tokens, the end symbol included."""
         return self.real_targets.shape[0]
 
+    def hidden(self, model: SequenceModel) -> Tensor:
+        """Vectors (tokens, width) before the output projection, at the real target tokens."""
+        vectors = model(self.source, self.source_lengths, self.target_input)
+        return vectors.flatten(0, 1).index_select(0, self.real)
+
+    def parts(self, count: int) -> list["TensorBatch"]:
+        """The sentences dealt out in turn, so that `count` parts (fewer, if they are) are equally long and large."""
+        count = min(count, self.sentences)
+        return [self] if count <= 1 else [self._part(first, count) for first in range(count)]
+
+    def _part(self, first: int, count: int) -> "TensorBatch":
+        sentence, position = self.real // self.target_input.shape[1], self.real % self.target_input.shape[1]
+        mine = sentence % count == first
+        lengths = self.source_lengths[first::count]
+        longest = int(position[mine].max()) + 1
+        return TensorBatch(
+            source=self.source[first::count, : int(lengths.max())],
+            source_lengths=lengths,
+            target_input=self.target_input[first::count, :longest],
+            real=sentence[mine] // count * longest + position[mine],
+            real_targets=self.real_targets[mine],
+            sentences=lengths.shape[0],
+            source_tokens=int(lengths.sum()),
+        )
+
 
 def to_tensors(batch: Batch, device: torch.device) -> TensorBatch:
     """The same batch on a device."""
@@ -35,26 +64,36 @@ def to_tensors(batch: Batch, device: torch.device) -> TensorBatch:
     is_real = torch.arange(output.shape[1])[None, :] < lengths[:, None]
     real = is_real.flatten().nonzero()[:, 0]
     return TensorBatch(
-        source=torch.from_numpy(batch.source).to(device),
-        source_lengths=torch.from_numpy(batch.source_lengths).to(device, torch.int64),
-        target_input=torch.from_numpy(batch.target_input).to(device),
-        real=real.to(device),
-        real_targets=output.flatten()[real].to(device),
+        source=moved(torch.from_numpy(batch.source), device),
+        source_lengths=moved(torch.from_numpy(batch.source_lengths), device),
+        target_input=moved(torch.from_numpy(batch.target_input), device),
+        real=moved(real, device),
+        real_targets=moved(output.flatten()[real], device),
         sentences=output.shape[0],
         source_tokens=int(batch.source_lengths.sum()),
     )
 
 
 class BatchStream:
-    """The endless sequence of training batches; its place is `progress`, so any place is reached at once."""
+    """The endless sequence of training batches; its place is `progress`, so any place is reached at once.
 
-    def __init__(self, store: TokenStore, plan: BatchPlan, device: torch.device) -> None:
+    `arrange` lays the sentences of a batch out on the device: padded, or packed (`packing.py`).
+    """
+
+    def __init__(
+        self,
+        store: TokenStore,
+        plan: BatchPlan,
+        device: torch.device,
+        arrange: Callable[[Batch, torch.device], TrainingBatch] = to_tensors,
+    ) -> None:
         self.store = store
         self.plan = plan
         self.device = device
+        self.arrange = arrange
         self._last: tuple[int, EpochPlan] | None = None  # the epoch that was asked for last: making its plan costs
 
-    def next(self, progress: Progress) -> TensorBatch:
+    def next(self, progress: Progress) -> TrainingBatch:
         """The batch at `progress`, which moves on by one."""
         epoch = self._plan_of(progress.epoch)
         rows = epoch[progress.batch]
@@ -62,7 +101,7 @@ class BatchStream:
         if progress.batch == len(epoch):
             progress.epoch += 1
             progress.batch = 0
-        return to_tensors(assemble(self.store, rows), self.device)
+        return self.arrange(assemble(self.store, rows), self.device)
 
     def _plan_of(self, number: int) -> EpochPlan:
         if self._last is None or self._last[0] != number:

@@ -2,12 +2,12 @@
 
 import time
 
-from openwork.training.batches import BatchStream
 from openwork.training.moments import Run
 from openwork.training.step import Updater
+from openwork.training.stream import Stream, TrainingBatch
 
 
-def train(updater: Updater, stream: BatchStream, run: Run) -> None:
+def train(updater: Updater, stream: Stream[TrainingBatch], run: Run) -> None:
     """Goes on from `run.progress` until all updates are made or an observer asks for the end."""
     try:
         for observer in run.observers:
@@ -20,7 +20,7 @@ def train(updater: Updater, stream: BatchStream, run: Run) -> None:
             observer.closed(run)
 
 
-def _make_updates(updater: Updater, stream: BatchStream, run: Run) -> None:
+def _make_updates(updater: Updater, stream: Stream[TrainingBatch], run: Run) -> None:
     progress = run.progress
     while progress.step < run.settings.steps and run.stop_reason is None:
         before = time.perf_counter()

@@ -9,8 +9,12 @@ from torch import Tensor
 
 SmoothingForm = Literal["vocabulary", "others"]
 
-# Rows of logits that stand in memory at once: 256 rows of 8,000 logits are 8 MB, about what a core's caches hold.
-CHUNK_ELEMENTS = 2_000_000
+# Logits that stand in memory at once: enough rows to keep the matrix products at their full rate, on a GPU more.
+CHUNK_ELEMENTS = 8_000_000
+GPU_CHUNK_ELEMENTS = 256_000_000
+# Of these, what passes through the softmax at once on a CPU: 1 MB of float32, which stays in a core's own cache while
+# five operations go over it (benchmarks/results/parts.json: a sixth of the loss's time).
+BLOCK_ELEMENTS = 256_000
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,11 @@ def smoothed_cross_entropy(
     return LossSums((1 - share) * likelihood + share * uniform, likelihood.detach(), targets.numel())
 
 
+def chunk_rows(weight: Tensor) -> int:
+    """Rows of logits that are made at once by this output matrix."""
+    return max(1, (CHUNK_ELEMENTS if weight.device.type == "cpu" else GPU_CHUNK_ELEMENTS) // weight.shape[0])
+
+
 @dataclass(frozen=True)
 class Chunk:
     """What some rows of logits come to. `gradient` is that of `smoothed` with respect to the logits."""
@@ -75,6 +84,23 @@ def chunk_cross_entropy(
     return Chunk((1 - share) * likelihood + share * uniform, likelihood, gradient)
 
 
+def _become_gradients(
+    logits: Float[Tensor, "rows vocabulary"], right: Int[Tensor, "rows 1"], share: float
+) -> Float[Tensor, "2"]:
+    """Sums of the smoothed loss and of the likelihood of some rows; the logits are overwritten by their gradients.
+
+    On a CPU a few rows at a time take all their steps while they are in the cache; a GPU takes all rows at once.
+    """
+    rows = max(1, BLOCK_ELEMENTS // logits.shape[1]) if logits.device.type == "cpu" else logits.shape[0]
+    sums = torch.zeros(2, dtype=torch.float64, device=logits.device)
+    for few, few_right in zip(logits.split(rows), right.split(rows), strict=True):
+        wide = few.float()
+        chunk = chunk_cross_entropy(wide, wide.softmax(dim=-1), few_right, share)
+        few.copy_(chunk.gradient)
+        sums += torch.stack((chunk.smoothed, chunk.likelihood))
+    return sums
+
+
 class _ProjectedCrossEntropy(torch.autograd.Function):
     """The same joined with the output projection, a chunk of rows at a time.
 
@@ -86,24 +112,25 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, share: float, precision: torch.dtype
     ) -> tuple[Tensor, Tensor]:
-        rows = max(1, CHUNK_ELEMENTS // weight.shape[0])
+        rows = chunk_rows(weight)
         narrow_weight = weight.to(precision)
         hidden_gradient = torch.empty_like(hidden)
-        weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
-        smoothed = torch.zeros((), dtype=torch.float64)
-        likelihood = torch.zeros((), dtype=torch.float64)
+        weight_gradient: Tensor | None = None
+        sums = torch.zeros(2, dtype=torch.float64, device=hidden.device)
         for start in range(0, hidden.shape[0], rows):
             narrow = hidden[start : start + rows].to(precision)
-            logits = (narrow @ narrow_weight.T).float()
-            chunk = chunk_cross_entropy(logits, logits.softmax(dim=-1), targets[start : start + rows, None], share)
-            likelihood += chunk.likelihood.cpu()
-            smoothed += chunk.smoothed.cpu()
-            narrow_gradient = chunk.gradient.to(precision)
-            hidden_gradient[start : start + rows] = narrow_gradient @ narrow_weight
-            weight_gradient += narrow_gradient.T @ narrow
+            logits = narrow @ narrow_weight.T
+            sums += _become_gradients(logits, targets[start : start + rows, None], share)
+            hidden_gradient[start : start + rows] = logits @ narrow_weight
+            added = logits.T @ narrow
+            weight_gradient = added.float() if weight_gradient is None else weight_gradient.add_(added)
+            del logits, added  # before the next ones are made
+        if weight_gradient is None:  # no tokens at all
+            weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
         ctx.save_for_backward(hidden_gradient, weight_gradient)
+        smoothed, likelihood = sums.unbind()
         ctx.mark_non_differentiable(likelihood)
-        return smoothed.to(hidden.device, torch.float32), likelihood
+        return smoothed.float(), likelihood
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:

@@ -5,25 +5,24 @@ from collections.abc import Callable
 from torch import Tensor
 
 from openwork.models.interfaces import SequenceModel
-from openwork.training.batches import TensorBatch
 from openwork.training.loss import LossSums, SmoothingForm, projected_cross_entropy, with_bias
 from openwork.training.precision import TYPES, PrecisionName, computing_in
 from openwork.training.r_drop import projected_r_drop
 from openwork.training.settings import TrainingSettings
+from openwork.training.stream import TrainingBatch
 
-Objective = Callable[[SequenceModel, TensorBatch], LossSums]
+Objective = Callable[[SequenceModel, TrainingBatch], LossSums]
 
 
-def foretell(model: SequenceModel, batch: TensorBatch, precision: PrecisionName) -> Tensor:
+def foretell(model: SequenceModel, batch: TrainingBatch, precision: PrecisionName) -> Tensor:
     """Vectors (tokens, width) before the output projection, at the real target tokens of a batch."""
-    with computing_in(precision, batch.source.device):
-        hidden = model(batch.source, batch.source_lengths, batch.target_input)
-    return hidden.flatten(0, 1).index_select(0, batch.real)
+    with computing_in(precision, batch.real_targets.device):
+        return batch.hidden(model)
 
 
 def batch_loss(
     model: SequenceModel,
-    batch: TensorBatch,
+    batch: TrainingBatch,
     smoothing: float,
     precision: PrecisionName,
     form: SmoothingForm = "vocabulary",
@@ -37,7 +36,7 @@ def batch_loss(
 
 
 def batch_r_drop(
-    model: SequenceModel, batch: TensorBatch, settings: TrainingSettings, precision: PrecisionName
+    model: SequenceModel, batch: TrainingBatch, settings: TrainingSettings, precision: PrecisionName
 ) -> LossSums:
     """The same with R-Drop: the batch is read twice, each time with dropout of its own."""
     both, weight = (foretell(model, batch, precision), foretell(model, batch, precision)), model.output_weight

@@ -12,10 +12,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.training.loss import (
-    CHUNK_ELEMENTS,
     LossSums,
     SmoothingForm,
     chunk_cross_entropy,
+    chunk_rows,
     even_share,
     log_normaliser,
     smoothed_cross_entropy,
@@ -71,17 +71,17 @@ class _ProjectedRDrop(torch.autograd.Function):
         ctx: Any, first: Tensor, second: Tensor, weight: Tensor, targets: Tensor, share: float, alpha: float,
         precision: torch.dtype,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        rows = max(1, CHUNK_ELEMENTS // (2 * weight.shape[0]))
+        rows = max(1, chunk_rows(weight) // 2)
         narrow_weight = weight.to(precision)
         hidden_gradients = torch.empty_like(first), torch.empty_like(second)
         weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
-        sums = torch.zeros(2, dtype=torch.float64)
+        sums = torch.zeros(2, dtype=torch.float64, device=first.device)
         for start in range(0, first.shape[0], rows):
             part = slice(start, start + rows)
             narrow = first[part].to(precision), second[part].to(precision)
             logits = (narrow[0] @ narrow_weight.T).float(), (narrow[1] @ narrow_weight.T).float()
             smoothed, likelihood, gradients = _chunk(logits, targets[part, None], share, alpha)
-            sums += torch.stack((smoothed, likelihood)).cpu()
+            sums += torch.stack((smoothed, likelihood))
             for hidden, gradient, whole in zip(narrow, gradients, hidden_gradients, strict=True):
                 narrow_gradient = gradient.to(precision)
                 whole[part] = narrow_gradient @ narrow_weight
@@ -89,7 +89,7 @@ class _ProjectedRDrop(torch.autograd.Function):
         ctx.save_for_backward(*hidden_gradients, weight_gradient)
         smoothed, likelihood = sums.unbind()
         ctx.mark_non_differentiable(likelihood)
-        return smoothed.to(first.device, torch.float32), likelihood
+        return smoothed.float(), likelihood
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:

@@ -52,6 +52,21 @@ class TrainingSettings(Settings):
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto", description="type of the matrix products; auto measures which is faster here"
     )
+    workers: int | None = Field(
+        default=None,
+        ge=1,
+        description="threads that each compute a part of every batch; by itself as many as there are cores, on a GPU 1",
+    )
+    layout: Literal["auto", "padded", "packed"] = Field(
+        default="auto",
+        description="a batch's sentences padded to one length, or packed into one row; auto packs them on a GPU",
+    )
+    compile: Literal["auto", "on", "off"] = Field(
+        default="auto", description="compile the layers of encoder and decoder while training; auto does on a GPU"
+    )
+    prefetch: int | None = Field(
+        default=None, ge=0, description="batches made ready ahead by a thread beside; 2 on a GPU, 0 on a CPU"
+    )
     validate_every: int = Field(
         default=500, ge=1, description="updates between validations; each also saves a checkpoint"
     )

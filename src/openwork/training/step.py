@@ -5,15 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from openwork.base.errors import OpenworkError
 from openwork.models.interfaces import SequenceModel
-from openwork.training.batches import TensorBatch
+from openwork.nn.dropout import drawing_from
 from openwork.training.objective import make_objective
 from openwork.training.precision import PrecisionName
 from openwork.training.schedules import Schedule
 from openwork.training.settings import TrainingSettings
+from openwork.training.stream import TrainingBatch
+from openwork.training.workers import Workers
+from openwork.training.working_copy import WorkingCopy
+
+PARTS_APART = 2**40  # between the seeds of an update's parts: no other update's seed falls there
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,24 @@ class StepReport:
     target_tokens: int
     source_tokens: int
     sentences: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """A part of an update: some sentences, the target tokens of the whole, and what dropout follows from."""
+
+    part: TrainingBatch
+    tokens: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """Gradients by the working weights, and the sums of the losses in nats."""
+
+    gradients: Sequence[Tensor | None]
+    smoothed: float
+    likelihood: float
 
 
 class Updater:
@@ -46,21 +69,27 @@ class Updater:
         self.schedule = schedule
         self.settings = settings
         self.objective = make_objective(settings, precision)
+        self.copy = WorkingCopy(model, precision)
+        # The framework's stacks of recurrent layers draw their dropout from one generator for all threads.
+        stacks = any(isinstance(module, nn.RNNBase) for module in model.modules())
+        self.workers = Workers(1 if stacks else settings.workers or 1)
 
-    def update(self, batches: Sequence[TensorBatch], step: int) -> StepReport:
+    def update(self, batches: Sequence[TrainingBatch], step: int) -> StepReport:
         """Update number `step` (from 1) from the gradients of `batches`, weighted by their tokens.
 
-        Dropout follows from (seed, step) alone: a resumed run needs no generator state to continue exactly.
+        Dropout follows from (seed, step, part) alone: a resumed run needs no generator state to continue exactly.
         """
-        torch.manual_seed(self.settings.seed * 1_000_003 + step)
-        self.model.train()
+        seed = self.settings.seed * 1_000_003 + step
+        torch.manual_seed(seed)
+        self.copy.refresh()
+        self.copy.model.train()
         tokens = sum(batch.target_tokens for batch in batches)
-        smoothed = likelihood = 0.0
-        for batch in batches:
-            sums = self.objective(self.model, batch)
-            (sums.smoothed / tokens).backward()
-            smoothed += sums.smoothed.item()
-            likelihood += sums.likelihood.item()
+        parts = [part for batch in batches for part in batch.parts(self.workers.count)]
+        tasks = [Task(part, tokens, seed + place * PARTS_APART) for place, part in enumerate(parts)]
+        results = self.workers.map(self._gradients, tasks)
+        self.copy.take([result.gradients for result in results])
+        smoothed = sum(result.smoothed for result in results)
+        likelihood = sum(result.likelihood for result in results)
         norm = self._clip()
         if not math.isfinite(norm) or not math.isfinite(smoothed):
             raise _diverged(step)
@@ -68,6 +97,13 @@ class Updater:
         sources = sum(batch.source_tokens for batch in batches)
         sentences = sum(batch.sentences for batch in batches)
         return StepReport(step, smoothed / tokens, likelihood / tokens, norm, rate, tokens, sources, sentences)
+
+    def _gradients(self, task: "Task") -> "PartResult":
+        """What one part adds to the gradients; runs in a thread of its own beside others."""
+        with drawing_from(torch.Generator().manual_seed(task.seed)):
+            sums = self.objective(self.copy.model, task.part)
+            gradients = torch.autograd.grad(sums.smoothed / task.tokens, self.copy.working, allow_unused=True)
+        return PartResult(gradients, sums.smoothed.item(), sums.likelihood.item())
 
     def _clip(self) -> float:
         limit = self.settings.clip_norm or math.inf
@@ -78,7 +114,6 @@ class Updater:
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
         return rate
 
 

@@ -5,10 +5,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from openwork.nn.kernels import reference
+from openwork.nn.kernels import reference, short
 from openwork.nn.masks import Mask
 
-# Up to so many scores a head, the plain formula is a little quicker on a CPU (benchmarks/parts.py).
+# Up to so many scores a head, the plain formula is a little quicker on a CPU (benchmarks/parts).
 SHORT = 16 * 16
 
 
@@ -22,14 +22,17 @@ def attention(
     bias: Float[Tensor, "*#batch #head query key"] | None = None,
 ) -> Float[Tensor, "batch head query value_width"]:
     """Attention(Q, K, V) = softmax(scale Q K^T) V, equation 1 with scale = 1 / sqrt(d_k)."""
+    queries, keys = query.shape[-2], key.shape[-2]
+    if short.is_short(query, key, bias, dropout):
+        return short.attention(query, key, value, mask.boolean(queries, keys, query.device), scale)
     if query.device.type == "cpu" and query.dtype is torch.bfloat16:
-        # On a CPU the bf16 kernel is about 3 times slower than the fp32 one at the lengths of sentences.
+        # On a CPU the framework's kernel is about 3 times slower in bf16 than in fp32 at such lengths.
         with torch.autocast("cpu", enabled=False):
             wider = None if bias is None else bias.float()
             wide = attention(query.float(), key.float(), value.float(), mask, scale, dropout, wider)
         return wide.to(torch.bfloat16)
-    queries, keys = query.shape[-2], key.shape[-2]
-    if query.device.type == "cpu" and queries * keys <= SHORT:
+    # With dropout the framework has no fused kernel on a CPU either, and draws from a generator of its own.
+    if query.device.type == "cpu" and (queries * keys <= SHORT or dropout):
         return reference.attention(query, key, value, mask, scale, dropout, bias)
     # The framework's own causal flag counts from the first key; ours from the last: equal only for squares.
     square_causal = mask.is_only_causal and queries == keys and bias is None

@@ -5,8 +5,8 @@ import math
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.nn import functional
 
+from openwork.nn.dropout import dropout as dropped
 from openwork.nn.masks import Mask
 
 NOTHING = -math.inf  # a score whose weight is exactly zero
@@ -83,4 +83,4 @@ def attention(
 ) -> Float[Tensor, "batch head query value_width"]:
     """Attention(Q, K, V) = softmax(scale Q K^T) V, equation 1 with scale = 1 / sqrt(d_k)."""
     weights = attention_weights(query, key, mask, scale, bias, fill)
-    return weighted_sum(functional.dropout(weights, dropout), value)
+    return weighted_sum(dropped(weights, dropout) if dropout else weights, value)

@@ -1,0 +1,112 @@
+"""Attention over packed rows: sentences one after another in one row, so that no padding is computed.
+
+A batch of padded sentences spends its padding's share of every matrix product for nothing. Packed, a batch is one row
+(1, position, width) of real tokens, all position-wise parts work as they are, and attention alone must know where each
+sentence begins (`masks.Segments`). Two ways give the same:
+
+- On a GPU, in 16 bits: the framework's kernel for sentences of various lengths, which takes the row as it is.
+- Everywhere else its twin: the row is spread over a padded rectangle, attended by the fused kernel, and gathered again.
+
+`reference.attention` computes a packed row by the formula, with a mask of all pairs: what both are held equal to.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from openwork.nn.kernels import fused
+from openwork.nn.masks import Mask, Segments
+
+KERNEL_TYPES = (torch.bfloat16, torch.float16)
+WIDEST = 256  # the kernel's widest head
+OLDEST = (8, 0)  # compute capability of the first GPUs that have it: Ampere
+
+
+def is_supported(device: torch.device) -> bool:
+    """Whether the framework has its kernel on this device."""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= OLDEST
+
+
+def fits(head_width: int, value_width: int) -> bool:
+    """Whether its kernel takes heads of these widths."""
+    return head_width == value_width and head_width % 8 == 0 and head_width <= WIDEST
+
+
+def attention(
+    query: Float[Tensor, "batch head query head_width"],
+    key: Float[Tensor, "batch head key head_width"],
+    value: Float[Tensor, "batch head key value_width"],
+    mask: Mask,
+    scale: float,
+    dropout: float = 0.0,
+    bias: Float[Tensor, "*#batch #head query key"] | None = None,
+) -> Float[Tensor, "batch head query value_width"]:
+    """Equation 1; rows that are not packed, and biases, which belong to all pairs of a row, are the fused kernel's."""
+    if mask.segments is None or bias is not None:
+        return fused.attention(query, key, value, mask, scale, dropout, bias)
+    widths = query.shape[-1], value.shape[-1]
+    if dropout == 0.0 and query.dtype in KERNEL_TYPES and fits(*widths) and is_supported(query.device):
+        return of_various_lengths(query, key, value, mask, scale)
+    return of_rectangles(query, key, value, mask, scale, dropout)
+
+
+def _segments(mask: Mask) -> tuple[Segments, Segments]:
+    """Those of the queries and of the keys; a causal mask is for a row that asks itself."""
+    if mask.segments is None or mask.allowed is not None or mask.key_lengths is not None:
+        raise ValueError("packed attention needs segments, and no other condition than the order")
+    return mask.segments
+
+
+def of_various_lengths(
+    query: Float[Tensor, "1 head query head_width"],
+    key: Float[Tensor, "1 head key head_width"],
+    value: Float[Tensor, "1 head key value_width"],
+    mask: Mask,
+    scale: float,
+) -> Float[Tensor, "1 head query value_width"]:
+    """By the framework's kernel: (position, head, width) with the starts of queries and keys beside it."""
+    from torch.nn.attention.varlen import varlen_attn  # loads the compiler's front end, which takes a second
+
+    queries, keys = _segments(mask)
+    query, key, value = (heads[0].transpose(0, 1) for heads in (query, key, value))
+    window = (-1, 0) if mask.is_causal else (-1, -1)  # keys to the left and right of a query; -1: all
+    found = varlen_attn(
+        query, key, value, queries.starts, keys.starts, queries.longest, keys.longest, scale=scale, window_size=window
+    )
+    return found.transpose(0, 1)[None]  # type: ignore[union-attr]
+
+
+def of_rectangles(
+    query: Float[Tensor, "1 head query head_width"],
+    key: Float[Tensor, "1 head key head_width"],
+    value: Float[Tensor, "1 head key value_width"],
+    mask: Mask,
+    scale: float,
+    dropout: float = 0.0,
+) -> Float[Tensor, "1 head query value_width"]:
+    """The twin: spread over (sentence, position), attended with padding, gathered."""
+    queries, keys = _segments(mask)
+    # Keys behind a sentence's end are later than its real queries: where the order counts, it hides them.
+    padded = Mask(is_causal=True) if mask.is_causal else Mask(key_lengths=keys.starts.diff())
+    found = fused.attention(spread(query, queries), spread(key, keys), spread(value, keys), padded, scale, dropout)
+    return gathered(found, queries)
+
+
+def spread(
+    heads: Float[Tensor, "1 head position each"], segments: Segments
+) -> Float[Tensor, "sentence head place each"]:
+    """Each sentence a row of its own; behind its end stand other tokens, which a mask must hide."""
+    places = torch.arange(segments.longest, device=heads.device)
+    index = (segments.starts[:-1, None] + places).clamp(max=heads.shape[2] - 1)
+    rows = heads[0].index_select(1, index.flatten())
+    return rows.unflatten(1, tuple(index.shape)).transpose(0, 1)
+
+
+def gathered(
+    heads: Float[Tensor, "sentence head place each"], segments: Segments
+) -> Float[Tensor, "1 head position each"]:
+    """The inverse: the real positions one after another."""
+    numbers = segments.numbers
+    within = torch.arange(len(numbers), device=heads.device) - segments.starts[numbers]
+    rows = heads.transpose(0, 1).flatten(1, 2)
+    return rows.index_select(1, numbers * segments.longest + within)[None]

@@ -1,0 +1,82 @@
+"""How a training computes on its device: what "auto" takes, what is asked for, and the script that measures it."""
+
+import json
+import subprocess
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import pytest
+import torch
+
+from openwork.models.build import build_model
+from openwork.systems import computing
+from openwork.systems.computing import arrangement, made_ready
+from openwork.systems.device import choose_products
+from openwork.training import packing
+from openwork.training.batches import to_tensors
+from openwork.training.moments import Run
+from openwork.training.packing import pack
+from openwork.training.prefetch import PrefetchedStream
+from openwork.training.progress import Progress
+from openwork.training.settings import TrainingSettings
+from training.tiny import CPU, MODEL, SETTINGS, make_store, make_training
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
+GPU = torch.device("cuda")
+
+
+def test_batches_are_laid_out_as_the_settings_and_the_device_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = build_model(MODEL.model_copy(update={"width": 16}), 12, 12)
+    assert arrangement(TrainingSettings(), model, "bfloat16", CPU) is to_tensors
+    assert arrangement(TrainingSettings(layout="packed"), model, "bfloat16", CPU) is pack
+    monkeypatch.setattr(packing, "is_supported", lambda device: device == GPU)
+    assert arrangement(TrainingSettings(), model, "bfloat16", GPU) is pack
+    assert arrangement(TrainingSettings(layout="padded"), model, "bfloat16", GPU) is to_tensors
+
+
+def test_batches_come_ahead_on_a_gpu_or_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = make_training(make_store(tmp_path / "store"))
+    off = SETTINGS.model_copy(update={"compile": "off"})
+    for device, prefetch, ahead in ((CPU, None, False), (CPU, 2, True), (GPU, None, True), (GPU, 0, False)):
+        run = Run(off.model_copy(update={"prefetch": prefetch}), Progress(), [])
+        with made_ready(training.updater, training.stream, run, device, print) as stream:
+            assert isinstance(stream, PrefetchedStream) is ahead
+            assert stream.next(run.progress).target_tokens > 0 and run.progress.batch == 1
+    entered = []
+    monkeypatch.setattr(computing, "compiled_updates", lambda *given: entered.append(given) or _nothing())
+    for device, compile_ in ((CPU, "auto"), (GPU, "off"), (CPU, "on"), (GPU, "auto")):
+        run = Run(SETTINGS.model_copy(update={"compile": compile_}), Progress(), [])
+        with made_ready(training.updater, training.stream, run, device, print):
+            pass
+    assert len(entered) == 2
+
+
+def _nothing() -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def test_a_gpu_multiplies_float32_in_full_where_the_training_is_in_it() -> None:
+    products = torch.backends.cuda.matmul
+    before = products.fp32_precision, products.allow_bf16_reduced_precision_reduction
+    try:
+        choose_products("bfloat16", CPU)
+        assert (products.fp32_precision, products.allow_bf16_reduced_precision_reduction) == before
+        choose_products("bfloat16", GPU)
+        assert products.fp32_precision == "tf32" and not products.allow_bf16_reduced_precision_reduction
+        choose_products("float32", GPU)
+        assert products.fp32_precision == "ieee"
+    finally:
+        products.fp32_precision, products.allow_bf16_reduced_precision_reduction = before
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_gpus_runs_on_a_cpu(tmp_path: Path) -> None:
+    work = ["--device", "cpu", "--shapes", "nano", "--tokens", "256", "--updates", "2", "--vocabulary", "300"]
+    ways = ["--ways", "padded", "packed", "--out", str(tmp_path / "found.json")]
+    done = subprocess.run([sys.executable, str(BENCHMARK), *work, *ways], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert all(check["equal"] for check in found["equality"].values()) and len(found["equality"]) == 6
+    assert set(found["training"]["nano"]) == {"padded", "packed"}
+    assert found["training"]["nano"]["packed"][0]["target_tokens_per_second"] > 0

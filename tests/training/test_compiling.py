@@ -1,0 +1,63 @@
+"""Compiled updates: as those that are not, few forms for many shapes, names unchanged, and one line where it fails."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from openwork.training.compiling import wants_compiling
+
+PROGRAM = Path(__file__).with_name("compiled_training.py")
+
+
+def trained(backend: str, layout: str, **environment: str) -> dict:
+    """What the program reports; in a process of its own, without the checks that tests install."""
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), backend, layout],
+        capture_output=True, text=True, check=True, env={**os.environ, **environment},
+    )  # fmt: skip
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def is_the_same(report: dict) -> bool:
+    losses, expected = report["losses"]
+    assert losses == pytest.approx(expected, abs=1e-4) and losses[0] - losses[-1] > 0.3
+    return report["difference"] < 1e-4 and report["same names"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["padded", "packed"])
+def test_what_is_traced_for_the_compiler_is_the_model(layout: str) -> None:
+    report = trained("aot_eager", layout)  # all that a compiler is given, and no C++
+    assert is_the_same(report)
+    assert report["said"] == []
+    assert report["shapes"] >= 4 and 1 <= report["graphs"] <= 4  # of four layers, in two kinds
+    assert report["graphs of a validation"] == 0
+    assert report["lent for good"] == 0
+
+
+@pytest.mark.slow
+def test_compiled_updates_are_those_that_are_written() -> None:
+    if shutil.which(os.environ.get("CXX", "g++")) is None:
+        pytest.skip("compiling for a CPU needs a C++ compiler, and g++ is not here")
+    report = trained("inductor", "padded")
+    assert is_the_same(report) and report["said"] == []
+
+
+@pytest.mark.slow
+def test_without_a_compiler_one_line_says_so_and_the_training_goes_on(tmp_path: Path) -> None:
+    report = trained("inductor", "padded", CXX="/nowhere/c++", TORCHINDUCTOR_CACHE_DIR=str(tmp_path))
+    assert is_the_same(report) and report["difference"] == 0
+    assert len(report["said"]) == 1 and report["said"][0].startswith("training without compiling: ")
+    assert report["lent for good"] == 0
+
+
+def test_auto_compiles_on_a_gpu_alone() -> None:
+    gpu, cpu = torch.device("cuda"), torch.device("cpu")
+    assert wants_compiling("auto", gpu) and not wants_compiling("auto", cpu)
+    assert wants_compiling("on", cpu) and not wants_compiling("off", gpu)

@@ -1,0 +1,127 @@
+"""Several threads compute one update: the same sentences, the same sums, in a fixed order."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openwork.data.batching import assemble
+from openwork.data.store import TokenStore
+from openwork.nn.dropout import Dropout, drawing_from
+from openwork.training.batches import to_tensors
+from openwork.training.objective import batch_loss
+from openwork.training.progress import Progress
+from openwork.training.weights import model_weights
+from openwork.training.workers import LEAST_TOKENS, Workers, choose_workers
+from training.tiny import CPU, MODEL, SETTINGS, make_store, make_training
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+    return make_store(tmp_path_factory.mktemp("corpus") / "store")
+
+
+def test_results_come_in_the_order_of_the_items_and_threads_are_divided() -> None:
+    whole = torch.get_num_threads()
+    workers = Workers(3)
+    gate = threading.Barrier(3)
+
+    def task(item: int) -> tuple[int, int]:
+        gate.wait(timeout=10)  # three at the same time, or never
+        return item, torch.get_num_threads()
+
+    assert workers.map(task, [4, 5, 6]) == [(item, max(1, whole // 3)) for item in (4, 5, 6)]
+    assert torch.get_num_threads() == whole
+    workers.close()
+
+
+def test_an_error_of_a_part_is_raised_and_the_threads_are_given_back() -> None:
+    whole, workers = torch.get_num_threads(), Workers(2)
+
+    def task(item: int) -> float:
+        return 1 / item
+
+    with pytest.raises(ZeroDivisionError):
+        workers.map(task, [1, 0])
+    assert workers.map(task, [1, 2]) == [1.0, 0.5] and torch.get_num_threads() == whole
+    workers.close()
+
+
+def test_as_many_as_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    assert choose_workers(None, 8 * LEAST_TOKENS, CPU) == 4
+    assert choose_workers(None, 3 * LEAST_TOKENS, CPU) == 3
+    assert choose_workers(None, 1, CPU) == 1
+    assert choose_workers(7, 1, CPU) == 7
+    assert choose_workers(None, 8 * LEAST_TOKENS, torch.device("cuda")) == 1
+
+
+@given(st.lists(st.integers(0, 19), min_size=1, max_size=9, unique=True), st.integers(1, 5))
+def test_each_sentence_is_in_one_part(store: TokenStore, rows: list[int], count: int) -> None:
+    batch = to_tensors(assemble(store, np.array(rows)), CPU)
+    parts = batch.parts(count)
+    assert len(parts) == min(count, len(rows))
+    for first, part in enumerate(parts):
+        alone = to_tensors(assemble(store, np.array(rows[first :: len(parts)])), CPU)
+        for name in ("source", "source_lengths", "target_input", "real", "real_targets"):
+            assert torch.equal(getattr(part, name), getattr(alone, name)), name
+        assert (part.sentences, part.source_tokens) == (alone.sentences, alone.source_tokens)
+
+
+def test_the_losses_of_parts_add_up(store: TokenStore) -> None:
+    model = make_training(store).model.eval()
+    batch = to_tensors(assemble(store, np.arange(9)), CPU)
+    whole = batch_loss(model, batch, 0.1, "float32")
+    parts = [batch_loss(model, part, 0.1, "float32") for part in batch.parts(2)]
+    assert sum(part.tokens for part in parts) == whole.tokens
+    torch.testing.assert_close(torch.stack([part.smoothed for part in parts]).sum(), whole.smoothed)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_any_number_of_workers_makes_the_same_update(store: TokenStore, precision: str) -> None:
+    still = MODEL.model_copy(update={"dropout": 0.0})
+    found = []
+    for workers in (1, 2, 3):
+        settings = SETTINGS.model_copy(update={"workers": workers, "precision": precision, "steps": 1})
+        training = make_training(store, settings, still)
+        training.go(settings, Progress())
+        found.append(training.optimiser.state_dict()["state"])
+    for other in found[1:]:
+        for place, state in found[0].items():
+            difference = (state["exp_avg"] - other[place]["exp_avg"]).norm()
+            rounding = 1e-5 if precision == "float32" else 2e-2
+            assert difference <= rounding * state["exp_avg"].norm() + 1e-7
+
+
+def test_dropout_follows_from_seed_and_part(store: TokenStore) -> None:
+    """Twice the same, however the threads take turns; and each part has its own."""
+    settings = SETTINGS.model_copy(update={"workers": 2, "steps": 3})
+    found = []
+    for _ in range(2):
+        training = make_training(store, settings)
+        training.go(settings, Progress())
+        found.append(model_weights(training.model))
+    assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
+
+
+def test_a_thread_draws_from_the_generator_that_it_was_given() -> None:
+    dropout, x = Dropout(0.5), torch.ones(40)
+    torch.manual_seed(1)
+    plain = dropout(x)
+    with drawing_from(torch.Generator().manual_seed(1)):
+        torch.manual_seed(2)
+        own = dropout(x)
+        with drawing_from(torch.Generator().manual_seed(3)):
+            other = dropout(x)
+    torch.manual_seed(1)
+    again = dropout(x)  # outside, the process's own again
+    assert torch.equal(plain, own) and torch.equal(plain, again) and not torch.equal(plain, other)
+
+
+def test_one_worker_is_the_calling_thread() -> None:
+    before, workers = threading.active_count(), Workers(1)
+    assert workers.map(lambda item: item, [1, 2]) == [1, 2] and threading.active_count() == before
+    workers.close()
