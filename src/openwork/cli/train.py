@@ -41,7 +41,16 @@ class PlanOptions:
     )
     price: Annotated[float, typer.Option(min=0.0, help="Of the plan: price of a device for an hour.")] = 0.0
     hours: Annotated[float | None, typer.Option(min=0.0, help="Of the plan: show these hours' capacity.")] = None
-    as_json: Annotated[bool, typer.Option("--json", help="The plan as JSON on standard output.")] = False
+
+
+@dataclass(frozen=True)
+class InsteadOptions:
+    """What to do instead of a training."""
+
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Make a few updates, keep nothing, and say where their time goes.")
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="The plan or the profile as JSON on standard output.")] = False
 
 
 @grouped
@@ -60,6 +69,7 @@ def train(
         int | None, typer.Option(min=1, help="Make only so many updates, on built-in data, to see that all works.")
     ] = None,
     plan: PlanOptions,
+    instead: InsteadOptions,
 ) -> None:
     """Train a translator on sentence pairs.
 
@@ -72,17 +82,28 @@ def train(
         given["fine_tuning"] = {"from_bundle": str(from_bundle)}
 
     def work() -> None:
-        if out is None and not plan.plan:
-            raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de")
-        if plan.as_json and not plan.plan:
-            raise UsageError("--json is the form of a plan", hint="add --plan")
-        settings = _settings(run_file, rehearse, given, assignments or [])
-        if plan.plan or out is None:
-            _tell(plan, settings)
+        _check(out, plan, instead)
+        if instead.profile and out is not None and run_file is None and not given:
+            settings = _settings_there(out, assignments or [])
         else:
+            settings = _settings(run_file, rehearse, given, assignments or [])
+        if plan.plan:
+            _tell(plan, settings, as_json=instead.as_json)
+        elif instead.profile:
+            _profile(settings, out, as_json=instead.as_json)
+        elif out is not None:
             _train(settings, out)
 
     run(work)
+
+
+def _check(out: Path | None, plan: PlanOptions, instead: InsteadOptions) -> None:
+    if plan.plan and instead.profile:
+        raise UsageError("--plan and --profile are two answers", hint="give one of them")
+    if instead.as_json and not (plan.plan or instead.profile):
+        raise UsageError("--json is the form of a plan or a profile", hint="add --plan or --profile")
+    if out is None and not (plan.plan or instead.profile):
+        raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de")
 
 
 def _settings(
@@ -99,17 +120,44 @@ def _settings(
     return resolve(lay_over(layer, assignments, given), say, choose_rest=run_file is None)
 
 
-def _tell(plan: PlanOptions, settings: "RunSettings") -> None:
+def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
+    """Those of the run in the folder, overridden by assignments."""
+    from openwork.base.errors import ConfigError
+    from openwork.systems.run_file import lay_over, read_run, resolve_run
+    from openwork.systems.run_folder import RunFolder
+
+    path = RunFolder(out).settings_file
+    if not path.is_file():
+        raise ConfigError(f"{out}: there is no run to profile", hint="name a run file, or the folder of a run")
+    return resolve_run(lay_over(read_run(path, [], {}), assignments, {}))
+
+
+def _tell(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
     import json
 
     from openwork.systems.cost import Machine
     from openwork.systems.plan import make_plan, plan_lines, plan_values
 
     made = make_plan(settings, Machine(plan.rate, plan.devices, plan.price))
-    if plan.as_json:
+    if as_json:
         print(json.dumps(plan_values(made, plan.hours), ensure_ascii=False))
     else:
         print_lines(plan_lines(made, plan.hours))
+
+
+def _profile(settings: "RunSettings", out: Path | None, *, as_json: bool) -> None:
+    import json
+    import os
+
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # read when torch is loaded: its profiler would talk to the person
+    from openwork.systems.profile import profile_training
+    from openwork.systems.profile_report import profile_lines, profile_values
+
+    profile = profile_training(settings, out, say)
+    if as_json:
+        print(json.dumps(profile_values(profile), ensure_ascii=False))
+    else:
+        print_lines(profile_lines(profile))
 
 
 def _train(settings: "RunSettings", out: Path) -> None:

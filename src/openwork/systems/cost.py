@@ -9,12 +9,12 @@ from functools import cached_property
 
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.systems.cost_memory import BYTES, Memory, ending_bytes, loss_bytes
 from openwork.systems.cost_part import Lengths, Part
 from openwork.systems.cost_recurrent import recurrent_parts
 from openwork.systems.cost_transformer import transformer_parts
 
 LENGTH = 25  # tokens of a sentence, where none are named: about the mean of news text
-BYTES = 4  # of a float32; weights, gradients and moments are always float32
 FORMULA = (
     "2 operations for each multiplication of a matrix product, queries x keys x (d_k + d_v) a head for attention; "
     "backward twice the forward"
@@ -40,25 +40,12 @@ class Bill:
 
 
 @dataclass(frozen=True)
-class Memory:
-    """Bytes while training. `activations` is an estimate: what is kept between forward and backward, in float32."""
-
-    weights: int
-    gradients: int
-    moments: int
-    activations: int
-
-    @property
-    def total(self) -> int:
-        return self.weights + self.gradients + self.moments + self.activations
-
-
-@dataclass(frozen=True)
 class Cost:
-    """A model's cost, for sentence pairs of certain lengths."""
+    """A model's cost, for sentence pairs of certain lengths. `output`: rows and columns of the output matrix."""
 
     parts: tuple[Part, ...]
     lengths: Lengths
+    output: tuple[int, int]
 
     @cached_property
     def weights(self) -> int:
@@ -80,11 +67,39 @@ class Cost:
         """Forward and backward, for one target token."""
         return self.forward_flops + self.backward_flops
 
-    def memory(self, target_tokens: int) -> Memory:
-        """While training with Adam on batches of so many target tokens and their sources."""
-        kept = sum(part.count * part.kept for part in self.parts) * target_tokens / self.lengths.target
-        weights = BYTES * self.weights
-        return Memory(weights, weights, 2 * weights, round(BYTES * kept))
+    def kept(self, target_tokens: float, size: int = BYTES) -> float:
+        """Bytes that a forward pass over so many target tokens and their sources keeps for its backward pass.
+
+        `size`: bytes of a number of the matrix products, 4 or 2.
+        """
+        one = sum(
+            part.count * (size * (part.kept + (part.narrow if size < BYTES else part.plain)) + BYTES * part.wide)
+            for part in self.parts
+        )
+        return one * target_tokens / self.lengths.target
+
+    @cached_property
+    def linear(self) -> int:
+        """The weights of the layers that multiply their input by a matrix; embeddings and output are none of them."""
+        return sum(part.count * part.weights for part in self.parts[1:] if part.products)
+
+    def memory(self, target_tokens: float, size: int = BYTES, workers: int = 1) -> Memory:
+        """At the fullest moment of an update with Adam on so many target tokens and their sources.
+
+        `size`: bytes of a number of the matrix products, 4 or 2. `workers`: threads that compute a part each.
+        """
+        weights, kept = BYTES * self.weights, self.kept(target_tokens, size)
+        vocabulary, width = self.output
+        loss = workers * loss_bytes(target_tokens / workers, vocabulary, width, size)
+        ending = workers * ending_bytes(self.weights, self.linear, vocabulary * width, size)
+        return Memory(
+            weights=weights,
+            copies=size * self.linear if size < BYTES else 0,
+            gradients=weights,
+            moments=2 * weights,
+            activations=round(kept),
+            passing=round(max(loss, ending - kept)),
+        )
 
     def training(self, target_tokens: float, machine: Machine) -> Bill:
         """What a training on so many target tokens takes, all updates together."""
@@ -98,8 +113,8 @@ def cost_of(
     source_vocabulary: int,
     target_vocabulary: int | None = None,
     *,
-    source_length: int = LENGTH,
-    target_length: int = LENGTH,
+    source_length: float = LENGTH,
+    target_length: float = LENGTH,
 ) -> Cost:
     """The cost of a model with these vocabularies (one for both unless two are given) and mean sentence lengths.
 
@@ -110,6 +125,8 @@ def cost_of(
     match settings:
         case TransformerSettings():
             parts = transformer_parts(settings, source_vocabulary, target, lengths)
+            width = settings.stream_start
         case RecurrentSettings():
             parts = recurrent_parts(settings, source_vocabulary, target, lengths)
-    return Cost(tuple(parts), lengths)
+            width = settings.width
+    return Cost(tuple(parts), lengths, (target, width))

@@ -8,10 +8,23 @@ from openwork.systems.cost_part import Lengths, Part
 # Matrices of the feed-forward network, and the inner numbers that its backward pass needs.
 FEEDFORWARDS = {"relu": (2, 1), "gelu": (2, 2), "swish": (2, 2)}
 FEEDFORWARDS |= {"glu": (3, 3), "reglu": (3, 3), "geglu": (3, 4), "swiglu": (3, 4)}
-# Vectors of a norm: gain and shift, or gain alone.
+# Vectors of a norm: gain and shift, or gain alone. It keeps as many numbers of each row: mean and deviation, or one.
 NORMS = {"layer": 2, "rms": 1}
+# Vectors that it keeps of each row besides its input: a root mean square also what it has divided.
+DIVIDED = {"layer": 0, "rms": 1}
+# Scores of a head up to which attention is computed by the plain formula on a CPU, which keeps its weights
+# (nn/kernels/fused.py).
+SHORT = 256
+# Scores of a head up to which a narrow type has a kernel of its own, and the number whose multiples its keys are filled
+# up to (nn/kernels/short.py).
+NARROW, LANES = 96 * 96, 16
+# What is added to the scores is kept as a matrix of them.
+BIASED = ("alibi", "relative", "bucketed")
 # Matrices of (vocabulary, width) on the source's and on the target's side.
 TABLES = {"three-way": (0, 1), "target": (1, 1), "none": (1, 2)}
+
+IDS = 2  # float32 numbers that are as large as a token's id
+Side = tuple[int, float]  # width and number of some positions
 
 
 def transformer_parts(s: TransformerSettings, source: int, target: int, lengths: Lengths) -> Iterator[Part]:
@@ -22,8 +35,8 @@ def transformer_parts(s: TransformerSettings, source: int, target: int, lengths:
     if s.output_bias:
         yield Part("output bias", 1, target)
     if s.embedding_norm:
-        yield Part("embedding norms", 2, NORMS[s.normalisation] * first, kept=first * (n + m) // 2)
-    yield Part("embedding dropout", 1, 0, kept=2 * first * (n + m))
+        yield Part("embedding norms", 2, NORMS[s.normalisation] * first, kept=first * (n + m) / 2)
+    yield Part("embedding dropout", 1, 0, kept=_masks(s) * first * (n + m), wide=IDS * (n + m))
     if s.positions == "learned":
         yield Part("learned positions", 2, s.table_size * first)
     for side, layers, length in (("encoder", s.encoder_layers, n), ("decoder", s.decoder_layers, m)):
@@ -39,14 +52,30 @@ def transformer_parts(s: TransformerSettings, source: int, target: int, lengths:
         yield Part("output projection", 1, s.width * first, m * s.width * first)
 
 
-def _attention(s: TransformerSettings, name: str, count: int, asking: tuple[int, int], asked: tuple[int, int]) -> Part:
-    """`asking` and `asked`: width and number of the positions."""
+def _attention(
+    s: TransformerSettings, name: str, count: int, asking: tuple[int, float], asked: tuple[int, float]
+) -> Part:
+    """`asking` the queries, `asked` the keys and values."""
     (width, queries), (asked_width, keys) = asking, asked
     query, out = s.heads * s.key_width, s.heads * s.value_head_width
     both = s.key_value_count * (s.key_width + s.value_head_width)
     biases = (query + both + s.width) if s.attention_bias else 0
-    distances = 2 * s.clipping_distance + 1 if s.positions == "relative" and "self" in name else 0
-    buckets = BUCKETS * s.heads if s.positions == "bucketed" and "self" in name else 0
+    own = "self" in name
+    distances = 2 * s.clipping_distance + 1 if s.positions == "relative" and own else 0
+    buckets = BUCKETS * s.heads if s.positions == "bucketed" and own else 0
+    scores = s.heads * queries * keys
+    # As many keys and values as heads ask for, in float32: shared ones are repeated.
+    each = s.heads * (s.key_width + s.value_head_width)
+    inside = queries * query + keys * each
+    if by_formula := queries * keys <= SHORT or s.attention_dropout > 0:
+        inside += scores * (3 if s.attention_dropout else 2)  # weights, masked, or with their dropout and its mask
+    elif by_formula := s.key_width != s.value_head_width:  # no fused kernel takes such heads
+        inside += scores
+    else:  # the fused kernel keeps what it gives, and the normaliser of each row
+        inside += queries * (out + s.heads) + scores * (own and s.positions in BIASED)
+    filled = -(-keys // LANES) * LANES
+    in_narrow = queries * keys <= NARROW and not s.attention_dropout and not (own and s.positions in BIASED)
+    narrow = queries * query + filled * each + s.heads * queries * filled if in_narrow else 0
     return Part(
         name,
         count,
@@ -54,24 +83,39 @@ def _attention(s: TransformerSettings, name: str, count: int, asking: tuple[int,
         products=queries * (width * query + out * s.width + distances * query)
         + keys * asked_width * both
         + queries * keys * (query + out),
-        kept=queries * (query + out) + keys * both,
+        kept=queries * out * by_formula,
+        wide=0 if in_narrow else inside,
+        plain=inside if in_narrow else 0,
+        narrow=narrow + queries * out * (not by_formula),
     )
 
 
-def _feedforward(s: TransformerSettings, name: str, count: int, length: int) -> Part:
+def _masks(s: TransformerSettings) -> int:
+    """Dropout keeps a number for each of its inputs."""
+    return int(s.dropout > 0)
+
+
+def _feedforward(s: TransformerSettings, name: str, count: int, length: float) -> Part:
     matrices, kept = FEEDFORWARDS[s.feedforward]
+    kept += 2 * (s.feedforward_dropout > 0)  # its mask, and what comes out
     biases = s.feedforward_width + s.width if matrices == 2 else 0
     products = matrices * s.width * s.feedforward_width
     return Part(name, count, products + biases, length * products, length * kept * s.feedforward_width)
 
 
-def _wirings(s: TransformerSettings, side: str, layers: int, length: int) -> Iterator[Part]:
-    """Norm, dropout and sum around each sub-layer; with pre-norm one more norm closes the stack."""
+def _wirings(s: TransformerSettings, side: str, layers: int, length: float) -> Iterator[Part]:
+    """Norm, dropout and sum around each sub-layer; with pre-norm one more norm closes the stack.
+
+    Kept are the sub-layer's input, the norm's input, and the mask of the dropout; the encoder's output once more.
+    """
     sublayers = layers * (2 if side == "encoder" else 3)
-    vectors = NORMS[s.normalisation]
+    vectors, divided = NORMS[s.normalisation], DIVIDED[s.normalisation]
     first = s.stream_start if s.norm == "pre" else s.width  # the very first norm of a pre-norm stack sees embeddings
-    kept = 3 * s.width * length
-    yield Part(f"{side} norms and residuals, first", 1, vectors * first, kept=kept)
-    yield Part(f"{side} norms and residuals", sublayers - 1, vectors * s.width, kept=kept)
+    kept, wide = (2 + _masks(s)) * s.width * length, (vectors + divided * s.width) * length
+    yield Part(f"{side} norms and residuals, first", 1, vectors * first, kept=kept, wide=wide)
+    yield Part(f"{side} norms and residuals", sublayers - 1, vectors * s.width, kept=kept, wide=wide)
+    output = s.width * length * (side == "encoder")
     if s.norm == "pre":
-        yield Part(f"{side} final norm", 1, vectors * s.width, kept=2 * s.width * length)
+        yield Part(f"{side} final norm", 1, vectors * s.width, kept=output + s.width * length, wide=wide)
+    else:
+        yield Part(f"{side} output", 1, 0, kept=output)

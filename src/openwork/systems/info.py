@@ -106,14 +106,17 @@ def _sizes_lines(name: str, count: int, settings: dict[str, Any], modules: list[
 
 def _cost_lines(cost: Cost) -> list[str]:
     memory = cost.memory(BATCH_TOKENS)
-    weights, gradients, moments, activations = (f"{value / 2**20:,.0f}" for value in asdict(memory).values())
+    weights, gradients, moments, activations, passing = (
+        f"{value / 2**20:,.0f}"
+        for value in (memory.weights, memory.gradients, memory.moments, memory.activations, memory.passing)
+    )
     return [
         f"operations for a target token, in sentences of {cost.lengths.source} and {cost.lengths.target} tokens: "
         f"{cost.forward_flops / 1e6:,.1f} million forward, {cost.backward_flops / 1e6:,.1f} million backward",
         Joined("  (", FORMULA, ")"),
         f"memory of a training with Adam, batches of {BATCH_TOKENS:,} target tokens: {memory.total / 2**20:,.0f} MiB",
-        f"  (weights {weights}, gradients {gradients}, moments {moments}, activations {activations}; "
-        "the activations are an estimate, in float32)",
+        f"  (weights {weights}, gradients {gradients}, moments {moments}, activations {activations}, "
+        f"the loss or the last gradients {passing}; in float32)",
     ]
 
 

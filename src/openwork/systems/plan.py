@@ -4,12 +4,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from openwork.models.presets import PRESETS
-from openwork.systems.cost import BYTES, FORMULA, Bill, Cost, Machine, Memory, cost_of
+from openwork.systems.cost import FORMULA, Bill, Cost, Machine, cost_of
+from openwork.systems.cost_memory import BYTES, Memory
 from openwork.systems.run_file import RunSettings, model_settings
 
 P100 = 9.5e12
 """Operations a second in single precision that the paper reckons with for its P100s (section 6.1, footnote 5)."""
 
+NARROW = 2  # bytes of a bfloat16
 UNITS = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 # Numbers that an optimiser keeps for each weight; adafactor's rows and columns are too few to count.
 KEPT = {"adam": 2, "adamw": 2, "sgd": 1, "adagrad": 1, "adafactor": 0}
@@ -31,6 +33,11 @@ class Plan:
         """Of each side."""
         return self.settings.batches.tokens * self.settings.training.accumulate
 
+    @property
+    def seconds_an_update(self) -> float:
+        """Of a full one."""
+        return self.bill.seconds / self.settings.training.steps
+
 
 def capacity(machine: Machine, hours: float) -> float:
     """All the operations that the machine could make in that time: how the paper counts (section 6.1)."""
@@ -44,7 +51,8 @@ def make_plan(settings: RunSettings, machine: Machine) -> Plan:
     tokens = settings.batches.tokens * training.accumulate * training.steps
     passes = 2 if training.r_drop else 1
     bill = cost.training(tokens * passes, machine)
-    memory = cost.memory(settings.batches.tokens * passes)
+    size = NARROW if training.precision == "bfloat16" else BYTES  # "auto" may come to either: the larger one
+    memory = cost.memory(settings.batches.tokens * passes, size, training.workers or 1)
     moments = KEPT[training.optimiser] + (training.ema > 0)
     return Plan(settings, machine, cost, tokens, bill, replace(memory, moments=moments * BYTES * cost.weights))
 
@@ -58,10 +66,12 @@ def plan_lines(plan: Plan, hours: float | None = None) -> list[str]:
         f"work: {plan.settings.training.steps:,} updates of up to {plan.tokens_an_update:,} tokens of each side, "
         f"{plan.target_tokens:,} target tokens",
         f"operations: {plan.cost.training_flops:.3g} a target token, {plan.bill.flops:.3g} in all ({FORMULA})",
-        f"memory: {_size(memory.total)}; weights {_size(memory.weights)}, gradients {_size(memory.gradients)}, "
-        f"optimiser and averages {_size(memory.moments)}, activations about {_size(memory.activations)}",
-        f"time: {_duration(plan.bill.seconds)} on {machine.devices} device(s) that sustain "
-        f"{machine.flops_per_second:.3g} operations a second each",
+        f"memory: {_size(memory.total)}; weights {_size(memory.weights + memory.copies)}, gradients "
+        f"{_size(memory.gradients)}, optimiser and averages {_size(memory.moments)}, activations "
+        f"{_size(memory.activations)}, the loss or the last gradients {_size(memory.passing)}; "
+        f"about {_size(memory.resident)} resident on a CPU",
+        f"time: {duration(plan.bill.seconds)}, {plan.seconds_an_update:.3g} seconds an update, on {machine.devices} "
+        f"device(s) that sustain {machine.flops_per_second:.3g} operations a second each",
     ]
     if machine.price_per_hour:
         lines.append(f"money: {plan.bill.money:,.2f} at {machine.price_per_hour:g} an hour for each device")
@@ -84,8 +94,10 @@ def plan_values(plan: Plan, hours: float | None = None) -> dict[str, Any]:
         "flops_per_target_token": plan.cost.training_flops,
         "flops": plan.bill.flops,
         "bytes": {**vars(plan.memory), "total": plan.memory.total},
+        "resident_bytes": plan.memory.resident,
         "machine": vars(plan.machine),
         "seconds": plan.bill.seconds,
+        "seconds_an_update": plan.seconds_an_update,
         "money": plan.bill.money,
     }
     return values if hours is None else {**values, "capacity": capacity(plan.machine, hours)}
@@ -106,7 +118,7 @@ def _size(count: float) -> str:
     return f"{count / unit[0]:.3g} {unit[1]}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """In the unit that gives a number one can imagine."""
     if seconds < 120:
         return f"{seconds:.3g} seconds"

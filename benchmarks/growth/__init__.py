@@ -1,0 +1,1 @@
+"""How time and memory of training and translating grow."""
