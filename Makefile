@@ -4,11 +4,12 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity lint clean
+.PHONY: help setup demo test check parity bench lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
 TORCH := torch==2.13.0
+TORCH_INDEX := https://download.pytorch.org/whl/cpu
 LOG := $(VENV)/setup.log
 
 ifeq ($(origin PYTHON),command line)
@@ -48,6 +49,9 @@ check: $(DEV) ## formatting, lint, types, architecture and the fast tests: about
 parity: $(PARITY) ## our parts, and models read and written, against torch, transformers and ctranslate2
 	@$(PYTEST) -q tests/parity tests/interop $(ARGS)
 
+bench: $(PARITY) ## speed beside that of other toolkits, each installed into .bench (several GB); ARGS="--help" tells more
+	@OPENWORK_TORCH_INDEX=$(TORCH_INDEX) PYTHONPATH=benchmarks $(PYTHON) -m bench $(ARGS)
+
 lint: $(DEV) ## format the code and mend what ruff can mend
 	@$(PYTHON) -m ruff format .
 	@$(PYTHON) -m ruff check --fix .
@@ -70,7 +74,7 @@ $(CORE): pyproject.toml constraints.txt
 	@if nvidia-smi >/dev/null 2>&1; then $(INSTALL) --no-deps '$(TORCH)' >$(LOG) 2>&1; else \
 		$(INSTALL) --no-deps '$(TORCH)+cpu' >$(LOG) 2>&1 \
 		|| $(INSTALL) --no-deps --retries 1 --timeout 20 '$(TORCH)' \
-			--index-url https://download.pytorch.org/whl/cpu >>$(LOG) 2>&1 \
+			--index-url $(TORCH_INDEX) >>$(LOG) 2>&1 \
 		|| $(INSTALL) --no-deps '$(TORCH)' >>$(LOG) 2>&1; fi $(OR_SHOW)
 	@echo '  openwork and its libraries'
 	@$(INSTALL) -c constraints.txt -e . >>$(LOG) 2>&1 $(OR_SHOW)

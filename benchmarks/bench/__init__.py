@@ -1,0 +1,1 @@
+"""`make bench`: openwork and its peers, in turn, on the same work."""
