@@ -10,7 +10,14 @@ from pydantic import ValidationError
 
 from decoding.tables import TableModel, random_logits, sources
 from openwork.decoding.rescore import score
-from openwork.decoding.scoring import allow, best_tokens, length_limits, length_penalty, log_normaliser
+from openwork.decoding.scoring import (
+    allow,
+    best_tokens,
+    length_limits,
+    length_penalty,
+    log_normaliser,
+    most_probable_tokens,
+)
 from openwork.decoding.settings import DecodingSettings
 from openwork.text.symbols import SYMBOL_IDS
 
@@ -67,3 +74,24 @@ def test_more_hypotheses_than_the_beam_are_refused() -> None:
         DecodingSettings(best=5)
     with pytest.raises(ValidationError):
         DecodingSettings(length_penalty=-0.1)
+
+
+@pytest.mark.parametrize("vocabulary", [300, 1000, 1024, 4003])
+@pytest.mark.parametrize("decimals", [1, 6])
+def test_large_vocabularies_are_searched_in_parts_with_the_same_result(vocabulary: int, decimals: int) -> None:
+    generator = torch.Generator().manual_seed(vocabulary)
+    scores = torch.randn(40, vocabulary, generator=generator).round(decimals=decimals)  # few decimals: many equals
+    scores[:, :3] = -torch.inf
+    scores[0, -1] = scores[1, 5] = 9.0
+    expected, order = scores.sort(dim=-1, descending=True, stable=True)
+    value, token = most_probable_tokens(scores)
+    assert torch.equal(value, expected[:, 0]) and torch.equal(token, order[:, 0])
+    for count in (1, 10, 20):
+        values, tokens = best_tokens(scores, count)
+        assert torch.equal(values, expected[:, :count]) and torch.equal(tokens, order[:, :count])
+
+
+def test_the_normaliser_is_that_of_the_definition() -> None:
+    logits = torch.tensor([[0.0, 1.0, 2.0], [100.0, -torch.inf, 100.0]])
+    found = log_normaliser(logits)[:, 0].tolist()
+    assert found == pytest.approx([math.log(1 + math.e + math.e**2), 100 + math.log(2)], rel=1e-6)

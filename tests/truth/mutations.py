@@ -16,7 +16,7 @@ from decoding.test_scoring import test_forbidden_symbols_have_no_share, test_len
 from metrics.test_translation import test_a_short_corpus_pays_the_brevity_penalty, test_bleu_by_hand
 from nn.test_attention import test_each_head_is_the_formula
 from openwork.data import batching
-from openwork.decoding import greedy, scoring
+from openwork.decoding import scoring
 from openwork.metrics import translation
 from openwork.models import interfaces
 from openwork.models.presets import PRESETS
@@ -172,11 +172,10 @@ MUTATIONS = (
         Expression(interfaces.SequenceModel.project, "linear(hidden,", "linear(hidden[..., 1:, :],"),
         ("001.out.shape", "001.example.logprobs", "002.ch8.dims")),
     Mutation("probabilities that add up to 1 over all positions",
-        Expression(scoring.log_normaliser, "allowed.logsumexp(-1, keepdim=True)",
-            "allowed.logsumexp((-1, -2), keepdim=True)"),
+        Expression(scoring._logarithm_of_sum, "logits.log_softmax(-1)", "logits.log_softmax(-2)"),
         ("002.ch8.dec.exact.prob_post_ln", "002.ch8.dec.prob_rows")),
     Mutation("the least probable token is chosen",
-        Expression(greedy.most_probable, "scores.max(-1)", "scores.min(-1)"),
+        Expression(scoring.most_probable_tokens, "scores.max(-1)", "scores.min(-1)"),
         ("002.ch8.dec.argmax.post_ln", "002.ch8.dec.shifted.argmax_post_ln")),
     Mutation("a rate that takes the larger branch",
         Expression(schedules.paper_rate, "* min(step**", "* max(step**"),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -10,6 +10,8 @@ from openwork.base.errors import UsageError
 from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_over
 from openwork.cli.options import grouped
 from openwork.cli.terminal import run, say
+
+Precision = Literal["float32", "bfloat16", "int8", "auto"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class LineOptions:
     ] = None
     stream: Annotated[bool, typer.Option("--stream", help="Write each piece as soon as it is found.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with scores.")] = False
+    precision: Annotated[
+        Precision | None, typer.Option(help="Number type of the matrix products; auto: the fastest on this machine.")
+    ] = None
 
 
 def _check(lines: Any) -> None:
@@ -92,7 +97,8 @@ def translate(
         bundles = load_bundles(asked.bundle)
         settle = settings_for_streaming if asked.stream else settings_over
         decoding = settle(bundles[0].settings.decoding, options, origins)
-        translator, output = translator_of(bundles, decoding), Output(decoding.best, asked.as_json)
+        translator = translator_of(bundles, decoding, asked.precision)
+        output = Output(decoding.best, asked.as_json)
         if asked.stream:
             answering = streaming(translator)
         elif asked.alternatives is not None:

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.decoding.scoring import allow
-from openwork.models.interfaces import SequenceModel, State
+from openwork.models.interfaces import AttendingModel, SequenceModel, State
 from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
@@ -24,31 +24,32 @@ class EnsembleState:
 
 
 class Ensemble(nn.Module):
-    """Models with the same vocabularies. They may be of different families and sizes."""
+    """Models with the same vocabularies. They may be of different families and sizes, and prepared or not.
 
-    def __init__(self, models: Sequence[SequenceModel], symbols: SymbolIds = SYMBOL_IDS) -> None:
+    Those that are modules are its parts, so that it can be moved and set to evaluation as they can.
+    """
+
+    def __init__(self, models: Sequence[AttendingModel], symbols: SymbolIds = SYMBOL_IDS) -> None:
         super().__init__()
-        self.models = nn.ModuleList(models)
+        self.members = tuple(models)
+        self.modules_of_members = nn.ModuleList(model for model in models if isinstance(model, nn.Module))
         self.symbols = symbols
-        limits = [model.longest for model in models if model.longest is not None]
+        limits = [model.longest for model in models if isinstance(model, SequenceModel) and model.longest is not None]
         self.longest = min(limits, default=None)
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> EnsembleState:
-        return EnsembleState(tuple(model.start(source, source_lengths) for model in self._members()))
+        return EnsembleState(tuple(model.start(source, source_lengths) for model in self.members))
 
     def step(self, tokens: Int[Tensor, "rows positions"], state: EnsembleState) -> tuple[Tensor, EnsembleState]:
         """The logarithms of the mean probabilities, which serve as logits."""
-        found = [model.step(tokens, one) for model, one in zip(self._members(), state.states, strict=True)]
+        found = [model.step(tokens, one) for model, one in zip(self.members, state.states, strict=True)]
         return self._mean([logits for logits, _ in found]), EnsembleState(tuple(after for _, after in found))
 
     def attend(self, tokens: Tensor, state: EnsembleState) -> tuple[Tensor, Tensor, EnsembleState]:
         """Likewise, with the mean of the models' attention (rows, positions, source)."""
-        found = [model.attend(tokens, one) for model, one in zip(self._members(), state.states, strict=True)]
+        found = [model.attend(tokens, one) for model, one in zip(self.members, state.states, strict=True)]
         weights = torch.stack([weights for _, weights, _ in found]).mean(0)
         return self._mean([logits for logits, _, _ in found]), weights, EnsembleState(tuple(s for _, _, s in found))
-
-    def _members(self) -> list[SequenceModel]:
-        return list(self.models)  # type: ignore[arg-type]
 
     def _mean(self, logits: Sequence[Tensor]) -> Float[Tensor, "rows positions vocabulary"]:
         # each model's probabilities given that no forbidden symbol comes, as a search takes them

@@ -8,6 +8,7 @@ from torch import Tensor
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.left_to_right import Listener, write
 from openwork.decoding.rules import Rule
+from openwork.decoding.scoring import most_probable_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
 from openwork.text.symbols import SYMBOL_IDS, SymbolIds
@@ -31,5 +32,4 @@ def greedy(
 
 def most_probable(scores: Tensor, sentences: Tensor, place: int) -> tuple[Tensor, Tensor]:
     """The token with the highest score of each row, the first of equals."""
-    value, token = scores.max(-1)
-    return value, token
+    return most_probable_tokens(scores)

@@ -7,6 +7,7 @@ from openwork.base.errors import BundleError
 from openwork.decoding.ensemble import Ensemble
 from openwork.decoding.settings import DecodingSettings
 from openwork.systems.bundle import Bundle, load_bundle
+from openwork.systems.engine import TranslationPrecision
 from openwork.systems.translator import Translator
 
 
@@ -23,9 +24,11 @@ def load_bundles(paths: Sequence[Path]) -> list[Bundle]:
     return bundles
 
 
-def translator_of(bundles: Sequence[Bundle], decoding: DecodingSettings) -> Translator:
+def translator_of(
+    bundles: Sequence[Bundle], decoding: DecodingSettings, precision: TranslationPrecision = "float32"
+) -> Translator:
     """One bundle's translator, or that of all together: the mean of their probabilities."""
     if len(bundles) == 1:
-        return bundles[0].translator(decoding)
+        return Translator(bundles[0].model, bundles[0].tokenizers, decoding, precision=precision)
     together = Ensemble([bundle.model for bundle in bundles]).eval()
-    return Translator(together, bundles[0].tokenizers, decoding)
+    return Translator(together, bundles[0].tokenizers, decoding, precision=precision)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, create_model
 
@@ -38,6 +38,10 @@ class LineSettings(Settings):
     )
     stream: bool = Field(default=False, description="write each piece as soon as it is found")
     as_json: bool = Field(default=False, description="one JSON object a line, with scores")
+    precision: Literal["float32", "bfloat16", "int8", "auto"] = Field(
+        default="float32",
+        description="number type of the matrix products; auto: the fastest on this machine, by measurement",
+    )
 
 
 class TranslationSettings(LineSettings):

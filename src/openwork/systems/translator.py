@@ -14,15 +14,17 @@ from openwork.decoding.left_to_right import Listener
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.interfaces import SequenceModel
+from openwork.models.interfaces import SequenceModel, StepModel
+from openwork.systems.engine import Engine, TranslationPrecision
 from openwork.systems.growing_text import GrowingText
 from openwork.systems.requests import NOTHING, Constrainer, Request
 from openwork.systems.reranking import agreements
+from openwork.systems.workers import in_turn
 from openwork.text.pair import TokenizerPair
 from openwork.text.placeholders import Restored, Spans
-from openwork.training.precision import PrecisionName, computing_in
 
 BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searched together
+SHARES, LEAST_TOKENS = 4, 512  # a batch has at most this share of what is left, unless that is fewer tokens
 LONGEST_SOURCE = 1024  # tokens; what is longer is cut there, and flagged
 
 
@@ -82,22 +84,21 @@ class Translator:
         tokenizers: TokenizerPair,
         decoding: DecodingSettings,
         *,
-        precision: PrecisionName = "float32",
+        precision: TranslationPrecision = "float32",
     ) -> None:
-        self.model = model
+        self.engine = Engine(model, precision)
         self.tokenizers = tokenizers
         self.decoding = decoding
         self.longest = LONGEST_SOURCE
         if model.longest is not None:  # learned positions end there, on both sides
             self.longest = min(self.longest, model.longest)
             self.decoding = decoding.model_copy(update={"maximum_length": min(decoding.maximum_length, model.longest)})
-        self.precision: PrecisionName = precision
         self.constrainer = Constrainer(tokenizers)
 
     @property
     def device(self) -> torch.device:
         """Where the model's weights are."""
-        return next(self.model.parameters()).device
+        return next(self.engine.model.parameters()).device
 
     def translate(
         self,
@@ -119,13 +120,23 @@ class Translator:
                 sources[place] = source
             else:
                 results[place] = [_impossible(source)]
-        for batch in self._batches(sources):
+        batches = list(self._batches(sources))
+        model, wide = self.engine.ready(), self._wide()
+
+        def translated(batch: list[int]) -> list[list[Translation]]:
             chosen = [sources[place] for place in batch]
-            for place, source, hypotheses in zip(batch, chosen, self._search(chosen, self._wide()), strict=True):
-                kept = [hypothesis for hypothesis in hypotheses if not self._is_forbidden(hypothesis, source)]
-                results[place] = self._rank([self._present(hypothesis, source) for hypothesis in kept])
+            found = zip(chosen, self._search(model, chosen, wide), strict=True)
+            return [self._translations(hypotheses, source) for source, hypotheses in found]
+
+        for batch, found in zip(batches, in_turn(translated, batches, self.engine.workers), strict=True):
+            for place, translations in zip(batch, found, strict=True):
+                results[place] = translations
             advanced(len(batch))
         return results
+
+    def _translations(self, hypotheses: Sequence[Hypothesis], source: _Source) -> list[Translation]:
+        kept = [hypothesis for hypothesis in hypotheses if not self._is_forbidden(hypothesis, source)]
+        return self._rank([self._present(hypothesis, source) for hypothesis in kept])
 
     def best(self, texts: Sequence[str]) -> list[str]:
         """The best translation of each text."""
@@ -149,7 +160,7 @@ class Translator:
             if token != self.tokenizers.target.end_id:
                 show(growing.add(token))
 
-        (hypotheses,) = self._search([source], self.decoding.model_copy(update=one), hear)
+        (hypotheses,) = self._search(self.engine.ready(), [source], self.decoding.model_copy(update=one), hear)
         show(growing.rest())
         return self._present(hypotheses[0], source) if hypotheses else _impossible()
 
@@ -174,11 +185,12 @@ class Translator:
             return []
         beginning = best.pieces[:position]
         end = self.tokenizers.target.end_id
-        with torch.inference_mode(), computing_in(self.precision, self.device):
-            (next_ones,) = alternatives(self.model, *self._tensors([source]), [beginning], count)
+        model = self.engine.ready()
+        with torch.inference_mode(), self.engine.computing():
+            (next_ones,) = alternatives(model, *self._tensors([source]), [beginning], count)
         ways = [self._going_on(source, (*beginning, one)) for one, _ in next_ones if one != end]
         plain = self.decoding.model_copy(update={"best": 1, "samples": 0, "temperature": 1.0, "top_k": 0, "top_p": 1.0})
-        wholes = iter(self._search(ways, plain)) if ways else iter(())
+        wholes = iter(self._search(model, ways, plain)) if ways else iter(())
         listed = []
         for piece, probability in next_ones:
             whole = [beginning] if piece == end else [hypothesis.tokens for hypothesis in next(wholes)]
@@ -206,15 +218,24 @@ class Translator:
             yield place, problem or _Source(ids[:limit], spans, len(ids) > limit, request, constraints)
 
     def _batches(self, sources: dict[int, _Source]) -> Iterator[list[int]]:
-        """Places, longest source first (so that too little memory shows at once), within the token budget."""
+        """Places, longest source first (so that too little memory shows at once), within the token budget.
+
+        Towards the end the batches become smaller, so that workers who share them finish together. Their number has no
+        say in it: a batch is the same for any.
+        """
+        lengths = {place: len(source.ids) + 1 for place, source in sources.items()}
+        left = sum(lengths.values())
         batch: list[int] = []
-        longest = 0
-        for place in sorted(sources, key=lambda place: -len(sources[place].ids)):
-            longest = longest or len(sources[place].ids) + 1
-            if batch and (len(batch) + 1) * longest * self.decoding.hypotheses > BATCH_TOKENS:
-                yield batch
-                batch, longest = [], len(sources[place].ids) + 1
+        room = 0
+        for place in sorted(sources, key=lambda place: -lengths[place]):
+            if not batch:
+                tokens = min(BATCH_TOKENS // self.decoding.hypotheses, max(left // SHARES, LEAST_TOKENS))
+                room = tokens // lengths[place]
             batch.append(place)
+            left -= lengths[place]
+            if len(batch) >= room:
+                yield batch
+                batch = []
         if batch:
             yield batch
 
@@ -233,13 +254,16 @@ class Translator:
         return padded.to(self.device), lengths.to(self.device)
 
     def _search(
-        self, sources: Sequence[_Source], settings: DecodingSettings, listener: Listener | None = None
+        self,
+        model: StepModel,
+        sources: Sequence[_Source],
+        settings: DecodingSettings,
+        listener: Listener | None = None,
     ) -> list[list[Hypothesis]]:
         constraints = [source.constraints for source in sources]
         wished = constraints if any(one != UNCONSTRAINED for one in constraints) else None
-        self.model.eval()
-        with torch.inference_mode(), computing_in(self.precision, self.device):
-            return search(self.model, *self._tensors(sources), settings, constraints=wished, listener=listener)
+        with torch.inference_mode(), self.engine.computing():
+            return search(model, *self._tensors(sources), settings, constraints=wished, listener=listener)
 
     def _text(self, tokens: Sequence[int], spans: Spans) -> Restored:
         # A translation is one line, whatever the model says: line breaks would shift all the lines after it.

@@ -1,0 +1,124 @@
+"""A Transformer put to work: the same start, step and select, with all done once that can be done once.
+
+It translates as the model does and is held equal to it by test; it cannot be trained, and it does not follow later
+changes of the model's weights.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from openwork.models.prepared.caches import ROOM, Past, PreparedState
+from openwork.models.prepared.layers import (
+    MemoryProjection,
+    PreparedDecoderLayer,
+    PreparedEncoderLayer,
+    empty_past,
+    linear,
+    prepared_norm,
+)
+from openwork.models.prepared.products import PRODUCTS, ProductType
+from openwork.models.seq2seq import Positions, Transformer
+from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.distances import NoDistances
+from openwork.nn.masks import Mask
+from openwork.nn.positions import NoPositions, NormalisedPositions
+
+READ_TOGETHER = 1024  # source positions that the encoder reads at once: their inner vectors fit into a core's cache
+
+
+def can_be_prepared(model: nn.Module) -> bool:
+    """Whether it is a Transformer on a CPU whose attention is the paper's: distances and shared heads are not."""
+    if type(model) is not Transformer or model.output.device.type != "cpu" or model.output.dtype is not torch.float32:
+        return False
+    attentions = [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
+    return all(
+        isinstance(one.distances, NoDistances) and one.heads.key_value_count in (None, one.heads.count)
+        for one in attentions
+    )
+
+
+class PreparedTransformer:
+    """`model` with its products made in the way of `products`; it must be one that `can_be_prepared`."""
+
+    @torch.no_grad()
+    def __init__(self, model: Transformer, products: ProductType = "float32") -> None:
+        make = PRODUCTS[products]
+        self.source_embedding, self.source_positions = model.source_embedding, model.source_positions
+        self.encoder_layers = [PreparedEncoderLayer(layer, make) for layer in model.encoder.layers]  # type: ignore[arg-type]
+        self.encoder_norm = prepared_norm(model.encoder.final_norm)
+        decoder_layers = list(model.decoder.layers)
+        self.memory = MemoryProjection([layer.cross_attention for layer in decoder_layers], make)  # type: ignore[misc]
+        self.empty_past: Callable[[int, int], Past] = partial(empty_past, decoder_layers)  # type: ignore[arg-type]
+        self.table, self.scale = model.target_embedding.table.weight.detach(), model.target_embedding.scale
+        self.target_positions = model.target_positions
+        self.layers = [PreparedDecoderLayer(layer, make) for layer in decoder_layers]  # type: ignore[arg-type]
+        self.decoder_norm = prepared_norm(model.decoder.final_norm)
+        self.narrow = linear(model.narrow, make) if isinstance(model.narrow, nn.Linear) else None
+        self.output = make(model.output_weight, model.output_bias)
+
+    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> PreparedState:
+        """Reads source ids, padded on the right, with their lengths."""
+        sentences, size = source.shape
+        memory = self.memory.empty(sentences, size)
+        each = max(1, READ_TOGETHER // size)
+        for first in range(0, sentences, each):
+            lengths = source_lengths[first : first + each]
+            self.memory.write(memory, self._read(source[first : first + each], lengths), lengths, first)
+        return PreparedState(memory, self.empty_past(sentences, ROOM))
+
+    def _read(self, source: Int[Tensor, "batch source"], lengths: Tensor) -> Float[Tensor, "batch longest width"]:
+        """The encoder's output, up to the end of the longest of these sentences."""
+        longest = max(1, int(lengths.max()))
+        x = self.source_positions(self.source_embedding(source[:, :longest]))
+        mask = Mask(None if int(lengths.min()) == longest else lengths)
+        for layer in self.encoder_layers:
+            x = layer(x, mask)
+        return self.encoder_norm(x)
+
+    def step(
+        self, tokens: Int[Tensor, "rows positions"], state: PreparedState
+    ) -> tuple[Float[Tensor, "rows positions vocabulary"], PreparedState]:
+        """The logits of what follows each token; several positions are taken one after the other."""
+        made = []
+        for column in tokens.unbind(1):
+            hidden, state, _ = self._advance(column, state)
+            made.append(self.output(hidden))
+        return made[0].unsqueeze(1) if len(made) == 1 else torch.stack(made, dim=1), state
+
+    def attend(
+        self, tokens: Int[Tensor, "rows positions"], state: PreparedState
+    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], PreparedState]:
+        """As `step`, with the weights of the last cross-attention, the mean of its heads."""
+        made, looked = [], []
+        for column in tokens.unbind(1):
+            hidden, state, weights = self._advance(column, state)
+            made.append(self.output(hidden))
+            mean = weights.mean(1)
+            alive = mean if state.sentences is None else mean.index_select(0, state.sentences)
+            looked.append(alive.flatten(0, 1)[:, : state.memory.size])
+        return torch.stack(made, dim=1), torch.stack(looked, dim=1), state
+
+    def _advance(self, tokens: Int[Tensor, "rows"], state: PreparedState) -> tuple[Tensor, PreparedState, Tensor]:
+        """The vectors before the output matrix, the next state, and where the last layer looked."""
+        past = state.past.with_room(state.position)
+        x = _placed(functional.embedding(tokens, self.table), self.scale, self.target_positions, state.position)
+        weights = x
+        for number, layer in enumerate(self.layers):
+            x, weights = layer.step(x, number, past, state)
+        past.written = state.position + 1
+        x = self.decoder_norm(x)
+        return (x if self.narrow is None else self.narrow(x)), state.after_step(past), weights
+
+
+def _placed(x: Float[Tensor, "rows width"], scale: float, positions: Positions, place: int) -> Tensor:
+    """Embeddings, scaled, with the position at which all of these rows stand."""
+    if isinstance(positions, NormalisedPositions):
+        return positions.norm(_placed(x, scale, positions.added, place))
+    if isinstance(positions, NoPositions):
+        return x * scale
+    return torch.add(positions.rows(place, place + 1), x, alpha=scale)

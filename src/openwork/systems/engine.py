@@ -1,0 +1,75 @@
+"""What a translator computes with: its models put to work for the wished precision, or as they are."""
+
+from contextlib import AbstractContextManager
+from typing import Literal
+
+import torch
+from torch import nn
+
+from openwork.base.errors import UsageError
+from openwork.decoding.ensemble import Ensemble
+from openwork.models.interfaces import SequenceModel, StepModel
+from openwork.models.prepared import can_be_prepared, fastest, prepare
+from openwork.models.prepared.products import ProductType, available
+from openwork.systems.workers import one_thread
+from openwork.training.precision import choose_precision, computing_in
+
+TranslationPrecision = Literal["float32", "bfloat16", "int8", "auto"]
+
+
+class Engine:
+    """Follows `model`: when its weights have changed, they are prepared anew.
+
+    A model that cannot be prepared (`models/prepared`) is used as it is, in float32 or bfloat16. "auto" is the fastest
+    on this machine, by measurement. UsageError for int8 where there is none.
+    """
+
+    def __init__(self, model: SequenceModel | Ensemble, precision: TranslationPrecision) -> None:
+        self.model = model
+        members = model.members if isinstance(model, Ensemble) else (model,)
+        self.members = [member for member in members if isinstance(member, SequenceModel)]
+        self.is_prepared = all(can_be_prepared(member) for member in self.members)
+        self.precision: ProductType = self._precision(precision)
+        self._made: StepModel = model
+        self._weights: object = None
+
+    def _precision(self, wanted: TranslationPrecision) -> ProductType:
+        if self.is_prepared and wanted == "auto":
+            return fastest(self.members[0])
+        if wanted == "int8" and not (self.is_prepared and "int8" in available()):
+            raise UsageError(
+                "there are no products of eight bits here",
+                why="they need a processor with VNNI instructions, and a Transformer with the paper's attention",
+                hint="--precision auto takes the fastest of what there is",
+            )
+        return "int8" if wanted == "int8" else choose_precision(wanted, next(self.model.parameters()).device)
+
+    def ready(self) -> StepModel:
+        """The model to search with, with the weights that it has now."""
+        self.model.eval()
+        if not self.is_prepared:
+            return self.model
+        weights = _identity(self.model)
+        if weights != self._weights:
+            prepared = [prepare(member, self.precision) for member in self.members]
+            self._made = prepared[0] if len(prepared) == 1 else Ensemble(prepared)
+            self._weights = weights
+        return self._made
+
+    @property
+    def workers(self) -> int:
+        """How many searches may run side by side: one a thread, on a processor."""
+        return torch.get_num_threads() if next(self.model.parameters()).device.type == "cpu" else 1
+
+    def computing(self) -> AbstractContextManager[object]:
+        """Within it the model of `ready` computes: as it is in the precision, prepared on one thread."""
+        if self.is_prepared or self.precision == "int8":  # int8 is never without preparing
+            return one_thread()
+        return computing_in(self.precision, next(self.model.parameters()).device)
+
+
+def _identity(model: nn.Module) -> object:
+    """Another value when a weight was changed or replaced: where each lies, and how often it was written to."""
+    return [
+        (weight.data_ptr(), 0 if weight.is_inference() else weight._version) for weight in model.parameters()
+    ]  # fmt: skip
