@@ -1,5 +1,6 @@
 """The harness of `make bench`, without any peer: counting, medians, resuming, ratios, tables."""
 
+import resource
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -89,7 +90,9 @@ def test_a_peer_is_asked_once_and_its_memory_is_known(tmp_path: Path, monkeypatc
     answer = run_script(tmp_path, monkeypatch, code)
     assert answer.failure == ""
     assert answer.facts == {"word": "hello", "threads": "3"}
-    assert 100 < answer.peak_megabytes < 400
+    # The kernel counts what a child shares with its parent until it begins its own program: here all of pytest.
+    parent = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    assert 100 < answer.peak_megabytes < max(400, parent + 1)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_no_target_is_longer_than_the_table(tokenizers: TokenizerPair, beam: int
     assert len(reader.translate(["a cat", "the dog sees a dog"])) == 2
     source = torch.tensor([[5, 6, tokenizers.source.end_id]])
     with pytest.raises(ConfigError, match="does not fit into 6 learned positions"):
-        search(reader.model.eval(), source, torch.tensor([3]), DecodingSettings(beam=beam))
+        search(reader.engine.model.eval(), source, torch.tensor([3]), DecodingSettings(beam=beam))
     assert translator(tokenizers, 600, beam=beam, maximum_length=20).decoding.maximum_length == 20
 
 
