@@ -15,7 +15,7 @@ from openwork.models.prepared.transformer import PreparedTransformer
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.systems.engine import Engine
-from openwork.systems.workers import in_turn, one_thread
+from openwork.training.workers import Workers, one_thread
 
 SMALL = TransformerSettings(width=16, heads=2, feedforward_width=24, encoder_layers=1, decoder_layers=1)
 
@@ -82,7 +82,7 @@ def test_results_come_in_the_order_of_the_items(workers: int) -> None:
             turn.wait(10)  # both must be under way at once
         return item * item, torch.get_num_threads()
 
-    found = list(in_turn(work, range(7), workers))
+    found = Workers(workers).map(work, range(7))
     assert [square for square, _ in found] == [item * item for item in range(7)]
     assert torch.get_num_threads() == threads
     if workers > 1:
@@ -111,7 +111,7 @@ def test_an_exception_of_a_worker_is_raised_and_ends_the_work() -> None:
         done.append(item)
         return item
 
-    results = in_turn(work, range(1000), 2)
+    results = Workers(2).in_turn(work, range(1000))
     assert next(results) == 0
     with pytest.raises(UsageError, match="no"):
         list(results)

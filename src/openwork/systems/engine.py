@@ -1,6 +1,7 @@
 """What a translator computes with: its models put to work for the wished precision, or as they are."""
 
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Literal
 
 import torch
@@ -11,8 +12,8 @@ from openwork.decoding.ensemble import Ensemble
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.models.prepared import can_be_prepared, fastest, prepare
 from openwork.models.prepared.products import ProductType, available
-from openwork.systems.workers import one_thread
 from openwork.training.precision import choose_precision, computing_in
+from openwork.training.workers import Workers, one_thread
 
 TranslationPrecision = Literal["float32", "bfloat16", "int8", "auto"]
 
@@ -56,10 +57,11 @@ class Engine:
             self._weights = weights
         return self._made
 
-    @property
-    def workers(self) -> int:
-        """How many searches may run side by side: one a thread, on a processor."""
-        return torch.get_num_threads() if next(self.model.parameters()).device.type == "cpu" else 1
+    @cached_property
+    def workers(self) -> Workers:
+        """Those whose searches run side by side: one for each thread, on a processor."""
+        on_processor = next(self.model.parameters()).device.type == "cpu"
+        return Workers(torch.get_num_threads() if on_processor else 1)
 
     def computing(self) -> AbstractContextManager[object]:
         """Within it the model of `ready` computes: as it is in the precision, prepared on one thread."""

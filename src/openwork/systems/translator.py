@@ -19,7 +19,6 @@ from openwork.systems.engine import Engine, TranslationPrecision
 from openwork.systems.growing_text import GrowingText
 from openwork.systems.requests import NOTHING, Constrainer, Request
 from openwork.systems.reranking import agreements
-from openwork.systems.workers import in_turn
 from openwork.text.pair import TokenizerPair
 from openwork.text.placeholders import Restored, Spans
 
@@ -128,7 +127,7 @@ class Translator:
             found = zip(chosen, self._search(model, chosen, wide), strict=True)
             return [self._translations(hypotheses, source) for source, hypotheses in found]
 
-        for batch, found in zip(batches, in_turn(translated, batches, self.engine.workers), strict=True):
+        for batch, found in zip(batches, self.engine.workers.in_turn(translated, batches), strict=True):
             for place, translations in zip(batch, found, strict=True):
                 results[place] = translations
             advanced(len(batch))
