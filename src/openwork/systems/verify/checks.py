@@ -7,7 +7,7 @@ from openwork.base.errors import OpenworkError
 from openwork.systems.bundle import Bundle, load_bundle
 from openwork.systems.bundle_folder import find_bundle, read_manifest
 from openwork.systems.verify.check import Check, Outcome, Status, error_reason, examine
-from openwork.systems.verify.engines import compiled, half_precision, kernels
+from openwork.systems.verify.engines import compiled, half_precision, kernels, prepared
 from openwork.systems.verify.keeping import golden, written_again
 from openwork.systems.verify.searches import exhaustive, rescored
 from openwork.systems.verify.subject import Subject
@@ -22,6 +22,12 @@ CHECKS: tuple[Check, ...] = (
     Check("padding", "padding does not matter", padded, ("finite",)),
     Check("kernels", "fast kernel = reference", kernels, ("finite",)),
     Check("half-precision", "bfloat16 = float32, nearly", half_precision, ("finite",)),
+    Check(
+        "prepared",
+        "put to work = as trained",
+        prepared,
+        ("finite", "future", "cached", "batch", "padding", "kernels", "half-precision"),
+    ),
     Check("compiled", "compiled = eager", compiled, ("finite",)),
     Check("scores", "a search's scores = rescored", rescored, ("finite", "future", "cached", "batch", "padding")),
     Check("beam", "a beam of full width = exhaustive", exhaustive, ("finite", "future", "cached", "scores")),

@@ -1,4 +1,4 @@
-"""Checks of what computes the model: attention kernels, number types, the compiler."""
+"""Checks of what computes the model: attention kernels, number types, packed weights, the compiler."""
 
 from dataclasses import replace
 from functools import partial
@@ -8,6 +8,7 @@ import torch
 from openwork.base.phrases import AsIs, Joined
 from openwork.inspection.capture import lending
 from openwork.models.interfaces import SequenceModel
+from openwork.models.prepared import can_be_prepared, prepare
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.kernels import reference
 from openwork.systems.verify.check import Finding, NotApplicable
@@ -30,6 +31,18 @@ def kernels(subject: Subject) -> Finding:
 def half_precision(subject: Subject) -> Finding:
     """Matrix products in bfloat16 give about what those in float32 give."""
     return compare(subject, _whole_passes(subject, partial(computing_in, "bfloat16", subject.device)), HALF_TOLERANCE)
+
+
+def prepared(subject: Subject) -> Finding:
+    """Put to work for translating, with packed weights and a cache written in place, the model gives the same."""
+    if not can_be_prepared(subject.model):
+        raise NotApplicable("it translates with the model as it is: only the paper's attention, on a CPU, is prepared")
+    pairs = []
+    for probes in (subject.level_probes, subject.probes):
+        one = reading(subject, probes)
+        other = replace(one, model=prepare(subject.model))
+        pairs += [Pair(one, other, probe, (row, row)) for row, probe in enumerate(probes)]
+    return compare(subject, pairs)
 
 
 def _whole_passes(subject: Subject, around: partial) -> list[Pair]:
