@@ -15,6 +15,11 @@ from openwork.models.prepared.transformer import PreparedTransformer
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.systems.engine import Engine
+from openwork.training.batches import TensorBatch
+from openwork.training.optimisers import make_optimiser
+from openwork.training.schedules import make_schedule
+from openwork.training.settings import TrainingSettings
+from openwork.training.step import Updater
 from openwork.training.workers import Workers, one_thread
 
 SMALL = TransformerSettings(width=16, heads=2, feedforward_width=24, encoder_layers=1, decoder_layers=1)
@@ -116,3 +121,21 @@ def test_an_exception_of_a_worker_is_raised_and_ends_the_work() -> None:
     with pytest.raises(UsageError, match="no"):
         list(results)
     assert len(done) < 1000
+
+
+def test_a_model_in_training_is_translated_with_as_it_is_now() -> None:
+    """Two validations with an update between them: the second one must not see the weights of the first."""
+    trained = model()
+    settings = TrainingSettings(schedule="constant", learning_rate=0.1, warmup=1)
+    schedule = make_schedule(settings, SMALL.width)
+    updater = Updater(trained, make_optimiser(trained, settings), schedule, settings, "float32")
+    tokens = torch.tensor([[5, 6, 3]])
+    batch = TensorBatch(tokens, torch.tensor([3]), torch.tensor([[2, 7]]), torch.arange(2), torch.tensor([7, 3]), 1, 3)
+    engine = Engine(trained, "float32")
+    before = logits(engine)
+    updater.update([batch], 1)
+    after = logits(engine)
+    assert not torch.allclose(before, after, atol=1e-3)
+    with torch.inference_mode():
+        state = trained.eval().start(tokens, torch.tensor([3]))
+        torch.testing.assert_close(after, trained.step(torch.tensor([[2]]), state)[0], rtol=1e-4, atol=1e-5)

@@ -125,3 +125,13 @@ def test_one_worker_is_the_calling_thread() -> None:
     before, workers = threading.active_count(), Workers(1)
     assert workers.map(lambda item: item, [1, 2]) == [1, 2] and threading.active_count() == before
     workers.close()
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "adamw", "sgd", "adagrad"])
+def test_who_keeps_something_made_of_the_weights_sees_an_update(store: TokenStore, optimiser: str) -> None:
+    """Prepared models are made anew by this count, and the framework's fused optimisers leave it as it was."""
+    settings = SETTINGS.model_copy(update={"optimiser": optimiser, "steps": 1})
+    training = make_training(store, settings)
+    before = [weight._version for weight in training.model.parameters()]
+    training.go(settings, Progress())
+    assert all(weight._version > was for weight, was in zip(training.model.parameters(), before, strict=True))
