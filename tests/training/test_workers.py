@@ -35,7 +35,6 @@ def test_results_come_in_the_order_of_the_items_and_threads_are_divided() -> Non
 
     assert workers.map(task, [4, 5, 6]) == [(item, max(1, whole // 3)) for item in (4, 5, 6)]
     assert torch.get_num_threads() == whole
-    workers.close()
 
 
 def test_an_error_of_a_part_is_raised_and_the_threads_are_given_back() -> None:
@@ -47,7 +46,6 @@ def test_an_error_of_a_part_is_raised_and_the_threads_are_given_back() -> None:
     with pytest.raises(ZeroDivisionError):
         workers.map(task, [1, 0])
     assert workers.map(task, [1, 2]) == [1.0, 0.5] and torch.get_num_threads() == whole
-    workers.close()
 
 
 def test_as_many_as_pay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +122,6 @@ def test_a_thread_draws_from_the_generator_that_it_was_given() -> None:
 def test_one_worker_is_the_calling_thread() -> None:
     before, workers = threading.active_count(), Workers(1)
     assert workers.map(lambda item: item, [1, 2]) == [1, 2] and threading.active_count() == before
-    workers.close()
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "adamw", "sgd", "adagrad"])

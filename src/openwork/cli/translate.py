@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -10,8 +10,7 @@ from openwork.base.errors import UsageError
 from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_over
 from openwork.cli.options import grouped
 from openwork.cli.terminal import run, say
-
-Precision = Literal["float32", "bfloat16", "int8", "auto"]
+from openwork.systems.translation_file import TranslationPrecision
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,8 @@ class LineOptions:
     stream: Annotated[bool, typer.Option("--stream", help="Write each piece as soon as it is found.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with scores.")] = False
     precision: Annotated[
-        Precision | None, typer.Option(help="Number type of the matrix products; auto: the fastest on this machine.")
+        TranslationPrecision | None,
+        typer.Option(help="Number type of the matrix products; auto: the fastest on this machine."),
     ] = None
 
 

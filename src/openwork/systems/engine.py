@@ -2,7 +2,6 @@
 
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import Literal
 
 import torch
 from torch import nn
@@ -12,10 +11,9 @@ from openwork.decoding.ensemble import Ensemble
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.models.prepared import can_be_prepared, fastest, prepare
 from openwork.models.prepared.products import ProductType, available
+from openwork.systems.translation_file import TranslationPrecision
 from openwork.training.precision import choose_precision, computing_in
 from openwork.training.workers import Workers, one_thread
-
-TranslationPrecision = Literal["float32", "bfloat16", "int8", "auto"]
 
 
 class Engine:

@@ -11,6 +11,8 @@ from openwork.base.config import Settings, build, read_run_file
 from openwork.base.explain import Origin
 from openwork.decoding.settings import DecodingSettings
 
+TranslationPrecision = Literal["float32", "bfloat16", "int8", "auto"]
+
 # The keys of [decoding] without the rules between them: those hold for what results with the bundle's own settings.
 _DecodingKeys = create_model(
     "DecodingKeys",
@@ -38,7 +40,7 @@ class LineSettings(Settings):
     )
     stream: bool = Field(default=False, description="write each piece as soon as it is found")
     as_json: bool = Field(default=False, description="one JSON object a line, with scores")
-    precision: Literal["float32", "bfloat16", "int8", "auto"] = Field(
+    precision: TranslationPrecision = Field(
         default="float32",
         description="number type of the matrix products; auto: the fastest on this machine, by measurement",
     )

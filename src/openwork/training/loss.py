@@ -13,7 +13,7 @@ SmoothingForm = Literal["vocabulary", "others"]
 CHUNK_ELEMENTS = 8_000_000
 GPU_CHUNK_ELEMENTS = 256_000_000
 # Of these, what passes through the softmax at once on a CPU: 1 MB of float32, which stays in a core's own cache while
-# five operations go over it (benchmarks/results/parts.json: a sixth of the loss's time).
+# five operations go over it (docs/speed.md: a fifth of the loss's time).
 BLOCK_ELEMENTS = 256_000
 
 

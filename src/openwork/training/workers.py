@@ -27,7 +27,10 @@ def choose_workers(wanted: int | None, tokens: int, device: torch.device) -> int
 
 
 class Workers:
-    """`count` threads, between which the threads of the framework are divided; one is the calling thread itself."""
+    """`count` threads, between which the threads of the framework are divided; one is the calling thread itself.
+
+    They end with this object.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -59,11 +62,6 @@ class Workers:
     def map(self, task: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """All results, in the order of the items."""
         return list(self.in_turn(task, items))
-
-    def close(self) -> None:
-        """Ends the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
 
     def _start(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.count, "openwork", initializer=torch.set_num_threads, initargs=(self._each,))

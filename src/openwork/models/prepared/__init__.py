@@ -29,7 +29,7 @@ def prepare(model: SequenceModel, products: ProductType = "float32") -> Attendin
 
 
 def fastest(model: SequenceModel, repeats: int = 5) -> ProductType:
-    """The way in which this machine multiplies the model's output matrix fastest, by measurement (about 20 ms)."""
+    """The way in which this machine multiplies the model's output matrix fastest, by measurement."""
     weight = model.output_weight.detach()[:4096]
     x = torch.ones(ROWS, weight.shape[1])
 
