@@ -1,7 +1,7 @@
 """Attention of short sequences on a CPU in bfloat16: equation 1 as five small matrix products, forwards and backwards.
 
 The framework's kernel for a CPU is made for long sequences, and in bfloat16 it is slower than in float32. For the
-lengths of sentences whole matrices of weights fit into the cache, and this takes about two thirds of its time or less
+lengths of sentences whole matrices of weights fit into the cache, and this takes about 0.7 of its time
 (benchmarks/results/parts.json). What is rounded to bfloat16 is what a flash kernel rounds too: the inputs,
 the weights A and the gradient of the scores. Scores, softmax and the gradient's row sums are in float32.
 
