@@ -49,7 +49,8 @@ def test_built_in_corpora_have_every_role_and_any_size(name: str) -> None:
 
 def test_multi30k_has_every_direction() -> None:
     pairs = {"en-de", "de-en", "en-fr", "fr-en", "de-fr", "fr-de"}
-    assert {name.removeprefix("multi30k-") for name in CORPORA if name.startswith("multi30k-")} == pairs
+    names = {name for name in CORPORA if name.startswith("multi30k-")}
+    assert names == {f"multi30k-{pair}" for pair in pairs} | {f"multi30k-lowercased-{pair}" for pair in pairs}
     assert splits("multi30k-en-de") == ("train", "val", "test_2016_flickr")
 
 
@@ -60,6 +61,8 @@ def test_the_real_multi30k(openwork_data: Callable[[str], Path]) -> None:
     first = next(load("multi30k-en-de", "train"))
     assert first == next(load("multi30k-de-en", "train"))[::-1]
     assert first.source.startswith("Two young, White males")
+    small = next(load("multi30k-lowercased-en-de", "train"))
+    assert small == (first.source.lower(), first.target.lower()) != first
     for name, expected in multi30k._SHA256.items():
         if (folder / name).is_file():
             assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == expected

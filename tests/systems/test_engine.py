@@ -1,5 +1,6 @@
 """What a translator computes with, and searches side by side."""
 
+import os
 import threading
 from typing import Any
 
@@ -14,6 +15,7 @@ from openwork.models.prepared.products import available
 from openwork.models.prepared.transformer import PreparedTransformer
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.systems import engine as engine_module
 from openwork.systems.engine import Engine
 from openwork.training.batches import TensorBatch
 from openwork.training.optimisers import make_optimiser
@@ -47,6 +49,24 @@ def test_weights_that_change_are_prepared_anew() -> None:
         changing.output_weight.mul_(2.0)
     assert engine.ready() is not first and not torch.allclose(logits(engine), before)
     torch.testing.assert_close(logits(engine), logits(Engine(changing, "float32")))
+
+
+def test_enough_batches_are_shared_by_processes_and_few_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def where(number: int) -> tuple[int, bool]:
+        return number, os.getpid() == here
+
+    here, engine = os.getpid(), Engine(model(), "float32")
+    monkeypatch.setattr(engine_module, "can_be_copied", lambda: True)
+    before = torch.get_num_threads()
+    try:
+        for threads, batches, in_threads in ((2, 6, True), (2, 7, False), (1, 50, True)):
+            torch.set_num_threads(threads)
+            found = list(engine.in_turn(where, range(batches)))
+            assert found == [(number, in_threads) for number in range(batches)]
+        monkeypatch.setattr(engine_module, "can_be_copied", lambda: False)
+        assert all(is_here for _, is_here in engine.in_turn(where, range(50)))
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_an_ensemble_is_prepared_member_by_member() -> None:

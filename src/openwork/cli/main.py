@@ -25,6 +25,7 @@ from openwork.cli import (
     info,
     paper,
     score,
+    shortlist,
     study,
     tokenize,
     train,
@@ -71,6 +72,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("score")(score.score)
 app.command("average")(average.average)
+app.command("shortlist")(shortlist.shortlist)
 app.command("import")(import_model.import_model)
 app.command("export")(export.export)
 app.command("info")(info.info)

@@ -35,6 +35,9 @@ class LineOptions:
         TranslationPrecision | None,
         typer.Option(help="Number type of the matrix products; auto: the fastest on this machine."),
     ] = None
+    shortlist: Annotated[
+        Path | None, typer.Option(help="What openwork shortlist wrote: looks at these pieces alone.")
+    ] = None
 
 
 def _check(lines: Any) -> None:
@@ -97,7 +100,7 @@ def translate(
         bundles = load_bundles(asked.bundle)
         settle = settings_for_streaming if asked.stream else settings_over
         decoding = settle(bundles[0].settings.decoding, options, origins)
-        translator = translator_of(bundles, decoding, asked.precision)
+        translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
         output = Output(decoding.best, asked.as_json)
         if asked.stream:
             answering = streaming(translator)

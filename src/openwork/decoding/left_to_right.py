@@ -44,8 +44,9 @@ def write(
     limits = length_limits(source_lengths, settings)
     written = source.new_full((batch, 1 + int(limits.max())), symbols.pad)
     written[:, 0] = symbols.start
-    log_probabilities = torch.zeros(batch, device=source.device)
+    totals = torch.zeros(batch, device=source.device)  # log-probabilities of the targets
     live = torch.arange(batch, device=source.device)  # the sentence of each row
+    own_totals, own_limits = totals, limits  # those of the live rows
     last = written[:, :1]
     state = model.start(source, source_lengths)
     for place in range(1, written.shape[1]):
@@ -55,20 +56,22 @@ def write(
         if rules:
             scores = restrict(scores, normaliser, rules, Beginnings(live, written[live, :place]))
         value, token = choose(scores, live, place - 1)
-        log_probabilities[live] += value - normaliser.squeeze(-1)
+        own_totals = own_totals + (value - normaliser.squeeze(-1))
         written[live, place] = token
-        goes_on = (token != symbols.end) & (limits[live] > place)
+        goes_on = (token != symbols.end) & (own_limits > place)
         if rules:
             goes_on &= value > -torch.inf
         if listener is not None:
             _tell(listener, live, token)
         keep = goes_on.nonzero().squeeze(-1)
-        if keep.numel() == 0:
-            break
         if keep.numel() < live.numel():
-            live, token, state = live[keep], token[keep], state.select(keep)
+            totals[live] = own_totals
+            if keep.numel() == 0:
+                break
+            live, token, own_totals, own_limits = live[keep], token[keep], own_totals[keep], own_limits[keep]
+            state = state.select(keep)
         last = token[:, None]
-    return _hypotheses(written[:, 1:], log_probabilities, limits, settings, symbols)
+    return _hypotheses(written[:, 1:], totals, limits, settings, symbols)
 
 
 def _tell(listener: Listener, live: Tensor, tokens: Tensor) -> None:

@@ -3,6 +3,8 @@
 Every search and the re-scoring take these facts from here, so that a hypothesis means the same everywhere.
 """
 
+from functools import lru_cache
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -32,10 +34,20 @@ def allow(logits: Float[Tensor, "*rows vocabulary"], symbols: SymbolIds) -> Floa
 
     Probabilities are taken after this: they are those of the model given that no forbidden symbol comes.
     """
-    allowed = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
-    for token in symbols.forbidden:
-        allowed[..., token] = -torch.inf
-    return allowed
+    return logits + _forbidding(
+        symbols, logits.shape[-1], torch.promote_types(logits.dtype, torch.float32), logits.device
+    )
+
+
+@lru_cache(maxsize=16)
+def _forbidding(
+    symbols: SymbolIds, vocabulary: int, dtype: torch.dtype, device: torch.device
+) -> Float[Tensor, "vocabulary"]:
+    """Minus infinity for what may not come, zero for the rest: added by one operation, where filling takes one each."""
+    with torch.inference_mode(False):  # whoever asks first, others may differentiate
+        added = torch.zeros(vocabulary, dtype=dtype, device=device)
+        added[list(symbols.forbidden)] = -torch.inf
+    return added
 
 
 def log_normaliser(allowed: Float[Tensor, "*rows vocabulary"]) -> Float[Tensor, "*rows 1"]:
@@ -63,6 +75,7 @@ def _logarithm_of_sum(logits: Float[Tensor, "*rows vocabulary"]) -> Float[Tensor
 
 
 BLOCK = 128  # entries of a vocabulary whose greatest is looked for by vector instructions
+FEW_ROWS = 6  # with fewer, the framework's one operation is faster than the several of a trick
 FOLDS = 4  # how often the halves of a vocabulary are laid over each other, the greater of two entries remaining
 
 
@@ -76,7 +89,7 @@ def most_probable_tokens(
     """
     rows, vocabulary = scores.shape
     blocks = vocabulary // BLOCK
-    if scores.device.type != "cpu" or blocks < 2:
+    if scores.device.type != "cpu" or blocks < 2 or rows < FEW_ROWS:
         return scores.max(-1)
     parts = scores[:, : blocks * BLOCK].unflatten(-1, (blocks, BLOCK))
     block = parts.amax(-1).argmax(-1)
@@ -99,7 +112,7 @@ def highest(
     vocabulary = scores.shape[-1]
     height = 2**FOLDS
     columns = vocabulary // height
-    if scores.device.type != "cpu" or vocabulary % height or columns <= 2 * count:
+    if scores.device.type != "cpu" or vocabulary % height or columns <= 2 * count or scores.shape[0] < FEW_ROWS:
         return scores.topk(count)
     greatest = scores
     for _ in range(FOLDS):

@@ -1,7 +1,9 @@
 """What a translator computes with: its models put to work for the wished precision, or as they are."""
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
+from typing import TypeVar
 
 import torch
 from torch import nn
@@ -11,9 +13,15 @@ from openwork.decoding.ensemble import Ensemble
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.models.prepared import can_be_prepared, fastest, prepare
 from openwork.models.prepared.products import ProductType, available
+from openwork.systems.processes import can_be_copied, in_processes
 from openwork.systems.translation_file import TranslationPrecision
 from openwork.training.precision import choose_precision, computing_in
 from openwork.training.workers import Workers, one_thread
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+BATCHES_EACH = 3  # for fewer a process, and more, copying this one does not pay
 
 
 class Engine:
@@ -45,7 +53,8 @@ class Engine:
 
     def ready(self) -> StepModel:
         """The model to search with, with the weights that it has now."""
-        self.model.eval()
+        if self.model.training:
+            self.model.eval()
         if not self.is_prepared:
             return self.model
         weights = _identity(self.model)
@@ -55,11 +64,26 @@ class Engine:
             self._weights = weights
         return self._made
 
+    def in_turn(self, search: Callable[[T], R], batches: Sequence[T]) -> Iterator[R]:
+        """The results of `search` in the order of the batches, on all the cores that the framework may use.
+
+        In processes where there is work enough to pay for their beginning, else in threads.
+        """
+        processes = self.is_prepared and len(batches) > BATCHES_EACH * self.cores > BATCHES_EACH and can_be_copied()
+        if processes:
+            return in_processes(search, batches, self.cores)
+        return self.workers.in_turn(search, batches)
+
+    @property
+    def cores(self) -> int:
+        """On how many cores searches run side by side; a GPU shares out its work itself."""
+        on_processor = next(self.model.parameters()).device.type == "cpu"
+        return torch.get_num_threads() if on_processor else 1
+
     @cached_property
     def workers(self) -> Workers:
-        """Those whose searches run side by side: one for each thread, on a processor."""
-        on_processor = next(self.model.parameters()).device.type == "cpu"
-        return Workers(torch.get_num_threads() if on_processor else 1)
+        """Those whose searches run side by side in threads."""
+        return Workers(self.cores)
 
     def computing(self) -> AbstractContextManager[object]:
         """Within it the model of `ready` computes: as it is in the precision, prepared on one thread."""

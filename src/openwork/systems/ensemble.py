@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from openwork.base.errors import BundleError
+from openwork.base.errors import BundleError, UsageError
 from openwork.decoding.ensemble import Ensemble
 from openwork.decoding.settings import DecodingSettings
 from openwork.systems.bundle import Bundle, load_bundle
 from openwork.systems.engine import TranslationPrecision
+from openwork.systems.shortlists import read_shortlist
 from openwork.systems.translator import Translator
 
 
@@ -25,10 +26,25 @@ def load_bundles(paths: Sequence[Path]) -> list[Bundle]:
 
 
 def translator_of(
-    bundles: Sequence[Bundle], decoding: DecodingSettings, precision: TranslationPrecision = "float32"
+    bundles: Sequence[Bundle],
+    decoding: DecodingSettings,
+    precision: TranslationPrecision = "float32",
+    shortlist: Path | None = None,
 ) -> Translator:
-    """One bundle's translator, or that of all together: the mean of their probabilities."""
+    """One bundle's translator, or that of all together: the mean of their probabilities.
+
+    With a shortlist's file only its pieces are looked at; UsageError where the models have no way to do that.
+    """
     if len(bundles) == 1:
-        return Translator(bundles[0].model, bundles[0].tokenizers, decoding, precision=precision)
+        only = None if shortlist is None else read_shortlist(shortlist, bundles[0].tokenizers)
+        made = Translator(bundles[0].model, bundles[0].tokenizers, decoding, precision=precision, shortlist=only)
+        if only is None or made.engine.is_prepared:
+            return made
+    if shortlist is not None:
+        raise UsageError(
+            "a shortlist does not go with these models",
+            why="it needs one Transformer with the paper's attention, on a processor",
+            hint="leave --shortlist out",
+        )
     together = Ensemble([bundle.model for bundle in bundles]).eval()
     return Translator(together, bundles[0].tokenizers, decoding, precision=precision)

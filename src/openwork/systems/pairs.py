@@ -148,7 +148,7 @@ def store_pairs(
         except DataError:
             pass  # damaged: it is made again below
     size = max(tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
-    encoded = _encoded(pairs.read(), tokenizers) if sampling is None else _sampled(pairs, tokenizers, sampling)
+    encoded = encoded_pairs(pairs.read(), tokenizers) if sampling is None else _sampled(pairs, tokenizers, sampling)
     return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity)
 
 
@@ -164,7 +164,8 @@ def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -
             yield from tokenizers.encode_pairs(*chunk, (encoders[0], encoders[1]))
 
 
-def _encoded(pairs: Iterator[Pair], tokenizers: TokenizerPair) -> Iterator[tuple[list[int], list[int]]]:
+def encoded_pairs(pairs: Iterator[Pair], tokenizers: TokenizerPair) -> Iterator[tuple[list[int], list[int]]]:
+    """The ids of each pair, without symbols."""
     for chunk in _chunks(pairs):
         yield from tokenizers.encode_pairs(*chunk)
 

@@ -44,6 +44,10 @@ class LineSettings(Settings):
         default="float32",
         description="number type of the matrix products; auto: the fastest on this machine, by measurement",
     )
+    shortlist: Path | None = Field(
+        default=None,
+        description="what openwork shortlist wrote, relative to this file: only these pieces are looked at",
+    )
 
 
 class TranslationSettings(LineSettings):
@@ -71,7 +75,8 @@ def read_translation_file(path: Path) -> TranslationFile:
     said = build(TranslationSettings, layer.mapping, layer.origins)
     values: dict[str, Any] = {key: getattr(said, key) for key in LineSettings.model_fields}
     values["bundle"] = tuple(path.parent / bundle for bundle in said.bundle)
-    values["terms"] = None if said.terms is None else path.parent / said.terms
+    for key in ("terms", "shortlist"):
+        values[key] = None if values[key] is None else path.parent / values[key]
     decoding = said.decoding.model_dump(mode="json", exclude_unset=True)
     return TranslationFile(LineSettings(**values), decoding, layer.origins)
 

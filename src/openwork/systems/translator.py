@@ -14,7 +14,9 @@ from openwork.decoding.left_to_right import Listener
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
+from openwork.decoding.shortlist import Shortlist, in_whole_vocabulary
 from openwork.models.interfaces import SequenceModel, StepModel
+from openwork.models.prepared.transformer import PreparedTransformer
 from openwork.systems.engine import Engine, TranslationPrecision
 from openwork.systems.growing_text import GrowingText
 from openwork.systems.requests import NOTHING, Constrainer, Request
@@ -84,8 +86,10 @@ class Translator:
         decoding: DecodingSettings,
         *,
         precision: TranslationPrecision = "float32",
+        shortlist: Shortlist | None = None,
     ) -> None:
         self.engine = Engine(model, precision)
+        self.shortlist = shortlist
         self.tokenizers = tokenizers
         self.decoding = decoding
         self.longest = LONGEST_SOURCE
@@ -127,7 +131,7 @@ class Translator:
             found = zip(chosen, self._search(model, chosen, wide), strict=True)
             return [self._translations(hypotheses, source) for source, hypotheses in found]
 
-        for batch, found in zip(batches, self.engine.workers.in_turn(translated, batches), strict=True):
+        for batch, found in zip(batches, self.engine.in_turn(translated, batches), strict=True):
             for place, translations in zip(batch, found, strict=True):
                 results[place] = translations
             advanced(len(batch))
@@ -262,7 +266,11 @@ class Translator:
         constraints = [source.constraints for source in sources]
         wished = constraints if any(one != UNCONSTRAINED for one in constraints) else None
         with torch.inference_mode(), self.engine.computing():
-            return search(model, *self._tensors(sources), settings, constraints=wished, listener=listener)
+            ids, lengths = self._tensors(sources)
+            if self.shortlist is None or wished or listener or not isinstance(model, PreparedTransformer):
+                return search(model, ids, lengths, settings, constraints=wished, listener=listener)
+            pieces = self.shortlist.pieces(ids)
+            return in_whole_vocabulary(search(model.among(pieces), ids, lengths, settings), pieces)
 
     def _text(self, tokens: Sequence[int], spans: Spans) -> Restored:
         # A translation is one line, whatever the model says: line breaks would shift all the lines after it.

@@ -5,6 +5,7 @@ changes of the model's weights.
 """
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 
 import torch
@@ -14,6 +15,7 @@ from torch.nn import functional
 
 from openwork.models.prepared.caches import ROOM, Past, PreparedState
 from openwork.models.prepared.layers import (
+    Make,
     MemoryProjection,
     PreparedDecoderLayer,
     PreparedEncoderLayer,
@@ -21,7 +23,7 @@ from openwork.models.prepared.layers import (
     linear,
     prepared_norm,
 )
-from openwork.models.prepared.products import PRODUCTS, ProductType
+from openwork.models.prepared.products import PRODUCTS, Product, ProductType
 from openwork.models.seq2seq import Positions, Transformer
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.distances import NoDistances
@@ -48,6 +50,7 @@ class PreparedTransformer:
     @torch.no_grad()
     def __init__(self, model: Transformer, products: ProductType = "float32") -> None:
         make = PRODUCTS[products]
+        self._output = partial(_some_outputs, make, model.output_weight.detach(), model.output_bias)
         self.source_embedding, self.source_positions = model.source_embedding, model.source_positions
         self.encoder_layers = [PreparedEncoderLayer(layer, make) for layer in model.encoder.layers]  # type: ignore[arg-type]
         self.encoder_norm = prepared_norm(model.encoder.final_norm)
@@ -59,7 +62,14 @@ class PreparedTransformer:
         self.layers = [PreparedDecoderLayer(layer, make) for layer in decoder_layers]  # type: ignore[arg-type]
         self.decoder_norm = prepared_norm(model.decoder.final_norm)
         self.narrow = linear(model.narrow, make) if isinstance(model.narrow, nn.Linear) else None
-        self.output = make(model.output_weight, model.output_bias)
+        self.output = self._output(slice(None))
+
+    def among(self, pieces: Int[Tensor, "pieces"]) -> "PreparedTransformer":
+        """The same with these target pieces for a vocabulary: a token is the place of its piece among them."""
+        fewer = copy(self)
+        fewer.table = self.table.index_select(0, pieces)
+        fewer.output = self._output(pieces)
+        return fewer
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> PreparedState:
         """Reads source ids, padded on the right, with their lengths."""
@@ -113,6 +123,11 @@ class PreparedTransformer:
         past.written = state.position + 1
         x = self.decoder_norm(x)
         return (x if self.narrow is None else self.narrow(x)), state.after_step(past), weights
+
+
+def _some_outputs(make: Make, weight: Tensor, bias: Tensor | None, which: Tensor | slice) -> Product:
+    """The product with those rows of the output matrix."""
+    return make(weight[which], None if bias is None else bias[which])
 
 
 def _placed(x: Float[Tensor, "rows width"], scale: float, positions: Positions, place: int) -> Tensor:

@@ -1,0 +1,33 @@
+"""openwork shortlist"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.cli.terminal import run, say
+
+
+def shortlist(
+    bundle: Annotated[Path, typer.Option(help="What openwork train --out wrote.")],
+    out: Annotated[Path, typer.Option(help="The file to write, for openwork translate --shortlist.")],
+    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line (plain or gzip).")] = None,
+    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None,
+    each: Annotated[int, typer.Option(min=1, help="Translations of each source piece that may come.")] = 16,
+    common: Annotated[int, typer.Option(min=0, help="The commonest target pieces, which may always come.")] = 100,
+) -> None:
+    """Learn which pieces translate which, so that translating looks at these alone and takes less time.
+
+    openwork shortlist --bundle en-de --source train.en --target train.de --out en-de.shortlist
+
+    openwork translate --bundle en-de --shortlist en-de.shortlist < in.txt > out.txt
+    """
+
+    def work() -> None:
+        from openwork.systems.shortlists import Sizes, write_shortlist
+
+        write_shortlist(out, bundle, source, target, corpus, Sizes(each, common), say)
+        say(f"done: openwork translate --shortlist {out}")
+
+    run(work)
