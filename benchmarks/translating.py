@@ -1,6 +1,6 @@
 """How fast a bundle translates: the model as it is, and prepared in each of its ways, by workers and batch sizes.
 
-    python benchmarks/translating.py --bundle runs/en-de --source test.en --reference test.de
+    python benchmarks/translating.py --bundle en-de --source test.en --reference test.de --shortlist en-de.shortlist
 
 writes benchmarks/results/translating.json. Each figure is the fastest of several passes over all sentences, text to
 text; a latency is that of one sentence at a time. What was tried and did not pay stands under "not_paid".
@@ -11,7 +11,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,22 @@ import torch
 from machine import describe_machine
 from torch.nn.functional import scaled_dot_product_attention
 
+from openwork.data.readers.parallel import read_parallel
+from openwork.data.records import Pair
 from openwork.decoding.scoring import highest, log_normaliser, most_probable_tokens
+from openwork.decoding.shortlist import Shortlist
 from openwork.metrics.translation import lowercased_bleu
 from openwork.models.prepared.attention import attend_to_past
 from openwork.models.prepared.products import PRODUCTS, available
+from openwork.systems import engine
 from openwork.systems import translator as translating
 from openwork.systems.bundle import Bundle, load_bundle
+from openwork.systems.shortlists import read_shortlist
 from openwork.systems.translator import Translator
 
 RESULTS = Path(__file__).parent / "results" / "translating.json"
 AS_IT_IS = "the model itself, float32"
+LEAST_BATCHES, NEVER = engine.BATCHES_EACH, 1 << 30
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,8 @@ class Way:
     beam: int
     workers: int = 2
     batch_tokens: int = translating.BATCH_TOKENS
+    processes: bool = True  # where there are several workers; else threads
+    shortlist: bool = False
 
 
 def ways() -> Iterator[Way]:
@@ -46,24 +54,29 @@ def ways() -> Iterator[Way]:
     for beam in (1, 5):
         yield Way(AS_IT_IS, beam)
         yield from (Way(kind, beam, workers) for kind in available() for workers in (1, 2))
-        yield from (Way("int8", beam, 2, size) for size in (1024, 2048, 8192) if "int8" in available())
+        if "int8" in available():
+            yield Way("int8", beam, processes=False)
+            yield from (Way("int8", beam, shortlist=True, workers=workers) for workers in (1, 2))
+            yield from (Way("int8", beam, batch_tokens=size) for size in (2048, 8192))
 
 
-def translator(bundle: Bundle, way: Way) -> Translator:
+def translator(bundle: Bundle, way: Way, shortlist: Shortlist | None) -> Translator:
     """The bundle's translator in this way."""
     torch.set_num_threads(way.workers)
+    engine.BATCHES_EACH = LEAST_BATCHES if way.processes else NEVER
     decoding = bundle.settings.decoding.model_copy(update={"beam": way.beam})
     precision: Any = "float32" if way.name == AS_IT_IS else way.name
-    made = Translator(bundle.model, bundle.tokenizers, decoding, precision=precision)
+    chosen = shortlist if way.shortlist else None
+    made = Translator(bundle.model, bundle.tokenizers, decoding, precision=precision, shortlist=chosen)
     if way.name == AS_IT_IS:
         made.engine.is_prepared = False
     return made
 
 
-def measure(bundle: Bundle, way: Way, sources: list[str], references: list[str], passes: int) -> dict[str, object]:
+def measure(bundle: Bundle, way: Way, made: Translator, test: list[Pair], passes: int) -> dict[str, object]:
     """Sentences a second and lc-BLEU of one way."""
     translating.BATCH_TOKENS = way.batch_tokens
-    made = translator(bundle, way)
+    sources, references = [pair.source for pair in test], [pair.target for pair in test]
     made.best(sources[:20])
     seconds, found = [], []
     for _ in range(passes):
@@ -76,9 +89,8 @@ def measure(bundle: Bundle, way: Way, sources: list[str], references: list[str],
     }
 
 
-def latency(bundle: Bundle, way: Way, sources: list[str]) -> dict[str, object]:
+def latency(way: Way, made: Translator, sources: list[str]) -> dict[str, object]:
     """Milliseconds of one sentence at a time."""
-    made = translator(bundle, way)
     made.best(sources[:5])
     taken = []
     for source in sources:
@@ -133,19 +145,22 @@ def main() -> None:
     parser.add_argument("--bundle", type=Path, required=True)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--reference", type=Path, required=True)
+    parser.add_argument("--shortlist", type=Path, required=True, help="what openwork shortlist wrote for the bundle")
     parser.add_argument("--passes", type=int, default=2)
     parser.add_argument("--only", default="", help="a part of the name of the ways that are measured")
     parser.add_argument("--beam", type=int, default=0, help="only this one")
     options = parser.parse_args()
-    sources, references = (path.read_text().splitlines() for path in (options.source, options.reference))
+    test = list(read_parallel(options.source, options.reference))
     bundle = load_bundle(options.bundle)
+    shortlist = read_shortlist(options.shortlist, bundle.tokenizers)
     known = read()
     RESULTS.write_text(json.dumps(known | {"parts_microseconds": parts()}, indent=1, ensure_ascii=False) + "\n")
     for way in ways():
         if options.only in way.name and options.beam in (0, way.beam):
-            keep("throughput", measure(bundle, way, sources, references, options.passes), len(sources))
-            if way.batch_tokens == Way.batch_tokens:
-                keep("latency", latency(bundle, way, sources[:40]), len(sources))
+            made = translator(bundle, way, shortlist)
+            keep("throughput", measure(bundle, way, made, test, options.passes), len(test))
+            if way.batch_tokens == Way.batch_tokens and way.processes:
+                keep("latency", latency(way, made, [pair.source for pair in test[:100]]), len(test))
 
 
 def read() -> dict[str, Any]:
@@ -158,7 +173,7 @@ def keep(table: str, figure: dict[str, object], sentences: int) -> None:
     known = read()
 
     def way(one: dict[str, object]) -> tuple[object, ...]:
-        return one["name"], one["beam"], one["workers"], one["batch_tokens"]
+        return tuple(one.get(field.name) for field in fields(Way))
 
     known[table] = [*(one for one in known[table] if way(one) != way(figure)), figure]
     found = known | {"machine": describe_machine(), "sentences": sentences}

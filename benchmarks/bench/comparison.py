@@ -120,7 +120,7 @@ def _translating(results: Results, count: int) -> list[Wanted]:
     for beam, target in ((GREEDY, 1.0), (BEAM, 1.2)):
         kind = f"translating/{count}"
         name = "greedy" if beam == GREEDY else f"beam {beam}"
-        own = next(iter(speeds(results, key(kind, beam, OURS)).values()), [])
+        _, own = best(results, key(kind, beam, OURS))
         title = f"{count:,} sentences, {name}"
         _, fastest = best(results, key(kind, beam, "ctranslate2"))
         claims.append(Wanted(f"{title} / CTranslate2's best", own, fastest, target))
@@ -134,7 +134,7 @@ def _single(results: Results) -> list[Wanted]:
     claims = []
     for beam in BEAMS:
         name = "greedy" if beam == GREEDY else f"beam {beam}"
-        own = values(results, key("single", beam, OURS), "p50")
+        _, own = quickest(results, key("single", beam, OURS))
         _, theirs = quickest(results, key("single", beam, "ctranslate2"))
         claims.append(Wanted(f"one sentence, {name}, p50 / CTranslate2's best", own, theirs, 2.0, AT_MOST))
     return claims

@@ -12,6 +12,7 @@ from openwork.data import corpora
 from openwork.interop.forms import export_model
 from openwork.interop.token_names import token_names
 from openwork.metrics.translation import bleu
+from openwork.systems.shortlists import Sizes, write_shortlist
 from openwork.text.pair import TokenizerPair
 
 SHORT, LONG = 1000, 10_000
@@ -33,6 +34,11 @@ class TranslatingWork:
     def tokenizers(self) -> TokenizerPair:
         """Those of the bundle."""
         return TokenizerPair.load(self.bundle)
+
+    @property
+    def shortlist(self) -> Path:
+        """Which pieces translate which, learned from the corpus."""
+        return self.folder / "shortlist"
 
     def file(self, kind: str, count: int) -> Path:
         """`text`, `reference`, `names.json` or `numbers.json` of so many sentences."""
@@ -63,6 +69,8 @@ def prepare_texts(folder: Path, bundle: Path, corpus: str, counts: Sequence[int]
             for form in ("ct2", "hf"):
                 export_model(form, bundle, partial / form)
             (partial / "made-from").write_text(stamp)
+    if not work.shortlist.is_file():
+        write_shortlist(work.shortlist, bundle, None, None, corpus, Sizes(), lambda line: None)
     for count in counts:
         if not work.file("numbers.json", count).is_file():
             _write_sentences(work, corpus, count)

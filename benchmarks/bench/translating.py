@@ -17,6 +17,7 @@ from bench.processes import Answer
 from bench.texts import TranslatingWork
 
 BEAMS = (1, 5)
+SHORTLIST = "with a shortlist"
 BATCH_SIZES = [32, 64, 128, 256]
 HUGGING_FACE_BATCH = [64]
 SINGLE_ROUNDS = 1  # of the 10,000 sentences and of single ones by slow peers
@@ -56,6 +57,7 @@ def _many(options: Options, work: Callable[[], TranslatingWork], beam: int, coun
 
     made = [
         make(OURS, "translate_openwork.py", "openwork", "text"),
+        make(OURS, "translate_openwork.py", "openwork", "text", SHORTLIST, shortlist=True),
         make(OURS, "command_openwork.py", "openwork", "text", "whole command"),
     ]
     made += [
@@ -85,7 +87,10 @@ def _single(options: Options, work: Callable[[], TranslatingWork], beam: int) ->
         request = partial(_request, options, work, name, beam, count, model, form, fixed)
         return Measurement(name, peer, script, more.get("threads", options.threads), request, _single_result)
 
-    made = [make(OURS, "translate_openwork.py", "openwork", "text")]
+    made = [
+        make(OURS, "translate_openwork.py", "openwork", "text"),
+        make(OURS, "translate_openwork.py", "openwork", "text", SHORTLIST, shortlist=True),
+    ]
     made += [
         make(
             "ctranslate2", "translate_ctranslate2.py", "ct2", "names.json", precision, f"1 x {threads}",
@@ -124,6 +129,7 @@ def _request(
         "singles": 0,
         "out": str(out),
         **more,
+        **({"shortlist": str(work().shortlist)} if more.get("shortlist") else {}),
     }
 
 

@@ -17,7 +17,8 @@ def main() -> None:
     begin = time.perf_counter()
     bundles = load_bundles([Path(request["model"])])
     decoding = bundles[0].settings.decoding.model_copy(update={"beam": request["beam"]})
-    translator = translator_of(bundles, decoding, "auto")
+    shortlist = request.get("shortlist")
+    translator = translator_of(bundles, decoding, "auto", Path(shortlist) if shortlist else None)
     translator.best(["."])  # weights are prepared for the first translation
     facts = {"torch": torch.__version__, "precision": str(translator.engine.precision)}
     speaking.tell("facts", **facts, load_seconds=round(time.perf_counter() - begin, 3))

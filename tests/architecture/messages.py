@@ -51,6 +51,11 @@ TOLD = {
     "Box": slice(1),
     "Stated": slice(1),
     "_number": slice(1, 2),
+    # what is wrong with a corpus, what the doctor finds, what a resumed training is compared by
+    "FaultKind": slice(1),
+    "Finding": slice(3),
+    "Extra": slice(1, 2),
+    "Likeness": slice(1),
     # why a model of another toolkit is refused
     "misfit": slice(1),
     "damaged": slice(1),

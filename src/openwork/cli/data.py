@@ -1,13 +1,15 @@
-"""openwork data list, prepare, stats"""
+"""openwork data list, prepare, stats, check"""
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.cli.terminal import print_lines, run, say
+from openwork.cli.options import grouped
+from openwork.cli.terminal import print_lines, run, say, translated
 
 app = typer.Typer(no_args_is_help=True, help="Corpora that have a name: which there are, getting them, their figures.")
 
@@ -118,6 +120,67 @@ def stats(
             print(json.dumps(as_values(measured), ensure_ascii=False))
         else:
             print_lines(as_lines(measured))
+
+    run(work)
+
+
+@dataclass(frozen=True)
+class CheckedFiles:
+    """The files of a corpus that has no name."""
+
+    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line.")] = None
+    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None
+    valid_source: Annotated[Path | None, typer.Option(help="Held-out source sentences.")] = None
+    valid_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None
+
+    def splits(self) -> dict[str, tuple[Path | None, Path | None]]:
+        """Both sides of each split."""
+        return {"train": (self.source, self.target), "valid": (self.valid_source, self.valid_target)}
+
+
+@app.command()
+@grouped
+def check(
+    *,
+    corpus: Annotated[str | None, typer.Argument(help="A corpus, as openwork data list names it.")] = None,
+    files: CheckedFiles,
+    languages: Annotated[
+        str | None, typer.Option(help="Such as en-de: also look for lines in another language (extra languages).")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write the report as one HTML page.")] = None,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Look for what is wrong with a corpus: damaged text, copies, leaks, sides that do not go together.
+
+    openwork data check --source train.en --target train.de --valid-source valid.en --valid-target valid.de
+
+    openwork data check multi30k-en-de --html report.html
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.systems.data_check import check as check_splits
+        from openwork.systems.data_check import read_splits, report_lines, report_values
+
+        pair = None
+        if languages is not None:
+            first, _, second = languages.partition("-")
+            if not (first and second):
+                raise UsageError(f"--languages {languages}: no pair of languages", hint="such as --languages en-de")
+            pair = first, second
+        splits, counts = read_splits(corpus, files.splits(), folder)
+        report = check_splits(splits, counts, pair, say)
+        if html is not None:
+            from openwork.base.files import atomic_write_text
+            from openwork.systems.data_check_page import page_of
+
+            atomic_write_text(html, page_of(report, translated))
+        if as_json:
+            print(json.dumps(report_values(report), ensure_ascii=False))
+        else:
+            print_lines(report_lines(report))
 
     run(work)
 

@@ -18,6 +18,7 @@ from openwork.cli import (
     config,
     data,
     demo,
+    doctor,
     evaluate,
     explain,
     export,
@@ -81,6 +82,7 @@ app.command("tokenize")(tokenize.tokenize)
 app.command("explain")(explain.explain)
 app.command("paper")(paper.paper)
 app.command("study")(study.study)
+app.command("doctor")(doctor.doctor)
 app.add_typer(config.app, name="config")
 app.add_typer(data.app, name="data")
 app.command("completion")(completion.completion)

@@ -21,6 +21,8 @@ def shortlist(
 
     openwork shortlist --bundle en-de --source train.en --target train.de --out en-de.shortlist
 
+    openwork shortlist --bundle multi30k --corpus multi30k-en-de --out multi30k.shortlist
+
     openwork translate --bundle en-de --shortlist en-de.shortlist < in.txt > out.txt
     """
 

@@ -50,6 +50,9 @@ class InsteadOptions:
     profile: Annotated[
         bool, typer.Option("--profile", help="Make a few updates, keep nothing, and say where their time goes.")
     ] = False
+    check_resume: Annotated[
+        bool, typer.Option("--check-resume", help="Kill and restart this very training early on, and compare.")
+    ] = False
     as_json: Annotated[bool, typer.Option("--json", help="The plan or the profile as JSON on standard output.")] = False
 
 
@@ -91,6 +94,8 @@ def train(
             _tell(plan, settings, as_json=instead.as_json)
         elif instead.profile:
             _profile(settings, out, as_json=instead.as_json)
+        elif instead.check_resume:
+            _check_resume(settings)
         elif out is not None:
             _train(settings, out)
 
@@ -98,11 +103,11 @@ def train(
 
 
 def _check(out: Path | None, plan: PlanOptions, instead: InsteadOptions) -> None:
-    if plan.plan and instead.profile:
-        raise UsageError("--plan and --profile are two answers", hint="give one of them")
+    if plan.plan + instead.profile + instead.check_resume > 1:
+        raise UsageError("--plan, --profile and --check-resume are different answers", hint="give one of them")
     if instead.as_json and not (plan.plan or instead.profile):
         raise UsageError("--json is the form of a plan or a profile", hint="add --plan or --profile")
-    if out is None and not (plan.plan or instead.profile):
+    if out is None and not (plan.plan or instead.profile or instead.check_resume):
         raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de")
 
 
@@ -158,6 +163,15 @@ def _profile(settings: "RunSettings", out: Path | None, *, as_json: bool) -> Non
         print(json.dumps(profile_values(profile), ensure_ascii=False))
     else:
         print_lines(profile_lines(profile))
+
+
+def _check_resume(settings: "RunSettings") -> None:
+    from openwork.systems.check_resume import check_resume, resume_lines
+
+    found = check_resume(settings, say)
+    print_lines(resume_lines(found))
+    if not all(one.holds for one in found):
+        raise typer.Exit(1)
 
 
 def _train(settings: "RunSettings", out: Path) -> None:

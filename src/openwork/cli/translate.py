@@ -29,6 +29,9 @@ class LineOptions:
     alternatives: Annotated[
         int | None, typer.Option(min=0, help="Show what else could follow so many pieces (--best of them).")
     ] = None
+    guard: Annotated[
+        bool, typer.Option("--guard", help="Flag what should not be trusted, and search for it once more.")
+    ] = False
     stream: Annotated[bool, typer.Option("--stream", help="Write each piece as soon as it is found.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with scores.")] = False
     precision: Annotated[
@@ -42,10 +45,17 @@ class LineOptions:
 
 def _check(lines: Any) -> None:
     """UsageError for options that do not go together."""
-    others = {"--alternatives": lines.alternatives is not None, "--json": lines.as_json, "--terms": lines.terms}
+    others = {
+        "--alternatives": lines.alternatives is not None,
+        "--json": lines.as_json,
+        "--terms": lines.terms,
+        "--guard": lines.guard,
+    }
     for name, is_given in others.items():
         if lines.stream and is_given:
             raise UsageError(f"--stream does not go with {name}", hint="leave one of them out")
+    if lines.guard and lines.alternatives is not None:
+        raise UsageError("--guard does not go with --alternatives", hint="leave one of them out")
     if not lines.bundle:
         raise UsageError("no bundle was named", hint='--bundle DIR, or bundle = ["DIR"] in the file of --settings')
 
@@ -84,6 +94,7 @@ def translate(
 
         from openwork.data.glossary import read_glossary
         from openwork.systems.ensemble import load_bundles, translator_of
+        from openwork.systems.guarded import GuardedTranslator
         from openwork.systems.requests import read_json, read_text
         from openwork.systems.translate import (
             Output,
@@ -107,7 +118,7 @@ def translate(
         elif asked.alternatives is not None:
             answering = showing_alternatives(translator, output, asked.alternatives, count)
         else:
-            answering = translating(translator, output)
+            answering = translating(GuardedTranslator(translator) if asked.guard else translator, output)
         answer_stream(answering, say, read=read)
 
     run(work)

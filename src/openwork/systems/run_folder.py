@@ -43,6 +43,10 @@ class RunFolder:
         return self.path / "tensorboard"
 
     @property
+    def bad_batch(self) -> Path:
+        return self.path / "bad-batch.jsonl"
+
+    @property
     def bundle(self) -> Path:
         return self.path / "bundle"
 

@@ -1,9 +1,11 @@
 """From a run's settings to a trained bundle: data, tokenizers, model, loop, observers, and the choice at the end."""
 
 import contextlib
+import json
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import torch
 
 from openwork import __version__
 from openwork.base.errors import BundleError
+from openwork.base.files import atomic_write_text
 from openwork.base.records import RecordWriter
 from openwork.data.batching import BatchPlan
 from openwork.data.filters import FilterReport
@@ -42,6 +45,7 @@ from openwork.training.observers.averaging import AveragingObserver
 from openwork.training.observers.checkpointing import CheckpointObserver
 from openwork.training.observers.interruption import INTERRUPTED, InterruptionObserver
 from openwork.training.observers.recording import RecordObserver
+from openwork.training.observers.recovery import RecoveryObserver
 from openwork.training.observers.stopping import StoppingObserver
 from openwork.training.observers.tensorboard import TensorBoardObserver
 from openwork.training.observers.validation import ValidationObserver
@@ -163,7 +167,11 @@ def _train_claimed(
     validator = Validator(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language)
     writer = RecordWriter(folder.records)
     writer.write("run", **_circumstances(corpus, device))
+    versions = settings.text.samplings if settings.text.sampling > 0 else 1
+    plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
+    stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
     observers = [
+        RecoveryObserver(partial(_go_back, folder, learner), partial(_keep_batches, folder, corpus, stream), say),
         *([AveragingObserver(learner.moving_average)] if learner.moving_average is not None else []),
         ValidationObserver(validator.validate),
         StoppingObserver(),
@@ -174,9 +182,6 @@ def _train_claimed(
     ]
     run = Run(training, progress, observers)
     updater = Updater(model, learner.optimiser, make_schedule(training, settings.model.width), training, precision)
-    versions = settings.text.samplings if settings.text.sampling > 0 else 1
-    plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
-    stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
     with made_ready(updater, stream, run, device, say) as batches:
         train(updater, batches, run)
     if run.stop_reason == INTERRUPTED:
@@ -239,6 +244,25 @@ def _resume(folder: RunFolder, learner: Learner, say: Say) -> Progress:
         say(f"passed over a damaged checkpoint: {error.what}")
     say(f"continuing after update {resumed.progress.step:,} from {resumed.path}")
     return resumed.progress
+
+
+def _go_back(folder: RunFolder, learner: Learner) -> int | None:
+    """Brings the newest checkpoint back and gives its update; None if there is none."""
+    parts = learner.model, learner.optimiser, learner.moving_average
+    found = resume_latest(folder.checkpoints, *parts, in_trouble=False)
+    return None if found is None else found.progress.step
+
+
+def _keep_batches(folder: RunFolder, corpus: Corpus, stream: BatchStream, place: tuple[int, int], count: int) -> Path:
+    """Writes the pairs of `count` batches from a place on, as text and as ids, one JSON object a line."""
+    progress = Progress(epoch=place[0], batch=place[1])
+    lines = []
+    for row in (int(row) for _ in range(count) for row in stream.rows(progress)):
+        source, target = (side.tolist() for side in corpus.train.pair(row))
+        texts = {"source": corpus.tokenizers.source.decode(source), "target": corpus.tokenizers.target.decode(target)}
+        lines.append(json.dumps({**texts, "source_ids": source, "target_ids": target}, ensure_ascii=False))
+    atomic_write_text(folder.bad_batch, "".join(f"{line}\n" for line in lines))
+    return folder.bad_batch
 
 
 def _bundle(

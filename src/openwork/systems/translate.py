@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from openwork.data.glossary import Glossary
+from openwork.systems.guarded import GuardedTranslator
 from openwork.systems.lines import arriving_lines, clean_line, standard_input
 from openwork.systems.requests import Asked, Read, Request, read_text
 from openwork.systems.translator import Alternative, Translation, Translator
@@ -39,6 +40,7 @@ class Output:
                 {"text": t.text, "score": t.score, "log_probability": t.log_probability, "finished": t.finished}
                 | ({"missing": list(t.missing)} if t.missing else {})
                 | ({"problem": t.problem} if t.problem else {})
+                | ({"flags": list(t.flags)} if t.flags else {})
                 for t in translations
             ]
             return json.dumps({"source": source, "cut": translations[0].cut, "translations": found}, ensure_ascii=False)
@@ -55,7 +57,7 @@ class Output:
         return "\t".join(f"{a.probability:.4f} {a.text.replace(chr(9), ' ')}" for a in found)
 
 
-def translating(translator: Translator, output: Output) -> Answering:
+def translating(translator: Translator | GuardedTranslator, output: Output) -> Answering:
     """Answers with translations."""
 
     def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
@@ -102,6 +104,8 @@ def _notes(best: Translation) -> list[str]:
         notes.append("too long for the model, its end was left out")
     if best.missing:
         notes.append(f"the translation lacks {', '.join(best.missing)}")
+    if best.flags:
+        notes.append(f"not to be trusted: {', '.join(best.flags)}")
     return notes
 
 

@@ -38,6 +38,7 @@ class LineSettings(Settings):
     alternatives: int | None = Field(
         default=None, ge=0, description="show what else could follow so many pieces, instead of translations"
     )
+    guard: bool = Field(default=False, description="flag what should not be trusted, and search for it once more")
     stream: bool = Field(default=False, description="write each piece as soon as it is found")
     as_json: bool = Field(default=False, description="one JSON object a line, with scores")
     precision: TranslationPrecision = Field(

@@ -34,7 +34,8 @@ class Translation:
     """One translation. `score` ranks alternatives; `cut` says that the source was too long and lost its end.
 
     `missing`: the placeholders of the source that the model left out. `problem` says why there is no translation: what
-    was asked of it cannot be met. `pieces` are the ids of the text.
+    was asked of it cannot be met. `pieces` are the ids of the text; `source_pieces`: how many the source has, with its
+    end symbol. `flags`: what speaks against it (`guard.py`), where it was looked at.
     """
 
     text: str
@@ -45,6 +46,8 @@ class Translation:
     missing: Spans = ()
     problem: str = ""
     pieces: tuple[int, ...] = ()
+    source_pieces: int = 0
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -286,7 +289,7 @@ class Translator:
         said = self._text(hypothesis.tokens, source.spans)
         return Translation(
             said.text, hypothesis.score, hypothesis.log_probability, hypothesis.finished, source.cut,
-            missing=said.missing, pieces=hypothesis.tokens,
+            missing=said.missing, pieces=hypothesis.tokens, source_pieces=len(source.ids) + 1,
         )  # fmt: skip
 
     def _rank(self, found: list[Translation]) -> list[Translation]:

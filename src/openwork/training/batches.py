@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from openwork.data.batching import Batch, BatchPlan, EpochPlan, assemble
@@ -95,13 +97,17 @@ class BatchStream:
 
     def next(self, progress: Progress) -> TrainingBatch:
         """The batch at `progress`, which moves on by one."""
+        return self.arrange(assemble(self.store, self.rows(progress)), self.device)
+
+    def rows(self, progress: Progress) -> NDArray[np.int64]:
+        """Which pairs of the store the batch at `progress` holds; it moves on by one."""
         epoch = self._plan_of(progress.epoch)
         rows = epoch[progress.batch]
         progress.batch += 1
         if progress.batch == len(epoch):
             progress.epoch += 1
             progress.batch = 0
-        return self.arrange(assemble(self.store, rows), self.device)
+        return rows
 
     def _plan_of(self, number: int) -> EpochPlan:
         if self._last is None or self._last[0] != number:

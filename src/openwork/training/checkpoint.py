@@ -22,8 +22,8 @@ from openwork.training.progress import Progress
 from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
 
 FORMAT = 1
-_WEIGHTS, _OPTIMISER, _STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
-_AVERAGE = "moving-average.safetensors"
+WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
+MOVING_AVERAGE = "moving-average.safetensors"
 _PROGRESS = "progress"  # the entry of state.json that tells the place of the run
 
 
@@ -36,9 +36,9 @@ def save_checkpoint(
 ) -> Path:
     """Writes `folder/step-N`; a full disk leaves the earlier checkpoints as they were and no half one."""
     path = folder / f"step-{progress.step:08d}"
-    tensors = {_WEIGHTS: model_weights(model), _OPTIMISER: optimiser_tensors(model, optimiser)}
+    tensors = {WEIGHTS: model_weights(model), OPTIMISER: optimiser_tensors(model, optimiser)}
     if moving_average is not None:
-        tensors[_AVERAGE] = moving_average.weights
+        tensors[MOVING_AVERAGE] = moving_average.weights
     with atomic_folder(path) as partial:
         checksums = {}
         for name, content in tensors.items():
@@ -48,7 +48,7 @@ def save_checkpoint(
         place = progress.to_json()
         checksums[_PROGRESS] = _checksum_of(place)
         state = {"format": FORMAT, "sha256": checksums, _PROGRESS: place}
-        (partial / _STATE).write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
+        (partial / STATE).write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
     return path
 
 
@@ -64,14 +64,14 @@ def checkpoint_step(path: Path) -> int:
 
 def load_weights(path: Path) -> dict[str, Tensor]:
     """The weights alone."""
-    _check(path, _WEIGHTS, _read_state(path))
-    return read_tensors(path / _WEIGHTS)
+    _check(path, WEIGHTS, _read_state(path))
+    return read_tensors(path / WEIGHTS)
 
 
 def load_moving_average(path: Path) -> dict[str, Tensor]:
     """The moving average of the weights alone."""
-    _check(path, _AVERAGE, _read_state(path))
-    return read_tensors(path / _AVERAGE)
+    _check(path, MOVING_AVERAGE, _read_state(path))
+    return read_tensors(path / MOVING_AVERAGE)
 
 
 def load_checkpoint(
@@ -85,14 +85,14 @@ def load_checkpoint(
     Damage is a BundleError.
     """
     state = _read_state(path)
-    for name in (_WEIGHTS, _OPTIMISER, *([_AVERAGE] if moving_average is not None else [])):
+    for name in (WEIGHTS, OPTIMISER, *([MOVING_AVERAGE] if moving_average is not None else [])):
         _check(path, name, state)
     if _checksum_of(state[_PROGRESS]) != state["sha256"].get(_PROGRESS):
         raise _incomplete(path)
-    restore_weights(model, read_tensors(path / _WEIGHTS), str(path))
-    restore_optimiser(model, optimiser, read_tensors(path / _OPTIMISER))
+    restore_weights(model, read_tensors(path / WEIGHTS), str(path))
+    restore_optimiser(model, optimiser, read_tensors(path / OPTIMISER))
     if moving_average is not None:
-        moving_average.restore(read_tensors(path / _AVERAGE))
+        moving_average.restore(read_tensors(path / MOVING_AVERAGE))
     return Progress.from_json(state[_PROGRESS])
 
 
@@ -110,13 +110,20 @@ def resume_latest(
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
     moving_average: MovingAverage | None = None,
+    *,
+    in_trouble: bool = True,
 ) -> Resumed | None:
-    """Loads the newest checkpoint that is whole; None when there is none at all."""
+    """Loads the newest checkpoint that is whole; None when there is none at all.
+
+    Without `in_trouble` one that was written while updates were skipped is passed over.
+    """
     damaged: list[BundleError] = []
     found = checkpoints(folder)
     for path in reversed(found):
         try:
-            return Resumed(load_checkpoint(path, model, optimiser, moving_average), path, tuple(damaged))
+            progress = load_checkpoint(path, model, optimiser, moving_average)
+            if in_trouble or not progress.skipped:
+                return Resumed(progress, path, tuple(damaged))
         except BundleError as error:
             damaged.append(error)
     if damaged:
@@ -126,13 +133,13 @@ def resume_latest(
 
 def remove_checkpoint(path: Path) -> None:
     """Deletes one; the state goes first, so that a half-deleted folder is not loaded."""
-    (path / _STATE).unlink(missing_ok=True)
+    (path / STATE).unlink(missing_ok=True)
     shutil.rmtree(path, ignore_errors=True)
 
 
 def _read_state(path: Path) -> dict:
     try:
-        state = json.loads((path / _STATE).read_text(encoding="utf-8"))
+        state = json.loads((path / STATE).read_text(encoding="utf-8"))
         known = state["format"]
         if known != FORMAT:
             raise BundleError(f"{path}: written in checkpoint format {known}, this version reads {FORMAT}")
@@ -145,7 +152,7 @@ def _read_state(path: Path) -> dict:
 
 def _incomplete(path: Path) -> BundleError:
     return BundleError(
-        f"{path}: not a complete checkpoint", why=f"{_STATE} is missing or damaged", hint="delete this folder"
+        f"{path}: not a complete checkpoint", why=f"{STATE} is missing or damaged", hint="delete this folder"
     )
 
 

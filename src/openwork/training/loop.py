@@ -22,11 +22,13 @@ def train(updater: Updater, stream: Stream[TrainingBatch], run: Run) -> None:
 
 def _make_updates(updater: Updater, stream: Stream[TrainingBatch], run: Run) -> None:
     progress = run.progress
+    updater.divisions = progress.divisions
     while progress.step < run.settings.steps and run.stop_reason is None:
         before = time.perf_counter()
         batches = [stream.next(progress) for _ in range(run.settings.accumulate)]
-        report = updater.update(batches, progress.step + 1)
+        report = updater.update(batches, progress.step + 1, progress.rate_scale)
         progress.step = report.step
+        progress.divisions = updater.divisions
         progress.target_tokens += report.target_tokens
         progress.seconds += time.perf_counter() - before
         for observer in run.observers:

@@ -30,7 +30,12 @@ class Validation:
 
 @dataclass
 class Progress:
-    """The place of a run. `epoch` and `batch` name the next batch; `step` counts the updates that were made."""
+    """The place of a run. `epoch` and `batch` name the next batch; `step` counts the updates that were made.
+
+    `skipped`: how many of the last ones were skipped, in a row; `returns`: how often the weights of a checkpoint came
+    back; `rate_scale`: what is left of the schedule's rate since then (`observers/recovery.py`). `divisions`: into how
+    many parts a worker's share of a batch is divided, for want of memory.
+    """
 
     step: int = 0
     epoch: int = 0
@@ -38,6 +43,10 @@ class Progress:
     target_tokens: int = 0
     seconds: float = 0.0
     validations: list[Validation] = field(default_factory=list)
+    skipped: int = 0
+    returns: int = 0
+    rate_scale: float = 1.0
+    divisions: int = 1
 
     def best(self, metric: Metric) -> Validation | None:
         """The best validation so far; of equal figures the one with the lower loss, then the earlier."""
@@ -50,7 +59,7 @@ class Progress:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        plain = {name: getattr(self, name) for name in ("step", "epoch", "batch", "target_tokens", "seconds")}
+        plain = {name: value for name, value in vars(self).items() if name != "validations"}
         return {**plain, "validations": [vars(validation) for validation in self.validations]}
 
     @classmethod

@@ -18,12 +18,16 @@ from openwork.training.stream import TrainingBatch
 from openwork.training.workers import Workers
 from openwork.training.working_copy import WorkingCopy
 
+NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # words of the framework's plain errors
 PARTS_APART = 2**40  # between the seeds of an update's parts: no other update's seed falls there
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """What one update did. `loss` is what was minimised, `likelihood` the plain one, both in nats per token."""
+    """What one update did. `loss` is what was minimised, `likelihood` the plain one, both in nats per token.
+
+    `skipped`: the loss or its gradient was no number, and nothing was changed.
+    """
 
     step: int
     loss: float
@@ -33,6 +37,7 @@ class StepReport:
     target_tokens: int
     source_tokens: int
     sentences: int
+    skipped: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,9 +78,12 @@ class Updater:
         # The framework's stacks of recurrent layers draw their dropout from one generator for all threads.
         stacks = any(isinstance(module, nn.RNNBase) for module in model.modules())
         self.workers = Workers(1 if stacks else settings.workers or 1)
+        self.divisions = 1  # parts of each worker's share, one after the other
 
-    def update(self, batches: Sequence[TrainingBatch], step: int) -> StepReport:
+    def update(self, batches: Sequence[TrainingBatch], step: int, rate_scale: float = 1.0) -> StepReport:
         """Update number `step` (from 1) from the gradients of `batches`, weighted by their tokens.
+
+        Where the loss or its gradient is no number, nothing is changed, and the report says so.
 
         Dropout follows from (seed, step, part) alone: a resumed run needs no generator state to continue exactly.
         """
@@ -84,19 +92,45 @@ class Updater:
         self.copy.refresh()
         self.copy.model.train()
         tokens = sum(batch.target_tokens for batch in batches)
-        parts = [part for batch in batches for part in batch.parts(self.workers.count)]
-        tasks = [Task(part, tokens, seed + place * PARTS_APART) for place, part in enumerate(parts)]
-        results = self.workers.map(self._gradients, tasks)
-        self.copy.take([result.gradients for result in results])
-        smoothed = sum(result.smoothed for result in results)
-        likelihood = sum(result.likelihood for result in results)
+        smoothed, likelihood = self._gather(batches, tokens, seed)
         norm = self._clip()
-        if not math.isfinite(norm) or not math.isfinite(smoothed):
-            raise _diverged(step)
-        rate = self._take_step(step)
+        skipped = not (math.isfinite(norm) and math.isfinite(smoothed))
+        rate = 0.0 if skipped else self._take_step(rate_scale * self.schedule(step))
         sources = sum(batch.source_tokens for batch in batches)
         sentences = sum(batch.sentences for batch in batches)
-        return StepReport(step, smoothed / tokens, likelihood / tokens, norm, rate, tokens, sources, sentences)
+        losses = smoothed / tokens, likelihood / tokens
+        return StepReport(step, *losses, norm, rate, tokens, sources, sentences, skipped)
+
+    def _gather(self, batches: Sequence[TrainingBatch], tokens: int, seed: int) -> tuple[float, float]:
+        """Takes the gradients of all batches and gives the sums of the losses.
+
+        Where memory is not enough, the batches are computed in twice as many parts, from then on. The sums are the
+        same, but for rounding and for what dropout leaves out.
+        """
+        while True:
+            parts = [part for batch in batches for part in batch.parts(self.workers.count * self.divisions)]
+            tasks = [Task(part, tokens, seed + place * PARTS_APART) for place, part in enumerate(parts)]
+            try:
+                return self._gather_parts(tasks)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                if len(parts) >= sum(batch.sentences for batch in batches):
+                    raise _too_little_memory() from error
+            # here, not above: an error that is being handled keeps all that was computed until then
+            self.divisions *= 2
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+
+    def _gather_parts(self, tasks: Sequence["Task"]) -> tuple[float, float]:
+        """As many at a time as there are workers: more gradients than these never stand in memory."""
+        smoothed = likelihood = 0.0
+        for first in range(0, len(tasks), self.workers.count):
+            results = self.workers.map(self._gradients, tasks[first : first + self.workers.count])
+            self.copy.take([result.gradients for result in results], more=first > 0)
+            smoothed += sum(result.smoothed for result in results)
+            likelihood += sum(result.likelihood for result in results)
+        return smoothed, likelihood
 
     def _gradients(self, task: "Task") -> "PartResult":
         """What one part adds to the gradients; runs in a thread of its own beside others."""
@@ -109,8 +143,7 @@ class Updater:
         limit = self.settings.clip_norm or math.inf
         return nn.utils.clip_grad_norm_(self.model.parameters(), limit).item()
 
-    def _take_step(self, step: int) -> float:
-        rate = self.schedule(step)
+    def _take_step(self, rate: float) -> float:
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.step()
@@ -119,10 +152,16 @@ class Updater:
         return rate
 
 
-def _diverged(step: int) -> OpenworkError:
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether this is what the framework or Python says when there is no memory left."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in NO_MEMORY)
+
+
+def _too_little_memory() -> OpenworkError:
     return OpenworkError(
-        f"the loss or its gradient is no longer a number at update {step}; nothing was changed by this update",
-        why="the learning rate is most often too high for the warm-up",
-        hint="lower training.learning_rate (or schedule_scale), or raise training.warmup, and start again; "
-        "the checkpoints before are intact",
+        "there is not enough memory for an update, even sentence by sentence",
+        why="the model with its gradients and the optimiser leaves too little for a single sentence",
+        hint="take a smaller model, or leave out the longest pairs: filters.maximum_characters",
     )

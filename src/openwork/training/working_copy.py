@@ -41,20 +41,22 @@ class WorkingCopy:
             for own, working in self._cast:
                 working.copy_(own)
 
-    def take(self, gradients: Sequence[Sequence[Tensor | None]]) -> None:
-        """The sums of gradients by the working weights become the gradients of the model's own."""
+    def take(self, gradients: Sequence[Sequence[Tensor | None]], *, more: bool = False) -> None:
+        """The sums of gradients by the working weights become the gradients of the model's own.
+
+        `more`: they come on top of those that were taken before.
+        """
         for own, *parts in zip(self.own, *gradients, strict=True):
             known = [part for part in parts if part is not None]
-            own.grad = _total(own, known) if known else None
-
-
-def _total(own: Tensor, parts: Sequence[Tensor]) -> Tensor:
-    """In the layout of the weight, which the optimiser's kernel takes for granted."""
-    total = torch.empty_like(own) if own.grad is None else own.grad
-    total.copy_(parts[0])
-    for part in parts[1:]:
-        total += part
-    return total
+            if not more and not known:
+                own.grad = None
+            for number, part in enumerate(known):
+                if number == 0 and not (more and own.grad is not None):
+                    # In the layout of the weight, which the optimiser's kernel takes for granted.
+                    own.grad = (torch.empty_like(own) if own.grad is None else own.grad).copy_(part)
+                else:
+                    assert own.grad is not None
+                    own.grad += part
 
 
 def _narrowed(model: SequenceModel, dtype: torch.dtype) -> SequenceModel:

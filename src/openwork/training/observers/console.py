@@ -123,7 +123,8 @@ class LiveObserver(Observer):
 
     def stepped(self, run: Run, report: StepReport) -> None:
         self.speed.note(run, report)
-        self.losses.append(report.loss)
+        if not report.skipped:
+            self.losses.append(report.loss)
         if time.perf_counter() - self._drawn > 0.25:
             self._draw(run, report)
 

@@ -1,0 +1,33 @@
+"""openwork doctor"""
+
+from typing import Annotated
+
+import typer
+
+from openwork.cli.terminal import print_lines, run
+
+
+def doctor(
+    *,
+    quick: Annotated[bool, typer.Option("--quick", help="Leave out what has to be measured.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+) -> None:
+    """Say what this machine is, what is accelerated on it, what is installed and what is missing.
+
+    openwork doctor
+
+    openwork doctor --quick --json
+    """
+
+    def work() -> None:
+        import json
+
+        from openwork.systems.doctor import doctor_lines, doctor_values, examine
+
+        found = examine(measure=not quick)
+        if as_json:
+            print(json.dumps(doctor_values(found), ensure_ascii=False))
+        else:
+            print_lines(doctor_lines(found))
+
+    run(work)

@@ -1,0 +1,99 @@
+"""What stands in a corpus twice, and what a test asks that training has answered: exactly, and nearly."""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from openwork.data.check.faults import Fault, FaultKind
+from openwork.data.records import Pair
+
+TWICE = FaultKind("the same pair again")
+NEARLY_TWICE = FaultKind("nearly the same pair again")
+LEAK = FaultKind("pairs of training, word for word")
+SOURCE_LEAK = FaultKind("sources of training, word for word")
+NEAR_LEAK = FaultKind("sources nearly as in training")
+
+SHINGLE = 3  # words
+NEAR = 0.8  # least share of the shingles of either of two sentences that both must have
+_WORDS = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]|[^\W_]+")
+_DIGITS = re.compile(r"\d+")
+
+
+def plain(text: str) -> str:
+    """The text without what two copies may differ in: case, spaces, punctuation, forms of characters, numbers."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(_WORDS.findall(_DIGITS.sub("0", folded)))
+
+
+def repeats(pairs: Iterable[Pair]) -> Iterator[Fault]:
+    """Each pair that stood there before."""
+    seen: set[int] = set()
+    nearly: set[int] = set()
+    for line, pair in enumerate(pairs, start=1):
+        if not (pair.source.strip() and pair.target.strip()):
+            continue
+        exact, near = hash(pair), hash((plain(pair.source), plain(pair.target)))
+        if exact in seen:
+            yield Fault(TWICE, line, pair.source)
+        elif near in nearly:
+            yield Fault(NEARLY_TWICE, line, pair.source)
+        seen.add(exact)
+        nearly.add(near)
+
+
+def leaks(held_out: Sequence[Pair], training: Iterable[Pair]) -> list[Fault]:
+    """The held-out pairs, or their sources, that stand in training, or nearly do; in the order of their lines."""
+    pairs, sources, found = set(held_out), {pair.source for pair in held_out}, Shingles([p.source for p in held_out])
+    leaked_pairs: set[Pair] = set()
+    leaked_sources: set[str] = set()
+    for pair in training:
+        if pair in pairs:
+            leaked_pairs.add(pair)
+        if pair.source in sources:
+            leaked_sources.add(pair.source)
+        found.look_at(pair.source)
+    faults = []
+    for line, pair in enumerate(held_out, start=1):
+        if not pair.source.strip():
+            continue
+        if pair in leaked_pairs:
+            faults.append(Fault(LEAK, line, pair.source))
+        elif pair.source in leaked_sources:
+            faults.append(Fault(SOURCE_LEAK, line, pair.source))
+        elif line - 1 in found.near:
+            faults.append(Fault(NEAR_LEAK, line, pair.source))
+    return faults
+
+
+class Shingles:
+    """Some sentences by their runs of three words: which of them are near to others that are looked at."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.sizes = []
+        self.places: dict[str, list[int]] = defaultdict(list)
+        self.near: set[int] = set()
+        for place, text in enumerate(texts):
+            shingles = shingles_of(text)
+            self.sizes.append(len(shingles))
+            for shingle in shingles:
+                self.places[shingle].append(place)
+
+    def look_at(self, text: str) -> None:
+        """Another sentence: those of which it has nearly all, and nothing much besides, are near."""
+        own = shingles_of(text)
+        shared: dict[int, int] = defaultdict(int)
+        for shingle in own:
+            for place in self.places.get(shingle, ()):
+                shared[place] += 1
+        for place, count in shared.items():
+            if count >= NEAR * max(len(own), self.sizes[place]):
+                self.near.add(place)
+
+
+def shingles_of(text: str) -> set[str]:
+    """Its runs of three words; of a shorter sentence the whole."""
+    words = plain(text).split()
+    if not words:
+        return set()
+    return {" ".join(words[first : first + SHINGLE]) for first in range(max(1, len(words) - SHINGLE + 1))}

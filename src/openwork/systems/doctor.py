@@ -1,0 +1,180 @@
+"""`openwork doctor`: what this machine is, what is accelerated on it, what is installed, and what is missing."""
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from openwork import __version__
+from openwork.base.phrases import AsIs, Joined, Padded, shown_width
+from openwork.data.places import VARIABLE, cache_folder
+from openwork.models.prepared.products import available
+from openwork.systems.device import choose_device
+from openwork.systems.matrix_rate import matrix_rate
+from openwork.training.precision import PrecisionName, choose_precision
+
+LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "sacremoses", "pydantic", "typer", "jaxtyping")
+LITTLE_DISK = 1 << 30  # bytes; a checkpoint of a small model takes a tenth of it
+GIGABYTE = 1e9
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An extra of the package, and what it is for."""
+
+    name: str
+    use: str
+
+
+EXTRAS = (
+    Extra("spm", "SentencePiece models"),
+    Extra("data", "the corpus hsk"),
+    Extra("languages", "telling languages"),
+    Extra("tensorboard", "curves for TensorBoard"),
+    Extra("parity", "tests beside other toolkits"),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: what it is about, what was found, and what to do if it should be otherwise."""
+
+    name: str
+    found: str
+    advice: str = ""
+
+
+def examine(*, measure: bool = True) -> list[Finding]:
+    """Everything; `measure` times products of matrices too, which takes a second or two."""
+    parts: list[Callable[[], Iterator[Finding]]] = [_software, _machine, _extras, _places]
+    found = [finding for part in parts for finding in part()]
+    return [*found, *_speed()] if measure else found
+
+
+def doctor_lines(found: list[Finding]) -> Iterator[str]:
+    """For a person: what was found in a column, then what could be better."""
+    width = max(shown_width(finding.name) for finding in found) + 2
+    for finding in found:
+        yield Joined(Padded(finding.name, width), finding.found)
+    advised = [finding for finding in found if finding.advice]
+    if not advised:
+        yield "nothing is missing"
+    for finding in advised:
+        yield Joined(finding.name, AsIs(": "), finding.advice)
+
+
+def doctor_values(found: list[Finding]) -> list[dict[str, Any]]:
+    """For a program."""
+    return [{"name": one.name, "found": str(one.found), "advice": str(one.advice)} for one in found]
+
+
+def _software() -> Iterator[Finding]:
+    yield Finding(AsIs("openwork"), AsIs(f"{__version__}, Python {platform.python_version()}, {platform.platform()}"))
+    yield Finding("libraries", AsIs(", ".join(f"{name} {_version(name)}" for name in LIBRARIES)))
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding("processor", AsIs(f"{_processor()}: {torch.get_num_threads()} of {os.cpu_count()}"))
+    instructions = torch.backends.cpu.get_cpu_capability()
+    products = ", ".join(available())
+    yield Finding(
+        "instructions",
+        AsIs(f"{instructions}; {products}"),
+        "" if len(available()) > 1 else "no instructions for bf16 or int8: float32 is what there is",
+    )
+    if torch.cuda.is_available():
+        memory = torch.cuda.get_device_properties(0).total_memory / GIGABYTE
+        yield Finding(
+            "graphics card", AsIs(f"{torch.cuda.get_device_name(0)}, {memory:.0f} GB; CUDA {torch.version.cuda}")
+        )
+    else:
+        blind = torch.version.cuda is not None
+        yield Finding(
+            "graphics card",
+            "none that torch can use: all is computed on the processor",
+            "torch is built for CUDA and finds no GPU: is its driver installed?" if blind else "",
+        )
+    memory = _memory()
+    if memory is not None:
+        yield Finding("memory", f"{memory[0] / GIGABYTE:.1f} GB, {memory[1] / GIGABYTE:.1f} GB of it free")
+    compiler = next((name for name in ("c++", "g++", "clang++") if shutil.which(name)), None)
+    if compiler is not None:
+        yield Finding("compiler", AsIs(compiler))
+    else:
+        yield Finding("compiler", "none: training.compile is not possible")
+
+
+def _extras() -> Iterator[Finding]:
+    for extra in EXTRAS:
+        missing = any(_version(name) == "-" for name in _packages_of(extra.name))
+        advice = Joined(AsIs(f'pip install "openwork[{extra.name}]" '), "if you need it") if missing else ""
+        yield Finding(extra.use, "not installed" if missing else "installed", advice)
+
+
+def _places() -> Iterator[Finding]:
+    data = os.environ.get(VARIABLE)
+    if data and not Path(data).is_dir():
+        yield Finding(VARIABLE, AsIs(data), "there is no such folder: corpora are not looked for there")
+    elif data:
+        yield Finding(VARIABLE, AsIs(data))
+    yield Finding("downloaded corpora", AsIs(str(cache_folder(""))))
+    for place in (Path.cwd(), Path(tempfile.gettempdir())):
+        free = shutil.disk_usage(place).free
+        yield Finding(
+            AsIs(str(place)),
+            f"{free / GIGABYTE:.1f} GB free",
+            "little room: checkpoints need some" if free < LITTLE_DISK else "",
+        )
+
+
+def _speed() -> Iterator[Finding]:
+    device = choose_device()
+    precisions: tuple[PrecisionName, ...] = ("float32", "bfloat16")
+    rates = {precision: matrix_rate(precision, device, seconds=0.5) / GIGABYTE for precision in precisions}
+    yield Finding("matrix products", AsIs(", ".join(f"{name} {rate:,.0f} GFLOP/s" for name, rate in rates.items())))
+    chosen = choose_precision("auto", device)
+    workers = 1 if device.type != "cpu" else torch.get_num_threads()
+    yield Finding("training chooses", f"{chosen}, workers: {workers}")
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "-"
+
+
+def _packages_of(extra: str) -> list[str]:
+    """The packages that an extra of openwork brings."""
+    try:
+        needed = importlib.metadata.requires("openwork") or []
+    except importlib.metadata.PackageNotFoundError:  # run from its sources
+        return []
+    return [re.split(r"[\s<>=!~;\[]", one)[0] for one in needed if re.search(rf"extra\s*==\s*['\"]{extra}['\"]", one)]
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
+
+
+def _memory() -> tuple[int, int] | None:
+    """All of it and what is free, in bytes; None where the system does not say."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return None
+    found = {key: int(value) * 1024 for key, value in re.findall(r"^(MemTotal|MemAvailable):\s+(\d+) kB", text, re.M)}
+    return (found["MemTotal"], found["MemAvailable"]) if len(found) == 2 else None

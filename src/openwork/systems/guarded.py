@@ -1,0 +1,54 @@
+"""A translator that looks at what it says: what is flagged is translated again in a more careful way."""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+
+from openwork.decoding.settings import DecodingSettings
+from openwork.systems.guard import Said, flags
+from openwork.systems.requests import Request
+from openwork.systems.translator import Translation, Translator
+
+CAREFUL = {"beam": 5, "no_repeat": 3, "samples": 0, "groups": 1, "minimum_bayes_risk": "none"}
+"""The second way: a search, wider than greedy, in which no three pieces come twice."""
+
+
+class GuardedTranslator:
+    """Translates as `translator` does; the first translation of each text bears its flags.
+
+    What is flagged is searched for once more in the careful way, and that is taken if it has fewer flags.
+    """
+
+    def __init__(self, translator: Translator) -> None:
+        self.translator = translator
+        self.careful = copy(translator)
+        self.careful.decoding = _carefully(translator.decoding)
+
+    def translate(self, texts: Sequence[str], requests: Sequence[Request] | None = None) -> list[list[Translation]]:
+        """As the translator's own, with flags."""
+        found = [
+            _flagged(text, list(ways))
+            for text, ways in zip(texts, self.translator.translate(texts, requests), strict=True)
+        ]
+        places = [place for place, ways in enumerate(found) if ways[0].flags]
+        asked = [requests[place] for place in places] if requests else None
+        again = self.careful.translate([texts[place] for place in places], asked)
+        for place, ways in zip(places, again, strict=True):
+            second = _flagged(texts[place], list(ways))
+            if len(second[0].flags) < len(found[place][0].flags):
+                found[place] = [second[0], *found[place][1:]]
+        return found
+
+
+def _carefully(decoding: DecodingSettings) -> DecodingSettings:
+    wider = {**CAREFUL, "beam": max(decoding.beam, CAREFUL["beam"]), "best": 1}
+    return decoding.model_copy(update=wider)
+
+
+def _flagged(text: str, ways: list[Translation]) -> list[Translation]:
+    """Its translations, the first one with its flags; what has a problem is told in another way."""
+    first = ways[0]
+    if first.problem or first.log_probability == 0.0:  # none, or not translated at all
+        return ways
+    said = Said(text, first.text, first.source_pieces, len(first.pieces) + 1, first.log_probability, first.finished)
+    return [replace(first, flags=flags(said)), *ways[1:]]

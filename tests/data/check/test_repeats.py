@@ -1,0 +1,68 @@
+"""Copies and leaks, planted among sentences that only look alike."""
+
+import pytest
+
+from openwork.data.check import repeats as module
+from openwork.data.check.lengths import length_faults
+from openwork.data.check.reading import read_as_it_is
+from openwork.data.check.repeats import leaks, plain, repeats, shingles_of
+from openwork.data.records import Pair
+
+TRAINING = [
+    Pair("two men walk along the beach at night", "zwei männer gehen nachts am strand entlang"),
+    Pair("a dog runs", "ein hund läuft"),
+    Pair("three children play with a red ball in the park", "drei kinder spielen im park mit einem roten ball"),
+]
+
+
+def test_copies_are_named_where_they_come_again() -> None:
+    pairs = [*TRAINING, TRAINING[1], Pair("A dog runs!", "Ein Hund läuft."), Pair("a dog runs", "der hund rennt")]
+    assert [(fault.kind, fault.line) for fault in repeats([*pairs, Pair("", ""), Pair("", "")])] == [
+        (module.TWICE, 4),
+        (module.NEARLY_TWICE, 5),
+    ]
+
+
+def test_leaks_are_exact_or_near() -> None:
+    held_out = [
+        Pair("a dog runs", "ein hund läuft"),
+        Pair("a dog runs", "ein hund rennt"),
+        Pair("A dog runs .", "ein hund läuft"),
+        Pair("two men walk along the beach at night together", "zwei männer"),
+        Pair("two men walk along the street at noon", "zwei männer"),
+        Pair("", ""),
+    ]
+    assert [(fault.kind, fault.line) for fault in leaks(held_out, TRAINING)] == [
+        (module.LEAK, 1),
+        (module.SOURCE_LEAK, 2),
+        (module.NEAR_LEAK, 3),
+        (module.NEAR_LEAK, 4),
+    ]
+
+
+def test_what_two_copies_may_differ_in() -> None:
+    assert plain("Two  MEN, 12 dogs!") == plain("two men 99 dogs")
+    assert plain("ＡＢＣ") == "abc" and plain("狗跑。") == "狗 跑"
+    assert shingles_of("a b") == {"a b"} and shingles_of("a b c d") == {"a b c", "b c d"} and shingles_of("!") == set()
+
+
+def test_lengths_are_judged_by_what_is_usual() -> None:
+    usual = [Pair("word " * n, "wort " * n) for n in range(1, 40)]
+    assert length_faults(usual) == [] == length_faults([])
+    (found,) = length_faults([*usual, Pair("one sentence that is rather long, and then some", "ja")])
+    assert found.line == 40
+
+
+def test_files_are_read_as_they_are(tmp_path) -> None:
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_bytes(b"\xef\xbb\xbfone\r\n\xff\xfe two\nthree\n")
+    target.write_bytes(b"eins\nzwei" + b"x" * 3_000_000)
+    pairs, counts = read_as_it_is(source, target)
+    assert counts == (3, 2)
+    assert pairs[0] == ("one", "eins") and pairs[1].source == "\ufffd\ufffd two" and pairs[2] == ("three", "")
+    assert pairs[1].target.startswith("zwei") and len(pairs[1].target) <= 1_000_000
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_little_is_no_trouble(size: int) -> None:
+    assert list(repeats(TRAINING[:size])) == [] and leaks(TRAINING[:size], []) == []

@@ -1,0 +1,76 @@
+"""Faults that a text shows by itself, each planted; and texts that are odd and right."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openwork.data.check import text
+from openwork.data.check.faults import EXAMPLES, SHOWN, Fault, Gathered, shorten
+from openwork.data.check.text import BLANK, is_damaged, kinds_of, text_faults
+from openwork.data.records import Pair
+
+
+def misread(good: str, encoding: str = "cp1252") -> str:
+    return good.encode("utf-8").decode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("given_text", "kinds"),
+    [
+        ("Ein Hund läuft.", []),
+        ("两个人在跑步。", []),
+        ("Он сказал: «да».", []),
+        ("R&D in the U.S. <3", []),
+        ("👩‍👩‍👧 in the park", []),  # joined on purpose
+        ("Er rief „Ä“ und „Ö“!", []),  # a letter and a quote, and no damage
+        ("\u3000全角空格", [text.SPACES]),
+        (misread("Ein Hund läuft."), [text.DAMAGED]),
+        (misread("läuft", "latin-1"), [text.DAMAGED, text.CONTROL][:1]),
+        (misread("it’s"), [text.DAMAGED]),
+        (misread("两个人"), [text.DAMAGED]),
+        (misread("собака", "latin-1"), [text.DAMAGED, text.CONTROL]),
+        ("a \ufffd b", [text.DAMAGED]),
+        ("bell \x07", [text.CONTROL]),
+        ("Tom &amp; Ann", [text.ESCAPED]),
+        ("It&#39;s", [text.ESCAPED]),
+        ("a<br/>b", [text.ESCAPED]),
+        ("la\u0308uft", [text.UNNORMALISED]),
+        ("soft\u00adhyphen", [text.HIDDEN]),
+        ("zero\u200bwidth", [text.HIDDEN]),
+        (" a", [text.SPACES]),
+        ("a  b", [text.SPACES]),
+        ("a\tb", [text.SPACES]),
+    ],
+)
+def test_each_fault_is_seen_and_nothing_else(given_text: str, kinds: list[str]) -> None:
+    assert list(kinds_of(given_text)) == kinds
+
+
+def test_both_sides_are_looked_at() -> None:
+    faults = list(text_faults(Pair("a  b", ""), 7))
+    assert faults == [Fault(text.SPACES, 7, "a  b"), Fault(BLANK, 7, "a  b")]
+
+
+@given(st.text())
+def test_any_text_is_judged(anything: str) -> None:
+    assert set(kinds_of(anything)) <= {
+        text.DAMAGED,
+        text.CONTROL,
+        text.ESCAPED,
+        text.UNNORMALISED,
+        text.HIDDEN,
+        text.SPACES,
+    }
+
+
+@given(st.text(alphabet="äöüßéèñÄÖÜ", min_size=1))
+def test_letters_of_the_west_that_were_misread_are_damage(letters: str) -> None:
+    assert is_damaged(f"ein {misread(letters, 'latin-1')} wort")
+
+
+def test_faults_are_gathered_once_a_line_and_shown_in_few() -> None:
+    gathered = Gathered(9)
+    gathered.add(Fault("odd", line, "x" * 100) for line in (1, 1, 2, 3, 4, 5, 6))
+    assert gathered.lines == {"odd": [1, 2, 3, 4, 5, 6]}
+    assert len(gathered.examples["odd"]) == EXAMPLES and len(gathered.examples["odd"][0].shown) == SHOWN
+    assert shorten("a\x00b\u200b") == "a\\u0000b\\u200b"

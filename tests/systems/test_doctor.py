@@ -1,0 +1,72 @@
+"""What the doctor says is what torch, the packages and the system say, in columns and as JSON."""
+
+import json
+import shutil
+from collections import namedtuple
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from journeys.command import openwork
+from openwork import __version__
+from openwork.models.prepared.products import available
+from openwork.systems import doctor
+from openwork.systems.doctor import doctor_lines, doctor_values, examine
+
+
+def found_of(name: str) -> doctor.Finding:
+    (found,) = [finding for finding in examine(measure=False) if finding.name == name]
+    return found
+
+
+def test_it_tells_versions_products_and_room() -> None:
+    assert __version__ in found_of("openwork").found
+    assert f"torch {torch.__version__}" in found_of("libraries").found
+    assert ", ".join(available()) in found_of("instructions").found
+    assert str(torch.get_num_threads()) in found_of("processor").found
+    assert "GB free" in found_of(str(Path.cwd())).found
+    lines = list(doctor_lines(examine(measure=False)))
+    assert lines[0].startswith("openwork") and len({line.index(finding.found) for line, finding in zip(
+        lines, examine(measure=False), strict=False)}) == 1  # fmt: skip
+
+
+def test_what_was_measured_is_a_speed() -> None:
+    names = [finding.name for finding in examine()]
+    assert names[-2:] == ["matrix products", "training chooses"]
+
+
+def test_it_advises_only_where_something_could_be_better(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(doctor, "_version", lambda package: "1.0")
+    monkeypatch.setattr(doctor, "available", lambda: ["float32", "int8"])
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: usage(9e12, 0, 9e12))
+    monkeypatch.delenv("OPENWORK_DATA", raising=False)
+    assert list(doctor_lines(examine(measure=False)))[-1] == "nothing is missing"
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: usage(9e12, 0, 5e6))
+    monkeypatch.setattr(doctor, "available", lambda: ["float32"])
+    monkeypatch.setattr(doctor, "_version", lambda package: "-")
+    monkeypatch.setenv("OPENWORK_DATA", str(tmp_path / "nowhere"))
+    advised = {finding.name for finding in examine(measure=False) if finding.advice}
+    assert {"OPENWORK_DATA", str(Path.cwd()), "instructions"} <= advised
+    if doctor._packages_of("spm"):  # installed, not run from its sources
+        assert "SentencePiece models" in advised
+
+
+def test_machines_that_say_little_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> str:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert doctor._memory() is None
+    assert isinstance(doctor._processor(), str)
+
+
+def test_from_the_command_line(call: Any) -> None:
+    plain = call("doctor", "--quick")
+    assert plain.code == 0 and b"libraries" in plain.out
+    values = json.loads(call("doctor", "--quick", "--json").out)
+    assert values == json.loads(json.dumps(doctor_values(examine(measure=False)))) or values[0]["name"] == "openwork"
+    chinese = openwork("--lang", "zh", "doctor", "--quick")
+    assert "处理器".encode() in chinese.out

@@ -1,0 +1,68 @@
+"""A translator that looks at what it says, and looks again where that is flagged."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from openwork.systems.bundle import Bundle
+from openwork.systems.guard import LOOP, flags
+from openwork.systems.guarded import GuardedTranslator, Said
+from openwork.systems.translator import Translation
+
+TEXTS = ["a b c", "", "d e f g", "h"]
+
+
+def test_what_is_not_flagged_stays_as_it_is(tiny_bundle: Bundle, monkeypatch: Any) -> None:
+    translator = tiny_bundle.translator()
+    plain = translator.translate(TEXTS)
+    monkeypatch.setattr("openwork.systems.guarded.flags", lambda said: ())
+    assert GuardedTranslator(translator).translate(TEXTS) == plain
+
+
+def test_flags_are_of_what_was_said(tiny_bundle: Bundle) -> None:
+    translator = tiny_bundle.translator()
+    guarded = GuardedTranslator(translator)
+    guarded.careful = translator  # says the same again, so nothing is better
+    for text, (found, *_), (plain, *_) in zip(
+        TEXTS, guarded.translate(TEXTS), translator.translate(TEXTS), strict=True
+    ):
+        assert found.text == plain.text
+        said = Said(text, plain.text, plain.source_pieces, len(plain.pieces) + 1, plain.log_probability, plain.finished)
+        assert found.flags == (flags(said) if text else ())
+    assert guarded.translate([]) == []
+
+
+class Says:
+    """A translator that says what it was told to."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.asked = text, []
+
+    def translate(self, texts: Sequence[str], requests: Sequence[Any] | None = None) -> list[list[Translation]]:
+        self.asked += texts
+        return [[Translation(self.text, -0.5, -1.0, pieces=(5, 6, 7, 8, 9), source_pieces=5)] for _ in texts]
+
+
+def test_the_careful_way_is_taken_where_it_is_better(tiny_bundle: Bundle) -> None:
+    guarded = GuardedTranslator(tiny_bundle.translator())
+    assert guarded.careful.decoding.no_repeat == 3 and guarded.careful.decoding.beam == 5
+    guarded.translator = first = Says("w w w w w")  # type: ignore[assignment]
+    guarded.careful = second = Says("a good one")  # type: ignore[assignment]
+    ((found,),) = guarded.translate(["a b c d"])
+    assert found.text == "a good one" and found.flags == () and first.asked == second.asked == ["a b c d"]
+    guarded.careful = Says("v v v v v")  # type: ignore[assignment]
+    ((found,),) = guarded.translate(["a b c d"])
+    assert found.text == "w w w w w" and found.flags == (LOOP,)
+
+
+def test_from_the_command_line(call: Any, bundle_folder: Any) -> None:
+    told = call("translate", "--bundle", bundle_folder, "--guard", "--json", stdin=b"a b c\n\nd\n")
+    assert told.code == 0
+    lines = [json.loads(line) for line in told.lines]
+    assert len(lines) == 3
+    flagged = [number for number, line in enumerate(lines, start=1) if line["translations"][0].get("flags")]
+    assert [f"line {number}: not to be trusted" in told.err for number in range(1, 4)] == [
+        number in flagged for number in range(1, 4)
+    ]
+    assert call("translate", "--bundle", bundle_folder, "--guard", "--alternatives", "0", stdin=b"a\n").code == 2
+    assert call("translate", "--bundle", bundle_folder, "--guard", "--stream", stdin=b"a\n").code == 2
