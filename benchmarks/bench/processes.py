@@ -66,9 +66,7 @@ def ask(python: Path, script: str, request: Mapping[str, Any], *, threads: int, 
             child.stdin.write(json.dumps(request))
             child.stdin.close()
             told = heard(child.stdout)
-            # wait4 tells the memory of this child alone; with its own children's, the largest of them.
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
+            child.wait()
         except BaseException:
             _end(child)
             child.wait()
@@ -77,7 +75,8 @@ def ask(python: Path, script: str, request: Mapping[str, Any], *, threads: int, 
             timer.cancel()
         errors.seek(0)
         words = " ".join(errors.read()[-LAST_WORDS:].split())
-    return Answer(told, round(usage.ru_maxrss / 1024, 1), _failure(told, child.returncode, words, limit))
+    peak = max((line.get("peak_megabytes", 0.0) for line in told if line["kind"] == "end"), default=0.0)
+    return Answer(told, peak, _failure(told, child.returncode, words, limit))
 
 
 def _end(child: subprocess.Popen[str]) -> None:

@@ -16,7 +16,7 @@ def main() -> None:
         with Path(request["sources"]).open("rb") as source, Path(request["out"]).open("wb") as out:
             subprocess.run([*command, "--beam", str(request["beam"])], stdin=source, stdout=out, check=True)
         speaking.tell_pass(len(speaking.read_lines(request["sources"])), time.perf_counter() - begin, "whole command")
-    speaking.tell("end")
+    speaking.tell_end()
 
 
 main()

@@ -28,7 +28,7 @@ def main() -> None:
         multiply()
     for _ in range(request["products"]):
         speaking.tell("product", units=2 * size**3, seconds=multiply())
-    speaking.tell("end")
+    speaking.tell_end()
 
 
 main()

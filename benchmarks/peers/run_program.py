@@ -12,7 +12,7 @@ def main() -> None:
     Path(request["out"]).parent.mkdir(parents=True, exist_ok=True)
     command = [request["python"], request["program"], request["out"]]
     subprocess.run(command, check=True, stdout=sys.stderr)
-    speaking.tell("end")
+    speaking.tell_end()
 
 
 main()

@@ -84,7 +84,7 @@ def main() -> None:
                 torch.cuda.synchronize()
             speaking.tell_update(tokens, time.perf_counter() - begin)
     speaking.tell("facts", loss=loss.item())
-    speaking.tell("end")
+    speaking.tell_end()
 
 
 main()

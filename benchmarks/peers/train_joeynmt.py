@@ -137,7 +137,7 @@ def main() -> None:
         manager.begin()
         manager.train_and_validate(train_data=data, valid_data=data)
         manager.tell()
-    speaking.tell("end")
+    speaking.tell_end()
 
 
 main()

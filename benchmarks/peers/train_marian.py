@@ -59,7 +59,7 @@ def main() -> None:
             told.append(line)
         if child.wait() != 0:
             sys.exit("".join(told[-5:]))
-    speaking.tell("end")
+    speaking.tell_end()
 
 
 main()

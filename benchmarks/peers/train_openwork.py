@@ -51,7 +51,7 @@ def main() -> None:
         try:
             train_bundle(settings, Path(folder), lambda line: None, [Watch()])
         except Enough:
-            speaking.tell("end")
+            speaking.tell_end()
 
 
 main()

@@ -39,7 +39,7 @@ def main() -> None:
         begin = time.perf_counter()
         translate([source], 1)
         speaking.tell("single", seconds=time.perf_counter() - begin)
-    speaking.tell("end")
+    speaking.tell_end()
 
 
 main()

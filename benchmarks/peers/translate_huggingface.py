@@ -54,7 +54,7 @@ def main() -> None:
             begin = time.perf_counter()
             generate([source])
             speaking.tell("single", seconds=time.perf_counter() - begin)
-    speaking.tell("end")
+    speaking.tell_end()
 
 
 main()

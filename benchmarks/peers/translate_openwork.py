@@ -33,7 +33,7 @@ def main() -> None:
         begin = time.perf_counter()
         translator.best([source])
         speaking.tell("single", seconds=time.perf_counter() - begin)
-    speaking.tell("end")
+    speaking.tell_end()
 
 
 main()
