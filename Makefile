@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity bench lint clean
+.PHONY: help setup demo test check parity fuzz bench lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -48,6 +48,9 @@ check: $(DEV) ## formatting, lint, types, architecture and the fast tests: about
 
 parity: $(PARITY) ## our parts, and models read and written, against torch, transformers and ctranslate2
 	@$(PYTEST) -q tests/parity tests/interop $(ARGS)
+
+fuzz: $(DEV) ## readers against files that are nearly right: 50,000 for each; ARGS="--help" tells more
+	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m fuzz $(ARGS)
 
 bench: $(PARITY) ## speed beside that of other toolkits, each installed into .bench (several GB); ARGS="--help" tells more
 	@OPENWORK_TORCH_INDEX=$(TORCH_INDEX) PYTHONPATH=benchmarks $(PYTHON) -m bench $(ARGS)

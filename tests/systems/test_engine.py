@@ -59,7 +59,7 @@ def test_enough_batches_are_shared_by_processes_and_few_by_threads(monkeypatch: 
     monkeypatch.setattr(engine_module, "can_be_copied", lambda: True)
     before = torch.get_num_threads()
     try:
-        for threads, batches, in_threads in ((2, 6, True), (2, 7, False), (1, 50, True)):
+        for threads, batches, in_threads in ((2, 16, True), (2, 17, False), (1, 50, True)):
             torch.set_num_threads(threads)
             found = list(engine.in_turn(where, range(batches)))
             assert found == [(number, in_threads) for number in range(batches)]

@@ -21,6 +21,7 @@ from openwork.base.errors import ConfigError, UsageError
 from openwork.base.explain import Origin, explain, explain_all
 
 _BASE_KEY = "base"
+DEEPEST = 20  # a run file needs three
 
 
 class Settings(BaseModel):
@@ -48,6 +49,29 @@ def read_run_file(path: Path | str) -> Layer:
     return _read_chain(Path(path), ())
 
 
+def _is_deep(value: object) -> bool:
+    """Whether tables and lists stand in each other more than `DEEPEST` times."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for one in level for inner in _inside(one)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _too_deep(path: Path) -> ConfigError:
+    return ConfigError(
+        f"{path}: tables or lists stand in each other more than {DEEPEST} times",
+        why="a run file has sections, keys and values",
+    )
+
+
 def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
     text = _read_text(path)
     try:
@@ -55,6 +79,10 @@ def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
     except tomllib.TOMLDecodeError as error:
         what = _name_toml_error(path, text, str(error))
         raise ConfigError(what, hint="see https://toml.io for the format") from error
+    except RecursionError as error:
+        raise _too_deep(path) from error
+    if _is_deep(mapping):
+        raise _too_deep(path)
     origins = {key: Origin(str(path), line) for key, line in toml.key_lines(text).items()}
     layer = Layer(mapping, origins)
     if _BASE_KEY not in mapping:

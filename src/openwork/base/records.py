@@ -73,7 +73,7 @@ def read_records(path: Path | str) -> list[dict[str, Any]]:
     for number, line in enumerate(data.split(b"\n")[:-1], start=1):
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _damaged(path, number) from error
         if not isinstance(record, dict):
             raise _damaged(path, number)

@@ -193,7 +193,7 @@ def _read_header(folder: Path) -> dict[str, Any]:
     try:
         with open_binary(folder / _HEADER) as file:
             header = json.loads(file.read())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(folder / _HEADER, "it is not JSON") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise DataError(f"{folder}: not a token store", why="header.json belongs to something else", hint=_REBUILD)

@@ -130,6 +130,6 @@ def load_bundle(path: Path) -> Bundle:
     try:
         golden = tuple(Golden(**example) for example in json.loads((current / GOLDEN).read_text(encoding="utf-8")))
         card = (current / CARD).read_text(encoding="utf-8")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise BundleError(f"{folder}: {GOLDEN} or {CARD} is not understood", why=str(error)) from error
     return Bundle(settings, tokenizers, model, golden, card)

@@ -50,7 +50,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         kind, version, sums = manifest["format"], manifest["version"], manifest["sha256"]
         if kind != FORMAT or not isinstance(sums, dict) or not isinstance(version, int):
             raise ValueError(f"its format is {kind!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BundleError(f"{folder}: not an openwork bundle", why=f"{MANIFEST} is damaged or foreign") from error
     if version > VERSION:
         raise BundleError(

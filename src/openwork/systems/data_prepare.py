@@ -139,7 +139,7 @@ class _Record:
             for entry in values["splits"].values():
                 if not set(entry) >= {"files", "filters", "pairs", "left_out"} or not isinstance(entry["files"], dict):
                     raise TypeError("a split has other entries")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise OpenworkError(
                 f"{self._path}: not the record of a prepared corpus",
                 why=f"{type(error).__name__}: {error}",

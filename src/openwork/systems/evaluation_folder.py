@@ -79,7 +79,7 @@ def read_evaluation(folder: Path) -> SavedEvaluation:
         scores = [(str(score["name"]), str(score["signature"])) for score in facts["scores"]]
         if not scores or not (language is None or isinstance(language, str)):
             raise ValueError("it holds no scores")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(
             f"{folder}: not a saved evaluation",
             why=f"{FACTS} is missing, damaged or of another kind",

@@ -27,14 +27,14 @@ class GuardedTranslator:
     def translate(self, texts: Sequence[str], requests: Sequence[Request] | None = None) -> list[list[Translation]]:
         """As the translator's own, with flags."""
         found = [
-            _flagged(text, list(ways))
+            flagged(text, list(ways))
             for text, ways in zip(texts, self.translator.translate(texts, requests), strict=True)
         ]
         places = [place for place, ways in enumerate(found) if ways[0].flags]
         asked = [requests[place] for place in places] if requests else None
         again = self.careful.translate([texts[place] for place in places], asked)
         for place, ways in zip(places, again, strict=True):
-            second = _flagged(texts[place], list(ways))
+            second = flagged(texts[place], list(ways))
             if len(second[0].flags) < len(found[place][0].flags):
                 found[place] = [second[0], *found[place][1:]]
         return found
@@ -45,7 +45,7 @@ def _carefully(decoding: DecodingSettings) -> DecodingSettings:
     return decoding.model_copy(update=wider)
 
 
-def _flagged(text: str, ways: list[Translation]) -> list[Translation]:
+def flagged(text: str, ways: list[Translation]) -> list[Translation]:
     """Its translations, the first one with its flags; what has a problem is told in another way."""
     first = ways[0]
     if first.problem or first.log_probability == 0.0:  # none, or not translated at all

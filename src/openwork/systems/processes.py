@@ -1,8 +1,8 @@
 """Searches in processes of their own, which begin as copies of this one and so have the weights already.
 
-A search is thousands of small operations. Threads of one interpreter wait for each other at each of them: two give 1.7
-times the speed of one, two processes twice (benchmarks/results/translating.json). Only a process that is alone with
-itself may be copied: a copy has the locks of other threads and not the threads that would open them.
+A search is thousands of small operations, and threads of one interpreter wait for each other at each of them. Copying
+takes a tenth of a second, so it pays for many sentences only (docs/speed.md has the figures). Only a process that is
+alone with itself may be copied: a copy has the locks of other threads and not the threads that would open them.
 """
 
 import multiprocessing

@@ -145,7 +145,7 @@ def _read_state(path: Path) -> dict:
             raise BundleError(f"{path}: written in checkpoint format {known}, this version reads {FORMAT}")
         if not {"sha256", _PROGRESS} <= state.keys():
             raise KeyError(_PROGRESS)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise _incomplete(path) from error
     return state
 

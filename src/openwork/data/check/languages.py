@@ -42,4 +42,4 @@ def _identifier() -> Any:
             "telling languages needs the package py3langid, which is not installed",
             hint='pip install "openwork[languages]", or leave --languages out',
         ) from error
-    return langid.LanguageIdentifier.from_pickled_model(langid.MODEL_FILE, norm_probs=True)
+    return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)

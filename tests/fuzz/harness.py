@@ -1,0 +1,74 @@
+"""Gives readers what is nearly right, and notes whatever is not refused in a sentence within seconds."""
+
+import random
+import signal
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+from fuzz.mutate import mutated
+from fuzz.targets import TARGETS, Target
+from openwork.base.errors import OpenworkError
+
+PATIENCE = 5.0  # seconds for one input
+
+
+class Hang(BaseException):
+    """A reader took longer."""
+
+
+@dataclass
+class Outcome:
+    """What came of the inputs of one target."""
+
+    inputs: int = 0
+    refused: int = 0
+    found: dict[str, bytes] = field(default_factory=dict)  # by where it happened, the first input of each
+
+
+def fuzz(name: str, count: int, seed: int = 0, seconds: float = float("inf")) -> Outcome:
+    """So many inputs for a target, or fewer if the time is over."""
+    target, generator, outcome = TARGETS[name], random.Random(f"{name} {seed}"), Outcome()
+    seeds, end = target.seeds(), monotonic() + seconds
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        for content_name, content in target.beside.items():
+            (Path(folder) / content_name).write_bytes(content)
+        path = Path(folder) / target.name
+        for data in seeds:
+            _try(target, path, data, outcome)
+        while outcome.inputs < count and monotonic() < end:
+            _try(target, path, mutated(seeds, generator), outcome)
+    return outcome
+
+
+def _try(target: Target, path: Path, data: bytes, outcome: Outcome) -> None:
+    path.write_bytes(data)
+    outcome.inputs += 1
+    try:
+        with _patience():
+            target.read(path)
+    except OpenworkError:
+        outcome.refused += 1
+    except (Exception, Hang) as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        outcome.found.setdefault(
+            f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}: {error}"[:200], data
+        )
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    def give_up(*_: object) -> None:
+        raise Hang
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

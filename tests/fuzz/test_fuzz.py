@@ -1,0 +1,36 @@
+"""Two minutes of what `make fuzz` does for hours: no reader may end in anything but a result or a sentence."""
+
+import random
+
+import pytest
+
+from fuzz.harness import fuzz
+from fuzz.mutate import WAYS, mutated
+from fuzz.targets import TARGETS
+
+SECONDS = 4.0  # for each target
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TARGETS)
+def test_nothing_but_a_result_or_a_sentence(name: str) -> None:
+    outcome = fuzz(name, 20_000, seconds=SECONDS)
+    assert outcome.found == {}
+    assert outcome.inputs > len(TARGETS[name].seeds())
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_seeds_themselves_are_understood(name: str) -> None:
+    """A target whose seeds are all refused would test nothing but its first check."""
+    count = len(TARGETS[name].seeds())
+    outcome = fuzz(name, count)
+    assert outcome.inputs == count and outcome.refused < count
+
+
+def test_mutations_are_many_and_repeatable() -> None:
+    seeds = [b'{"a": 12}', b"<a>text</a>"]
+    found = {mutated(seeds, random.Random(number)) for number in range(200)}
+    assert len(found) > 150
+    assert mutated(seeds, random.Random(5)) == mutated(seeds, random.Random(5))
+    for way in WAYS:
+        way(bytearray(), [b""], random.Random(1))  # nothing is no trouble
