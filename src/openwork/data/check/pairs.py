@@ -19,9 +19,7 @@ from openwork.text.lexicon import Lexicon, learn_lexicon
 
 APART = FaultKind("sides that do not translate each other")
 LEAST_PAIRS = 2000  # with fewer there is too little to learn from
-THRESHOLD = (
-    -0.3
-)  # nats a word; a pair that is worth less is no translation (chance neighbours: -1.2, 99 % of pairs > 0)
+THRESHOLD = -0.3  # nats a word; of captions 99 % are above -0.1, their chance neighbours mostly below -1
 KNOWN = 0.9  # how far the lexicon is trusted; the rest goes to the word's own frequency
 _WORDS = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]|[^\W_]+")
 
