@@ -9,12 +9,7 @@ from typing import Any
 
 import torch
 
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+from openwork.systems.doctor import processor_name
 
 
 def _commit() -> str:
@@ -29,7 +24,7 @@ def describe_machine() -> dict[str, Any]:
     """Processor, cores, what is accelerated, versions, commit, date."""
     flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     return {
-        "processor": _processor(),
+        "processor": processor_name(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "avx512_bf16": "avx512_bf16" in flags,

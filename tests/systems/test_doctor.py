@@ -60,13 +60,13 @@ def test_machines_that_say_little_are_no_error(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(Path, "read_text", refuse)
     assert doctor._memory() is None
-    assert isinstance(doctor._processor(), str)
+    assert isinstance(doctor.processor_name(), str)
 
 
 def test_from_the_command_line(call: Any) -> None:
     plain = call("doctor", "--quick")
     assert plain.code == 0 and b"libraries" in plain.out
     values = json.loads(call("doctor", "--quick", "--json").out)
-    assert values == json.loads(json.dumps(doctor_values(examine(measure=False)))) or values[0]["name"] == "openwork"
+    assert [one["name"] for one in values] == [one["name"] for one in doctor_values(examine(measure=False))]
     chinese = openwork("--lang", "zh", "doctor", "--quick")
     assert "处理器".encode() in chinese.out

@@ -82,7 +82,7 @@ def _software() -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    yield Finding("processor", AsIs(f"{_processor()}: {torch.get_num_threads()} of {os.cpu_count()}"))
+    yield Finding("processor", AsIs(f"{processor_name()}: {torch.get_num_threads()} of {os.cpu_count()}"))
     instructions = torch.backends.cpu.get_cpu_capability()
     products = ", ".join(available())
     yield Finding(
@@ -161,7 +161,8 @@ def _packages_of(extra: str) -> list[str]:
     return [re.split(r"[\s<>=!~;\[]", one)[0] for one in needed if re.search(rf"extra\s*==\s*['\"]{extra}['\"]", one)]
 
 
-def _processor() -> str:
+def processor_name() -> str:
+    """As the system calls it; empty where it does not say."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

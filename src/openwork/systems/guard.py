@@ -10,9 +10,10 @@
 A flag is no proof. `benchmarks/guard.py` counts how many good translations are flagged.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from openwork.text.scripts import plain_words
 
 EMPTY, LOOP, COPIED, LENGTH, UNFINISHED, UNSURE = "empty", "loop", "copied", "length", "unfinished", "unsure"
 
@@ -23,7 +24,6 @@ LEAST_PIECES = 8  # of source and target together: shorter texts may have any ra
 RATIO = 3.0  # pieces of one side for one of the other
 LEAST_COPIED = 4  # words: shorter texts may be names, numbers, the same in both languages
 UNSURE_BELOW = -1.6  # mean log-probability of a piece, the end symbol counted
-_WORDS = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]|\w+")
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ def flags(said: Said) -> tuple[str, ...]:
         return ()
     if not said.text.strip():
         return (EMPTY,)
-    words = _WORDS.findall(said.text.casefold())
-    own = _WORDS.findall(said.source.casefold())
+    words = plain_words(said.text)
+    own = plain_words(said.source)
     lengths = sorted((said.source_pieces, said.pieces))
     found = (
         (LOOP, loops(words) and not loops(own)),

@@ -1,5 +1,6 @@
-"""Which letters belong to scripts that put no spaces between words."""
+"""Which letters belong to scripts that put no spaces between words, and words for comparing texts of any script."""
 
+import re
 import unicodedata
 
 # As Unicode names their letters.
@@ -9,3 +10,14 @@ _WITHOUT_SPACES = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "THAI", 
 def written_without_spaces(character: str) -> bool:
     """Whether the character is of a script without spaces between words: Chinese, Japanese, Thai and the like."""
     return unicodedata.name(character, "").startswith(_WITHOUT_SPACES)
+
+
+_WORDS = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]|[^\W_]+")
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text in small letters, without what stands between them; Han and Kana one by one.
+
+    For comparing texts, not for models: those have tokenizers.
+    """
+    return _WORDS.findall(text.casefold())

@@ -25,15 +25,6 @@ def language_faults(pairs: Sequence[Pair], languages: tuple[str, str]) -> Iterat
                 yield Fault(LANGUAGE, line, f"{found}: {side}")
 
 
-def is_installed() -> bool:
-    """Whether languages can be told."""
-    try:
-        import_module("py3langid.langid")
-    except ImportError:
-        return False
-    return True
-
-
 def _identifier() -> Any:
     try:
         langid = import_module("py3langid.langid")

@@ -6,7 +6,6 @@ words of the other side than without them. For a translation that is much; for a
 Judged by the half that it stands in, a pair would be its own best proof.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -16,12 +15,12 @@ from numpy.typing import NDArray
 from openwork.data.check.faults import Fault, FaultKind
 from openwork.data.records import Pair
 from openwork.text.lexicon import Lexicon, learn_lexicon
+from openwork.text.scripts import plain_words
 
 APART = FaultKind("sides that do not translate each other")
 LEAST_PAIRS = 2000  # with fewer there is too little to learn from
 THRESHOLD = -0.3  # nats a word; of captions 99 % are above -0.1, their chance neighbours mostly below -1
 KNOWN = 0.9  # how far the lexicon is trusted; the rest goes to the word's own frequency
-_WORDS = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]|[^\W_]+")
 
 
 def pair_faults(pairs: Sequence[Pair]) -> list[Fault]:
@@ -51,10 +50,7 @@ def worth(pairs: Sequence[Pair]) -> NDArray[np.float64]:
 def _numbered(texts: Sequence[str]) -> list[list[int]]:
     """The words of each text as numbers; each word once, for a second time tells nothing new."""
     numbers: dict[str, int] = {}
-    return [
-        [numbers.setdefault(word, len(numbers)) for word in dict.fromkeys(_WORDS.findall(text.casefold()))]
-        for text in texts
-    ]
+    return [[numbers.setdefault(word, len(numbers)) for word in dict.fromkeys(plain_words(text))] for text in texts]
 
 
 class _Judge:

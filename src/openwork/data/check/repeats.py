@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from openwork.data.check.faults import Fault, FaultKind
 from openwork.data.records import Pair
+from openwork.text.scripts import plain_words
 
 TWICE = FaultKind("the same pair again")
 NEARLY_TWICE = FaultKind("nearly the same pair again")
@@ -16,14 +17,12 @@ NEAR_LEAK = FaultKind("sources nearly as in training")
 
 SHINGLE = 3  # words
 NEAR = 0.8  # least share of the shingles of either of two sentences that both must have
-_WORDS = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]|[^\W_]+")
 _DIGITS = re.compile(r"\d+")
 
 
 def plain(text: str) -> str:
     """The text without what two copies may differ in: case, spaces, punctuation, forms of characters, numbers."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(_WORDS.findall(_DIGITS.sub("0", folded)))
+    return " ".join(plain_words(_DIGITS.sub("0", unicodedata.normalize("NFKC", text))))
 
 
 def repeats(pairs: Iterable[Pair]) -> Iterator[Fault]:
