@@ -193,7 +193,8 @@ def _train_claimed(
 def _look_ahead(subject: Subject, progress: Progress, say: Say) -> None:
     """Says what the run will need; OpenworkError where that is not here."""
     if progress.step > 0:
-        preflight_resumed(subject)
+        if progress.step < subject.settings.training.steps:
+            preflight_resumed(subject)
         return
     found = preflight(subject)
     for line in preflight_lines(found):

@@ -15,7 +15,6 @@ from openwork.training.optimisers import optimiser_tensors
 from openwork.training.weights import model_weights
 
 SPARE = 1.1  # tokenizers, records, and what a file system takes for itself
-ADVICE = "free some space, name a folder on another disk, or lower training.average"
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,9 @@ def disk_outlook(subject: Subject) -> DiskOutlook:
     if outlook.least_needed > outlook.free:
         raise OpenworkError(
             f"{subject.out.path}: the disk has too little room for the checkpoints",
-            why=f"this run will write {size_text(outlook.least_needed)} at least, {size_text(checkpoint)} a checkpoint, "
-            f"and {size_text(outlook.free)} are free",
-            hint=ADVICE,
+            why=f"this run will write {size_text(outlook.least_needed)} at least, {size_text(checkpoint)} for each of "
+            f"them, and {size_text(outlook.free)} are free",
+            hint="free some space, name a folder on another disk, or lower training.average",
         )
     return outlook
 

@@ -109,11 +109,18 @@ def preflight_warnings(found: Preflight) -> Iterator[str]:
 
 
 def _coverage_line(one: Coverage) -> str:
-    place = f"{one.split} pairs, {one.side}"
-    named = " ".join(one.examples)
+    named = AsIs(f" {' '.join(one.examples)}" if one.examples else "")
     if one.lost:
-        return f"{place}: the vocabulary does not know {one.share:.1%} of the pieces, which are lost, such as {named}"
-    return f"{place}: {one.share:.1%} of the pieces are bytes of characters that the vocabulary lacks, such as {named}"
+        said = f"{one.share:.1%} of the pieces are unknown to the vocabulary, and lost:"
+    else:
+        said = f"{one.share:.1%} of the pieces are bytes of characters that the vocabulary lacks:"
+    return Joined(_place_line(one), AsIs(": "), said, named)
+
+
+def _place_line(one: Coverage) -> str:
+    if one.split == "training":
+        return "sources of the training pairs" if one.side == "source" else "targets of the training pairs"
+    return "sources of the validation pairs" if one.side == "source" else "targets of the validation pairs"
 
 
 def preflight_values(found: Preflight) -> dict[str, Any]:
