@@ -6,7 +6,7 @@ from openwork.systems.exports import closed_forms
 from openwork.systems.preflight.coverage import coverages
 from openwork.systems.preflight.disk import DiskOutlook, disk_outlook
 from openwork.systems.preflight.finish import foresee_finish
-from openwork.systems.preflight.longest import beyond_budget, longest_batch
+from openwork.systems.preflight.longest import beyond_budget, demanding_batches
 from openwork.systems.preflight.memory import memory_outlook
 from openwork.systems.preflight.report import Preflight
 from openwork.systems.preflight.subject import Subject
@@ -20,15 +20,15 @@ def preflight(subject: Subject) -> Preflight:
 
     The training that follows is the same with it and without it, unless batches must be divided for want of memory.
     """
-    batch = longest_batch(subject)
-    memory = memory_outlook(subject, batch)
+    batches = demanding_batches(subject)
+    memory = memory_outlook(subject, batches[0])
     with on_trial(subject.model, subject.optimiser):
-        updates = try_updates(subject, batch, memory)
+        updates = try_updates(subject, batches, memory)
         disk = disk_outlook(subject)
         validation = try_validation(subject)
     tokenizers = subject.tokenizers
     return Preflight(
-        batch=batch,
+        batches=tuple(batches),
         beyond=beyond_budget(subject),
         memory=memory,
         updates=updates,

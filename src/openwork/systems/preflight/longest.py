@@ -1,4 +1,4 @@
-"""The batch that needs most, among those of the first epoch."""
+"""The batches that need most, among those of the first epoch."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from openwork.systems.preflight.subject import Subject
 
 
 @dataclass(frozen=True)
-class LongestBatch:
+class DemandingBatch:
     """`source` and `target`: tokens of its longest sentences, end symbols counted; `cost`: of pairs so long."""
 
     rows: NDArray[np.int64]
@@ -30,19 +30,21 @@ class LongestBatch:
         return self.sentences * self.target
 
 
-def longest_batch(subject: Subject) -> LongestBatch:
-    """The one whose forward pass keeps most for the backward pass, by formula.
+def demanding_batches(subject: Subject) -> list[DemandingBatch]:
+    """The one whose forward pass keeps most for the backward pass, by formula; then the one with the longest sentence.
 
-    Looked at closely are the batch with the most positions and the one with the most pairs of positions, which
-    attention compares; that needs no look into the model for each batch.
+    For the first, those with the most positions and with the most pairs of positions, which attention compares, are
+    looked at closely; that needs no look into the model for each batch. Often both are one.
     """
     plan = subject.stream.epoch(0)
     shapes = _shapes(plan, subject.train)
     count, source, target = shapes
     positions = count * (source + target)
     pairs = count * (source**2 + source * target + target**2)
-    found = [_batch(subject, plan, shapes, int(place)) for place in {np.argmax(positions), np.argmax(pairs)}]
-    return max(found, key=lambda batch: batch.cost.kept(batch.target_tokens))
+    batches = {int(place): _batch(subject, plan, shapes, int(place)) for place in (positions.argmax(), pairs.argmax())}
+    fullest = max(batches, key=lambda place: batches[place].cost.kept(batches[place].target_tokens))
+    longest = int(np.maximum(source, target).argmax())
+    return [batches[fullest], *([_batch(subject, plan, shapes, longest)] if longest != fullest else [])]
 
 
 def beyond_budget(subject: Subject) -> int:
@@ -60,7 +62,7 @@ def _shapes(plan: EpochPlan, store: TokenStore) -> tuple[NDArray, NDArray, NDArr
     return np.diff(plan.starts), longest[0].astype(np.int64), longest[1].astype(np.int64)
 
 
-def _batch(subject: Subject, plan: EpochPlan, shapes: tuple[NDArray, NDArray, NDArray], place: int) -> LongestBatch:
+def _batch(subject: Subject, plan: EpochPlan, shapes: tuple[NDArray, NDArray, NDArray], place: int) -> DemandingBatch:
     rows = plan.rows[plan.starts[place] : plan.starts[place + 1]]
     source, target = int(shapes[1][place]), int(shapes[2][place])
     tokenizers = subject.tokenizers
@@ -68,4 +70,4 @@ def _batch(subject: Subject, plan: EpochPlan, shapes: tuple[NDArray, NDArray, ND
         subject.settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size,
         source_length=source, target_length=target,
     )  # fmt: skip
-    return LongestBatch(rows, source, target, cost)
+    return DemandingBatch(rows, source, target, cost)

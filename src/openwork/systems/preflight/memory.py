@@ -1,4 +1,4 @@
-"""Whether the longest batch fits into the memory that is free, by formula.
+"""Whether the fullest batch fits into the memory that is free, by formula.
 
 This is asked before anything is computed: a system that runs out of memory ends the process without a word.
 """
@@ -9,7 +9,7 @@ import torch
 
 from openwork.base.errors import OpenworkError
 from openwork.systems.plan import memory_of, size_text
-from openwork.systems.preflight.longest import LongestBatch
+from openwork.systems.preflight.longest import DemandingBatch
 from openwork.systems.preflight.subject import Subject
 from openwork.systems.room import free_memory
 
@@ -33,8 +33,8 @@ class MemoryOutlook:
         return self.free is not None and self.needed > NEAR * self.free
 
 
-def memory_outlook(subject: Subject, batch: LongestBatch) -> MemoryOutlook:
-    """What an update of the longest batch will add; OpenworkError where not even one of single sentences fits.
+def memory_outlook(subject: Subject, batch: DemandingBatch) -> MemoryOutlook:
+    """What an update of the fullest batch will add; OpenworkError where not even one of single sentences fits.
 
     Where all of a batch does not fit, it is divided as an update would divide it (`training/step.py`). On a GPU that is
     left to the update: there, want of memory is an error that can be caught.
@@ -57,7 +57,7 @@ def memory_outlook(subject: Subject, batch: LongestBatch) -> MemoryOutlook:
     return MemoryOutlook(needed, free, divisions)
 
 
-def _needed(subject: Subject, batch: LongestBatch, divisions: int) -> int:
+def _needed(subject: Subject, batch: DemandingBatch, divisions: int) -> int:
     """Bytes beyond the weights, their copies and their moving average, which are there already."""
     settings, tokens = subject.settings, batch.target_tokens / divisions
     memory = memory_of(settings, batch.cost, tokens)

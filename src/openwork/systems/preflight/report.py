@@ -10,7 +10,7 @@ from openwork.systems.plan import duration, size_text
 from openwork.systems.preflight.coverage import Coverage
 from openwork.systems.preflight.disk import DiskOutlook
 from openwork.systems.preflight.finish import Finish, clock
-from openwork.systems.preflight.longest import LongestBatch
+from openwork.systems.preflight.longest import DemandingBatch
 from openwork.systems.preflight.memory import MemoryOutlook
 from openwork.systems.preflight.updates import UpdateTrial
 from openwork.systems.preflight.validation import ValidationTrial
@@ -18,12 +18,11 @@ from openwork.systems.preflight.validation import ValidationTrial
 
 @dataclass(frozen=True)
 class Preflight:
-    """All that was found. `beyond`: pairs longer than a batch; `closed`: toolkits that a bundle cannot be written for.
-
-    Its field `batch` is the longest; `begun`: when this was found out.
+    """All that was found. `batches`: those that need most, the fullest first; `beyond`: pairs longer than a batch;
+    `closed`: toolkits that a bundle cannot be written for; `begun`: when this was found out.
     """
 
-    batch: LongestBatch
+    batches: tuple[DemandingBatch, ...]
     beyond: int
     memory: MemoryOutlook
     updates: UpdateTrial
@@ -48,11 +47,11 @@ def preflight_lines(found: Preflight) -> Iterator[str]:
 
 
 def _figures_lines(found: Preflight) -> Iterator[str]:
-    batch, finish, disk = found.batch, found.finish, found.disk
-    yield (
-        f"longest batch: {batch.sentences:,} sentences of up to {max(batch.source, batch.target):,} pieces, "
-        f"computed in {duration(found.updates.longest, 2)}"
-    )
+    finish, disk = found.finish, found.disk
+    names = "fullest batch", "longest batch"
+    for name, batch, seconds in zip(names, found.batches, found.updates.most, strict=False):
+        pieces, took = max(batch.source, batch.target), duration(seconds, 2)
+        yield Joined(name, AsIs(": "), f"{batch.sentences:,} sentences of up to {pieces:,} pieces, computed in {took}")
     if found.validation.sentences:
         yield (
             f"validation: the {found.validation.sentences:,} longest sentences translated; each validation takes "
@@ -79,10 +78,10 @@ def _figures_lines(found: Preflight) -> Iterator[str]:
 def _memory_line(found: Preflight) -> str:
     memory = found.memory
     if memory.free is None:
-        return f"memory: the longest batch adds about {size_text(memory.needed)}"
+        return f"memory: the fullest batch adds about {size_text(memory.needed)}"
     if found.updates.peak is not None:
-        return f"memory: {size_text(found.updates.peak)} at the longest batch; {size_text(memory.free)} were free"
-    return f"memory: the longest batch adds about {size_text(memory.needed)}; {size_text(memory.free)} free"
+        return f"memory: {size_text(found.updates.peak)} at the fullest batch; {size_text(memory.free)} were free"
+    return f"memory: the fullest batch adds about {size_text(memory.needed)}; {size_text(memory.free)} free"
 
 
 def preflight_warnings(found: Preflight) -> Iterator[str]:
@@ -93,7 +92,7 @@ def preflight_warnings(found: Preflight) -> Iterator[str]:
             "other, and make the same update"
         )
     elif found.memory.is_near:
-        yield "little memory is left beside the longest batch; a smaller batches.tokens needs less"
+        yield "little memory is left beside the fullest batch; a smaller batches.tokens needs less"
     if found.beyond:
         yield f"{found.beyond:,} pair(s) are longer than batches.tokens; each is a batch of its own"
     if found.disk.is_near:
@@ -125,15 +124,18 @@ def _place_line(one: Coverage) -> str:
 
 def preflight_values(found: Preflight) -> dict[str, Any]:
     """For a program: bytes, seconds, shares from 0 to 1."""
-    memory, disk, batch = found.memory, found.disk, found.batch
+    memory, disk = found.memory, found.disk
     return {
-        "longest_batch": {
-            "sentences": batch.sentences,
-            "source_tokens": batch.source,
-            "target_tokens": batch.target,
-            "seconds": found.updates.longest,
-            "pairs_beyond_budget": found.beyond,
-        },
+        "batches": [
+            {
+                "sentences": batch.sentences,
+                "source_tokens": batch.source,
+                "target_tokens": batch.target,
+                "seconds": seconds,
+            }
+            for batch, seconds in zip(found.batches, found.updates.most, strict=True)
+        ],
+        "pairs_beyond_budget": found.beyond,
         "memory": {
             "needed": memory.needed, "free": memory.free, "peak": found.updates.peak, "divisions": found.divisions,
         },

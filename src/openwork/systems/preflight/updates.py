@@ -1,13 +1,14 @@
-"""The longest batch really computed, and updates of usual ones timed; nothing of it stays (`training/trial.py`)."""
+"""The batches that need most really computed, and usual ones timed; nothing of it stays (`training/trial.py`)."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from openwork.base.errors import OpenworkError
 from openwork.data.batching import assemble
-from openwork.systems.preflight.longest import LongestBatch
+from openwork.systems.preflight.longest import DemandingBatch
 from openwork.systems.preflight.memory import MemoryOutlook
 from openwork.systems.preflight.subject import Subject
 from openwork.training.progress import Progress
@@ -20,27 +21,25 @@ ENOUGH = 2.0  # seconds after which no further one is timed
 
 @dataclass(frozen=True)
 class UpdateTrial:
-    """`longest`: seconds of the longest batch; `usual`: of an update of usual ones; `divisions`: as it went at last.
+    """`most`: seconds of each batch that needs most; `usual`: of an update of usual ones; `divisions`: as it ended.
 
     `peak`: bytes that a GPU had given at the fullest moment; None on a CPU.
     """
 
-    longest: float
+    most: tuple[float, ...]
     usual: float
     divisions: int
     peak: int | None = None
 
 
-def try_updates(subject: Subject, batch: LongestBatch, outlook: MemoryOutlook) -> UpdateTrial:
-    """OpenworkError where memory is not enough, however the batch is divided."""
+def try_updates(subject: Subject, batches: Sequence[DemandingBatch], outlook: MemoryOutlook) -> UpdateTrial:
+    """OpenworkError where memory is not enough, however a batch is divided."""
     updater, on_gpu = subject.updater, subject.device.type == "cuda"
     updater.divisions = outlook.divisions
     if on_gpu:
         torch.cuda.reset_peak_memory_stats(subject.device)
     try:
-        arranged = subject.stream.arrange(assemble(subject.train, batch.rows), subject.device)
-        longest = timed_trial(updater, [arranged])
-        del arranged
+        most = tuple(_seconds(subject, batch) for batch in batches)
         usual = _usual(subject)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
@@ -50,7 +49,11 @@ def try_updates(subject: Subject, batch: LongestBatch, outlook: MemoryOutlook) -
             hint='take a smaller model, or training.optimiser = "adafactor", which keeps next to nothing',
         ) from error
     peak = torch.cuda.max_memory_allocated(subject.device) if on_gpu else None
-    return UpdateTrial(longest, usual, updater.divisions, peak)
+    return UpdateTrial(most, usual, updater.divisions, peak)
+
+
+def _seconds(subject: Subject, batch: DemandingBatch) -> float:
+    return timed_trial(subject.updater, [subject.stream.arrange(assemble(subject.train, batch.rows), subject.device)])
 
 
 def _usual(subject: Subject) -> float:
