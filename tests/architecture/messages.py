@@ -58,6 +58,7 @@ TOLD = {
     "Likeness": slice(1),
     # why a model of another toolkit is refused
     "misfit": slice(1),
+    "Closed": slice(None),
     "damaged": slice(1),
     # what a study shows
     "Study": slice(1, 3),

@@ -31,11 +31,12 @@ from openwork.interop.ctranslate2_reading import (
     read_ctranslate2,
 )
 from openwork.interop.ctranslate2_vocabulary import Tokens, read_conventions, read_tokens
-from openwork.interop.ctranslate2_writing import refusal_reason, write_ctranslate2
+from openwork.interop.ctranslate2_writing import write_ctranslate2
 from openwork.interop.token_names import token_names
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.systems.bundle import Bundle
+from openwork.systems.exports import ctranslate2_reason
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 from openwork.training.weights import model_weights
@@ -282,7 +283,7 @@ def test_the_tokenizer_lies_beside_it(tmp_path: Path):
     ],
 )
 def test_what_theirs_cannot_be_is_told_by_its_setting(settings: object, says: str):
-    assert says in refusal_reason(settings) and bool(says) == bool(refusal_reason(settings))
+    assert says in ctranslate2_reason(settings) and bool(says) == bool(ctranslate2_reason(settings))
 
 
 def test_nothing_is_left_of_a_refused_model(tmp_path: Path):

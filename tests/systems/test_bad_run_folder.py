@@ -12,6 +12,7 @@ import pytest
 
 from journeys.command import TINY, Finished, run_file, told, tree
 from openwork.base.config import read_run_file
+from openwork.systems.preflight import disk
 from openwork.systems.run_file import resolve_run
 from openwork.systems.train import train_bundle
 from openwork.training.moments import Observer, Run
@@ -185,7 +186,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_disk_gets_full_while_saving(call: Call, run: Path, small_disk: Path):
+def test_disk_gets_full_while_saving(call: Call, run: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch):
     """The old checkpoints stay, no half one stays beside them, and with room the run goes on to its end."""
     here = shutil.copytree(run, small_disk / "run")
     filler = small_disk / "filler"
@@ -197,7 +198,10 @@ def test_disk_gets_full_while_saving(call: Call, run: Path, small_disk: Path):
             assert error.errno == errno.ENOSPC
     os.truncate(filler, max(0, filler.stat().st_size - 24 * 1024))  # a file fits still, a checkpoint does not
     before = tree(here / "out/checkpoints")
-    told(go_on(call, here), 1, "step-00000012: the disk is full", "what was there before is unchanged", "free some")
+    told(go_on(call, here), 1, "the disk has too little room for the checkpoints", "free some")
+    with monkeypatch.context() as before_it_got_full:
+        before_it_got_full.setattr(disk, "free_disk", lambda place: 1 << 40)
+        told(go_on(call, here), 1, "step-00000012: the disk is full", "what was there before is unchanged", "free some")
     assert tree(here / "out/checkpoints") == before
     filler.unlink()
     result = go_on(call, here)

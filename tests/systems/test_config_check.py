@@ -9,7 +9,7 @@ from openwork.base.errors import UsageError
 from openwork.systems.config_check import Checked, check_run_file
 from openwork.systems.config_keys import known_keys
 from openwork.systems.run_file import resolve_run
-from openwork.systems.run_warnings import IDLE, find_warnings
+from openwork.systems.run_warnings import IDLE, find_conflicts, find_warnings
 
 WRONG = """[data]
 corpus = "copie"
@@ -73,15 +73,21 @@ def test_what_is_no_table_of_ours_is_one_mistake_at_least(tmp_path: Path, text: 
 # For each rule: a run in which the key does nothing, and one in which it acts.
 CASES = {
     "decoding.length_penalty": ("1.0", "decoding.beam=1", "decoding.beam=2"),
+    "decoding.length_rule": ("power", "decoding.length_penalty=0.0", "decoding.beam=2"),
     "decoding.patience": ("2.0", "decoding.beam=1", "decoding.beam=2"),
     "decoding.diversity": ("0.7", "decoding.groups=1", "decoding.groups=2"),
     "decoding.seed": ("7", "decoding.samples=0", "decoding.samples=3"),
     "text.samplings": ("3", "text.sampling=0.0", "text.sampling=0.1"),
+    "text.minimum_frequency": ("3", "text.kind=unigram", "text.kind=words"),
+    "text.vocabulary_size": ("900", "text.source_file=x", "text.placeholders=1"),
+    "text.kind": ("unigram", "text.source_file=x", "text.placeholders=1"),
     "training.learning_rate": ("0.1", "training.schedule=paper", "training.schedule=constant"),
     "training.schedule_scale": ("2.0", "training.schedule=constant", "training.schedule=paper"),
     "training.lowest_rate": ("0.0", "training.schedule=constant", "training.schedule=linear"),
     "training.beta1": ("0.8", "training.optimiser=sgd", "training.optimiser=adamw"),
     "training.beta2": ("0.8", "training.optimiser=adafactor", "training.optimiser=adam"),
+    "training.epsilon": ("1e-8", "training.optimiser=sgd", "training.optimiser=adagrad"),
+    "training.average": ("3", "training.validate_every=50_000", "training.validate_every=40_000"),
     "training.momentum": ("0.8", "training.optimiser=adam", "training.optimiser=sgd"),
     "training.smoothing_form": ("others", "training.label_smoothing=0.0", "training.label_smoothing=0.1"),
     "data.held_out": ("10", "data.corpus=copy", "data.mix=[{corpus='copy'}]"),
@@ -116,6 +122,33 @@ def test_a_rate_that_only_rises_and_validations_that_never_come():
     assert (
         "validate_every (101)" in warnings("training.steps=100", "training.warmup=1", "training.validate_every=101")[0]
     )
+
+
+# For each rule between keys: settings that it is about, words that it says, and nearly the same without its reason.
+BETWEEN = {
+    "overlap": ("training.steps=9_000 training.warmup=5_000 training.cooldown=4_001", "training.cooldown=4_000"),
+    "differ in dropout alone": ("training.r_drop=1.0 model.dropout=0.0", "model.feedforward_dropout=0.1"),
+    "as large as the vocabulary": ("text.vocabulary_size=300 decoding.beam=300", "decoding.beam=299"),
+    "which counts": ("decoding.minimum_length=9 decoding.maximum_length=8", "decoding.maximum_length=9"),
+    "not even a comma": ("decoding.no_repeat=1", "decoding.no_repeat=2"),
+    "learn to copy": ("data.source=a data.target=a", "data.target=b"),
+    "says nothing of other sentences": (
+        "data.source=a data.target=b data.valid_source=a data.valid_target=b", "data.valid_source=c",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", BETWEEN)
+def test_keys_that_do_not_go_together(words: str):
+    wrong, right = (text.split() for text in BETWEEN[words])
+    assert [words in line for line in conflicts(*wrong)] == [True]
+    assert conflicts(*wrong, *right) == []
+
+
+def conflicts(*assignments: str) -> list[str]:
+    data = () if any(text.startswith("data.") for text in assignments) else ("data.corpus=copy",)
+    layer = apply_assignments(Layer(), [*data, *assignments])
+    return find_conflicts(resolve_run(layer), layer)
 
 
 def test_files_that_are_not_there(tmp_path: Path):

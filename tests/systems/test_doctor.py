@@ -59,7 +59,7 @@ def test_machines_that_say_little_are_no_error(monkeypatch: pytest.MonkeyPatch) 
         raise PermissionError
 
     monkeypatch.setattr(Path, "read_text", refuse)
-    assert doctor._memory() is None
+    assert doctor.memory_of_machine() is None
     assert isinstance(doctor.processor_name(), str)
 
 

@@ -53,7 +53,12 @@ class InsteadOptions:
     check_resume: Annotated[
         bool, typer.Option("--check-resume", help="Kill and restart this very training early on, and compare.")
     ] = False
-    as_json: Annotated[bool, typer.Option("--json", help="The plan or the profile as JSON on standard output.")] = False
+    preflight: Annotated[
+        bool, typer.Option("--preflight", help="Only look whether the run can be made here, and what it will need.")
+    ] = False
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The plan, the profile or the preflight as JSON on standard output.")
+    ] = False
 
 
 @grouped
@@ -79,6 +84,8 @@ def train(
     openwork train --source train.en --target train.de --out en-de
 
     openwork train recipes/multi30k-en-de.toml --out multi30k
+
+    openwork train recipes/multi30k-en-de.toml --preflight
     """
     given: dict[str, Any] = {"data": data.section()} if data.section() else {}
     if from_bundle is not None:
@@ -96,6 +103,8 @@ def train(
             _profile(settings, out, as_json=instead.as_json)
         elif instead.check_resume:
             _check_resume(settings)
+        elif instead.preflight:
+            _preflight(settings, out, as_json=instead.as_json)
         elif out is not None:
             _train(settings, out)
 
@@ -103,26 +112,39 @@ def train(
 
 
 def _check(out: Path | None, plan: PlanOptions, instead: InsteadOptions) -> None:
-    if plan.plan + instead.profile + instead.check_resume > 1:
-        raise UsageError("--plan, --profile and --check-resume are different answers", hint="give one of them")
-    if instead.as_json and not (plan.plan or instead.profile):
-        raise UsageError("--json is the form of a plan or a profile", hint="add --plan or --profile")
-    if out is None and not (plan.plan or instead.profile or instead.check_resume):
+    if plan.plan + instead.profile + instead.check_resume + instead.preflight > 1:
+        raise UsageError(
+            "--plan, --profile, --preflight and --check-resume are different answers", hint="give one of them"
+        )
+    if instead.as_json and not (plan.plan or instead.profile or instead.preflight):
+        raise UsageError(
+            "--json is the form of a plan, a profile or a preflight", hint="add --plan, --profile or --preflight"
+        )
+    if out is None and not (plan.plan or instead.profile or instead.check_resume or instead.preflight):
         raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de")
 
 
 def _settings(
     run_file: Path | None, rehearse: int | None, given: dict[str, Any], assignments: list[str]
 ) -> "RunSettings":
-    """Run file, overridden by a rehearsal, overridden by assignments, overridden by the options."""
+    """Run file, overridden by a rehearsal, overridden by assignments, overridden by the options.
+
+    Says which of them do not go together; a rehearsal is short on purpose.
+    """
+    from openwork.base.phrases import Joined
     from openwork.systems.automatic import resolve
     from openwork.systems.rehearsal import rehearsal
     from openwork.systems.run_file import lay_over, read_run
+    from openwork.systems.run_warnings import find_conflicts
 
     layer = read_run(run_file, [], {})
     if rehearse is not None:
         layer = rehearsal(layer, rehearse)
-    return resolve(lay_over(layer, assignments, given), say, choose_rest=run_file is None)
+    layer = lay_over(layer, assignments, given)
+    settings = resolve(layer, say, choose_rest=run_file is None)
+    for conflict in find_conflicts(settings, layer) if rehearse is None else ():
+        say(Joined("warning: ", conflict))
+    return settings
 
 
 def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
@@ -163,6 +185,19 @@ def _profile(settings: "RunSettings", out: Path | None, *, as_json: bool) -> Non
         print(json.dumps(profile_values(profile), ensure_ascii=False))
     else:
         print_lines(profile_lines(profile))
+
+
+def _preflight(settings: "RunSettings", out: Path | None, *, as_json: bool) -> None:
+    import json
+
+    from openwork.systems.preflight.alone import preflight_alone
+    from openwork.systems.preflight.report import preflight_lines, preflight_values
+
+    found = preflight_alone(settings, out, say)
+    if as_json:
+        print(json.dumps(preflight_values(found), ensure_ascii=False))
+    else:
+        print_lines(preflight_lines(found))
 
 
 def _check_resume(settings: "RunSettings") -> None:

@@ -41,6 +41,7 @@ from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import LearnedPositions, NormalisedPositions, SinusoidalPositions
 from openwork.systems.bundle import Bundle
 from openwork.systems.bundle_folder import CARD
+from openwork.systems.exports import ctranslate2_reason
 from openwork.text.symbols import SYMBOL_IDS, SYMBOLS
 
 SPECIFICATION = "TransformerSpec"
@@ -50,7 +51,7 @@ FLAG, SMALL, WHOLE, REAL = np.int8, np.int16, np.int32, np.float32
 def write_ctranslate2(folder: Path, bundle: Bundle) -> None:
     """Writes the folder; it appears complete or not at all. BundleError where CTranslate2 has no such model."""
     model, settings = bundle.model, bundle.settings.model
-    reason = refusal_reason(settings)
+    reason = ctranslate2_reason(settings)
     if reason or not isinstance(model, Transformer) or not isinstance(settings, TransformerSettings):
         raise BundleError("CTranslate2 cannot run this model", why=reason)
     variables, aliases = _variables(model, settings)
@@ -63,21 +64,6 @@ def write_ctranslate2(folder: Path, bundle: Bundle) -> None:
             _write_json(partial / f"{name}.json", token_names(tokenizer))
         tokenizers.save(partial)
         (partial / CARD).write_text(bundle.card, encoding="utf-8")
-
-
-def refusal_reason(settings: object) -> str:
-    """Why CTranslate2 has no model of these settings; empty where it has one."""
-    if not isinstance(settings, TransformerSettings):
-        return "it knows Transformers alone, and this is a recurrent model"
-    if settings.stream_start != settings.width:
-        return "it has no embeddings of a width of their own (model.embedding_width)"
-    if settings.key_width != settings.value_head_width:
-        return "it has no heads whose values are wider or narrower than their keys (model.value_width)"
-    if settings.positions == "alibi":
-        return "its encoders have no ALiBi (model.positions)"
-    if settings.positions == "bucketed":
-        return "its distances have one table for all layers, and here each layer has its own (model.positions)"
-    return ""
 
 
 def _conventions(settings: TransformerSettings) -> Conventions:

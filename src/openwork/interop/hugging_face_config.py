@@ -8,16 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openwork.base.errors import BundleError
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face_layout import ARCHITECTURES
 from openwork.models.settings import TransformerSettings
 from openwork.models.tying import Tying
+from openwork.systems.exports import ARCHITECTURES, HUGGING_FACE_ACTIVATIONS, HUGGING_FACE_EPSILON
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 MOST_BYTES = 4 << 20  # of a configuration, which has a few thousand
-EPSILON = 1e-5  # of their norms; no configuration says it
-ACTIVATIONS: dict[str, Literal["relu", "gelu", "swish"]] = {
-    "relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish",
-}  # fmt: skip
 UNTIL_THE_END = 1000.0  # a patience that leaves only the bound and the limit to stop a search
 
 
@@ -108,10 +104,10 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
             why=f"heads and feed-forward width are {encoder} in the encoder and {decoder} in the decoder",
             hint="openwork has one number of heads and one feed-forward width for both",
         )
-    if config.activation_function not in ACTIVATIONS:
+    if config.activation_function not in HUGGING_FACE_ACTIVATIONS:
         raise BundleError(
             f"{path}: the activation {config.activation_function!r} cannot be read",
-            why=f"openwork has {', '.join(ACTIVATIONS)}",
+            why=f"openwork has {', '.join(HUGGING_FACE_ACTIVATIONS)}",
         )
     if config.d_model % config.encoder_attention_heads:
         raise BundleError(
@@ -124,9 +120,9 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
         decoder_layers=config.decoder_layers,
         heads=config.encoder_attention_heads,
         feedforward_width=config.encoder_ffn_dim,
-        feedforward=ACTIVATIONS[config.activation_function],
+        feedforward=HUGGING_FACE_ACTIVATIONS[config.activation_function],
         norm=kind.norm,
-        norm_epsilon=EPSILON,
+        norm_epsilon=HUGGING_FACE_EPSILON,
         positions=kind.positions,
         longest=config.max_position_embeddings if kind.positions == "learned" else None,
         embedding_scale=config.scale_embedding,

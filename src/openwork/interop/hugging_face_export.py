@@ -17,12 +17,13 @@ from torch import Tensor
 from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_folder
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face_config import ACTIVATIONS, CONFIG, EPSILON, GENERATION
-from openwork.interop.hugging_face_layout import ARCHITECTURES, Architecture, Place, places, stream_order
+from openwork.interop.hugging_face_config import CONFIG, GENERATION
+from openwork.interop.hugging_face_layout import Place, places, stream_order
 from openwork.interop.hugging_face_weights import WEIGHTS
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
+from openwork.systems.exports import Architecture, architecture_of, hugging_face_closed
 from openwork.systems.run_file import ModelSettings
 from openwork.text.symbols import SYMBOL_IDS
 
@@ -54,39 +55,15 @@ def write_model_files(folder: Path, settings: ModelSettings, model: SequenceMode
 
 def fitting_architecture(settings: ModelSettings) -> tuple[TransformerSettings, Architecture]:
     """The one of theirs that computes what a model with these settings does; ConfigError, saying why, if none does."""
-    if not isinstance(settings, TransformerSettings):
-        raise ConfigError("a recurrent model has no counterpart among the architectures of Hugging Face")
-    s = settings
-    standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
-    for fits, key in (
-        (s.normalisation == "layer", "normalisation"),
-        (s.norm_epsilon <= EPSILON, "norm_epsilon"),
-        (s.feedforward in ACTIVATIONS.values(), "feedforward"),
-        (s.stream_start == s.width, "embedding_width"),
-        (standard, "head_width, value_width, key_value_heads"),
-    ):
-        if not fits:
-            raise ConfigError(
-                "this model has no counterpart among the architectures of Hugging Face that are written",
-                why=f"none of them has this model.{key}",
-            )
-    wanted = (s.norm, s.positions, s.embedding_norm)
-    kind = next(
-        (one for one in ARCHITECTURES.values() if (one.norm, one.positions, one.embedding_norm) == wanted), None
-    )
-    if kind is None:
+    closed = hugging_face_closed(settings)
+    kind = architecture_of(settings) if isinstance(settings, TransformerSettings) else None
+    if closed is not None or kind is None or not isinstance(settings, TransformerSettings):
         raise ConfigError(
             "this model has no counterpart among the architectures of Hugging Face that are written",
-            why=f'none has model.norm "{s.norm}" with model.positions "{s.positions}" and this model.embedding_norm',
-            hint="sinusoidal positions have one, and learned ones with model.embedding_norm = true",
+            why=closed.why if closed else "",
+            hint=closed.hint if closed else "",
         )
-    if s.tying != "three-way" and not kind.separate:
-        raise ConfigError(
-            "this model has no counterpart among the architectures of Hugging Face that are written",
-            why=f'{kind.model_type} has one table of embeddings for all, and model.tying is "{s.tying}"',
-            hint='a post-norm model with sinusoidal positions has one, and any with model.tying = "three-way"',
-        )
-    return s, kind
+    return settings, kind
 
 
 def their_weights(settings: TransformerSettings, own: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -23,28 +23,6 @@ from openwork.models.settings import TransformerSettings
 POSITION_ROWS = 2  # rows of a table of learned positions before that of the first position, a habit of BART
 
 
-class Architecture(NamedTuple):
-    """One of their models, and the settings of ours that it stands for."""
-
-    model_type: str
-    class_name: str
-    norm: Literal["post", "pre"]
-    positions: Literal["sinusoidal", "learned"]
-    embedding_norm: bool
-    separate: bool = False  # whether source and target may have tables of their own
-
-
-ARCHITECTURES: dict[str, Architecture] = {
-    one.model_type: one
-    for one in (
-        Architecture("marian", "MarianMTModel", "post", "sinusoidal", False, separate=True),
-        Architecture("pegasus", "PegasusForConditionalGeneration", "pre", "sinusoidal", False),
-        Architecture("bart", "BartForConditionalGeneration", "post", "learned", True),
-        Architecture("mbart", "MBartForConditionalGeneration", "pre", "learned", True),
-    )
-}
-
-
 class Place(NamedTuple):
     """One weight.
 

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from openwork.base.errors import BundleError, ConfigError
+from openwork.systems.exports import hugging_face_keeps
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import read_json
 from openwork.text.foreign.marian import read_marian
 from openwork.text.kinds import load_tokenizer
-from openwork.text.learnt import LearntTokenizer
 from openwork.text.pair import TokenizerPair
 from openwork.text.symbols import SYMBOL_IDS, SYMBOLS
 from openwork.text.tokenizer import Tokenizer
@@ -68,7 +68,7 @@ def write_tokenizers(folder: Path, tokenizers: TokenizerPair) -> None:
 
 
 def _write(folder: Path, tokenizer: Tokenizer) -> None:
-    if not isinstance(tokenizer, LearntTokenizer):
+    if not hugging_face_keeps(tokenizer):
         raise ConfigError(
             "a tokenizer from a file cannot be written in Hugging Face's form",
             why="its own ids are others than the model's",

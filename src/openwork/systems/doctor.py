@@ -19,6 +19,7 @@ from openwork.data.places import VARIABLE, cache_folder
 from openwork.models.prepared.products import available
 from openwork.systems.device import choose_device
 from openwork.systems.matrix_rate import matrix_rate
+from openwork.systems.room import memory_of_machine
 from openwork.training.precision import PrecisionName, choose_precision
 
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "sacremoses", "pydantic", "typer", "jaxtyping")
@@ -102,9 +103,9 @@ def _machine() -> Iterator[Finding]:
             "none that torch can use: all is computed on the processor",
             "torch is built for CUDA and finds no GPU: is its driver installed?" if blind else "",
         )
-    memory = _memory()
+    memory = memory_of_machine()
     if memory is not None:
-        yield Finding("memory", f"{memory[0] / GIGABYTE:.1f} GB, {memory[1] / GIGABYTE:.1f} GB of it free")
+        yield Finding("memory", f"{memory.total / GIGABYTE:.1f} GB, {memory.free / GIGABYTE:.1f} GB of it free")
     compiler = next((name for name in ("c++", "g++", "clang++") if shutil.which(name)), None)
     if compiler is not None:
         yield Finding("compiler", AsIs(compiler))
@@ -169,13 +170,3 @@ def processor_name() -> str:
         lines = []
     names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.processor())
-
-
-def _memory() -> tuple[int, int] | None:
-    """All of it and what is free, in bytes; None where the system does not say."""
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-    except OSError:
-        return None
-    found = {key: int(value) * 1024 for key, value in re.findall(r"^(MemTotal|MemAvailable):\s+(\d+) kB", text, re.M)}
-    return (found["MemTotal"], found["MemAvailable"]) if len(found) == 2 else None

@@ -51,10 +51,17 @@ def make_plan(settings: RunSettings, machine: Machine) -> Plan:
     tokens = settings.batches.tokens * training.accumulate * training.steps
     passes = 2 if training.r_drop else 1
     bill = cost.training(tokens * passes, machine)
+    return Plan(settings, machine, cost, tokens, bill, memory_of(settings, cost, settings.batches.tokens))
+
+
+def memory_of(settings: RunSettings, cost: Cost, tokens: float) -> Memory:
+    """What an update with so many target tokens in a batch needs, by these settings."""
+    training = settings.training
+    passes = 2 if training.r_drop else 1
     size = NARROW if training.precision == "bfloat16" else BYTES  # "auto" may come to either: the larger one
-    memory = cost.memory(settings.batches.tokens * passes, size, training.workers or 1)
+    memory = cost.memory(tokens * passes, size, training.workers or 1)
     moments = KEPT[training.optimiser] + (training.ema > 0)
-    return Plan(settings, machine, cost, tokens, bill, replace(memory, moments=moments * BYTES * cost.weights))
+    return replace(memory, moments=moments * BYTES * cost.weights)
 
 
 def plan_lines(plan: Plan, hours: float | None = None) -> list[str]:
@@ -66,10 +73,10 @@ def plan_lines(plan: Plan, hours: float | None = None) -> list[str]:
         f"work: {plan.settings.training.steps:,} updates of up to {plan.tokens_an_update:,} tokens of each side, "
         f"{plan.target_tokens:,} target tokens",
         f"operations: {plan.cost.training_flops:.3g} a target token, {plan.bill.flops:.3g} in all ({FORMULA})",
-        f"memory: {_size(memory.total)}; weights {_size(memory.weights + memory.copies)}, gradients "
-        f"{_size(memory.gradients)}, optimiser and averages {_size(memory.moments)}, activations "
-        f"{_size(memory.activations)}, the loss or the last gradients {_size(memory.passing)}; "
-        f"about {_size(memory.resident)} resident on a CPU",
+        f"memory: {size_text(memory.total)}; weights {size_text(memory.weights + memory.copies)}, gradients "
+        f"{size_text(memory.gradients)}, optimiser and averages {size_text(memory.moments)}, activations "
+        f"{size_text(memory.activations)}, the loss or the last gradients {size_text(memory.passing)}; "
+        f"about {size_text(memory.resident)} resident on a CPU",
         f"time: {duration(plan.bill.seconds)}, {plan.seconds_an_update:.3g} seconds an update, on {machine.devices} "
         f"device(s) that sustain {machine.flops_per_second:.3g} operations a second each",
     ]
@@ -112,14 +119,20 @@ def _named(settings: RunSettings) -> str:
     return settings.model.kind
 
 
-def _size(count: float) -> str:
+def size_text(count: float) -> str:
     """Bytes in decimal units."""
     unit = next((unit for unit in UNITS if count < 1000 * unit[0]), UNITS[-1])
     return f"{count / unit[0]:.3g} {unit[1]}"
 
 
-def duration(seconds: float) -> str:
-    """In the unit that gives a number one can imagine."""
+def duration(seconds: float, digits: int = 3) -> str:
+    """In the unit that gives a number one can imagine, rounded to so many digits; a day has more of them."""
     if seconds < 120:
-        return f"{seconds:.3g} seconds"
-    return f"{seconds / 60:.3g} minutes" if seconds < 7200 else f"{seconds / 3600:.4g} hours"
+        return f"{_rounded(seconds, digits):g} seconds"
+    if seconds < 7200:
+        return f"{_rounded(seconds / 60, digits):g} minutes"
+    return f"{_rounded(seconds / 3600, digits + 1):g} hours"
+
+
+def _rounded(value: float, digits: int) -> float:
+    return float(f"{value:.{digits}g}")

@@ -68,7 +68,9 @@ class RunFolder:
         before = self.read_settings()
         if before is None:
             self._create(settings)
-        elif changes := differences(before, settings):
+        elif (changes := differences(before, settings)) and not any(self.checkpoints.glob("step-*")):
+            atomic_write_text(self.settings_file, to_toml(settings))  # nothing is trained yet, as after a refusal
+        elif changes:
             raise ConfigError(
                 f"{self.path}: the run in this folder has other settings: {'; '.join(changes[:5])}",
                 hint="give the same settings to continue it, or another --out",

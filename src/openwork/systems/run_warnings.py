@@ -29,11 +29,20 @@ def _adam(run: RunSettings) -> bool:
     return run.training.optimiser in ("adam", "adamw")
 
 
+def _reads_tokenizers(run: RunSettings) -> bool:
+    return run.text.source_file is not None and (run.text.shared or run.text.target_file is not None)
+
+
 IDLE = (
     Idle(
         "decoding.length_penalty",
         lambda run: run.decoding.beam > 1,
         "decoding.length_penalty has no effect with decoding.beam = 1: there is nothing to rank",
+    ),
+    Idle(
+        "decoding.length_rule",
+        lambda run: run.decoding.beam > 1 and run.decoding.length_penalty > 0,
+        "decoding.length_rule has no effect with decoding.beam = 1 or decoding.length_penalty = 0",
     ),
     Idle(
         "decoding.patience",
@@ -56,6 +65,21 @@ IDLE = (
         "text.samplings has no effect with text.sampling = 0",
     ),
     Idle(
+        "text.minimum_frequency",
+        lambda run: run.text.kind != "unigram" and not _reads_tokenizers(run),
+        'text.minimum_frequency has no effect with text.kind = "unigram", nor on a tokenizer from a file',
+    ),
+    Idle(
+        "text.vocabulary_size",
+        lambda run: not _reads_tokenizers(run),
+        "text.vocabulary_size has no effect on a tokenizer from a file: that has its own",
+    ),
+    Idle(
+        "text.kind",
+        lambda run: not _reads_tokenizers(run),
+        "text.kind has no effect on a tokenizer from a file: that has its own",
+    ),
+    Idle(
         "training.learning_rate",
         lambda run: run.training.schedule != "paper",
         'training.learning_rate has no effect with training.schedule = "paper": set training.schedule_scale instead',
@@ -73,6 +97,11 @@ IDLE = (
     Idle("training.beta1", _adam, "training.beta1 acts on the optimisers adam and adamw alone"),
     Idle("training.beta2", _adam, "training.beta2 acts on the optimisers adam and adamw alone"),
     Idle(
+        "training.epsilon",
+        lambda run: run.training.optimiser in ("adam", "adamw", "adagrad"),
+        "training.epsilon acts on the optimisers adam, adamw and adagrad alone",
+    ),
+    Idle(
         "training.momentum",
         lambda run: run.training.optimiser == "sgd",
         "training.momentum acts on the optimiser sgd alone",
@@ -81,6 +110,11 @@ IDLE = (
         "training.smoothing_form",
         lambda run: run.training.label_smoothing > 0,
         "training.smoothing_form has no effect with training.label_smoothing = 0",
+    ),
+    Idle(
+        "training.average",
+        lambda run: run.training.average <= -(-run.training.steps // run.training.validate_every),
+        "training.average asks for more checkpoints than the run makes, one for each validation",
     ),
     Idle(
         "data.held_out",
@@ -106,14 +140,81 @@ def _validation_warning(run: RunSettings) -> str:
     return f"training.validate_every ({training.validate_every}) is longer than the run ({training.steps} steps)"
 
 
-RULES: tuple[Callable[[RunSettings], str], ...] = (_peak_warning, _validation_warning)
+def _cooldown_warning(run: RunSettings) -> str:
+    training = run.training
+    if training.warmup >= training.steps or training.warmup + training.cooldown <= training.steps:
+        return ""
+    return (
+        f"training.warmup ({training.warmup}) and training.cooldown ({training.cooldown}) overlap in {training.steps} "
+        "steps: the rate never reaches its peak"
+    )
+
+
+def _divergence_warning(run: RunSettings) -> str:
+    dropouts = [value for key, value in run.model.model_dump().items() if key.endswith("dropout")]
+    if run.training.r_drop == 0 or any(dropouts):
+        return ""
+    return "training.r_drop compares two passes that differ in dropout alone, and there is no dropout"
+
+
+def _beam_warning(run: RunSettings) -> str:
+    if run.decoding.beam < run.text.vocabulary_size or _reads_tokenizers(run):
+        return ""
+    return (
+        f"decoding.beam ({run.decoding.beam}) is as large as the vocabulary ({run.text.vocabulary_size} pieces at most)"
+    )
+
+
+def _length_warning(run: RunSettings) -> str:
+    decoding = run.decoding
+    if decoding.minimum_length <= decoding.maximum_length:
+        return ""
+    return (
+        f"decoding.minimum_length ({decoding.minimum_length}) is above decoding.maximum_length "
+        f"({decoding.maximum_length}), which counts"
+    )
+
+
+def _repeat_warning(run: RunSettings) -> str:
+    return (
+        "decoding.no_repeat = 1 lets no token come twice in a translation, not even a comma"
+        if run.decoding.no_repeat == 1
+        else ""
+    )
+
+
+def _same_file_warning(run: RunSettings) -> str:
+    for part in run.data.parts:
+        if part.source is not None and part.source == part.target:
+            return f"{part.source} is both source and target: the model would learn to copy"
+    valid = run.data.validation
+    files = {path for part in run.data.parts for path in (part.source, part.file) if path is not None}
+    if valid is not None and {valid.source, valid.file} & files:
+        return f"{valid.source or valid.file} is what is trained on: validating with it says nothing of other sentences"
+    return ""
+
+
+RULES: tuple[Callable[[RunSettings], str], ...] = (
+    _peak_warning,
+    _cooldown_warning,
+    _validation_warning,
+    _divergence_warning,
+    _beam_warning,
+    _length_warning,
+    _repeat_warning,
+    _same_file_warning,
+)
 
 
 def find_warnings(settings: RunSettings, layer: Layer) -> list[str]:
     """One sentence for each, in the order of the tables; `layer` tells what was written."""
+    return [*find_conflicts(settings, layer), *_file_warnings(settings)]
+
+
+def find_conflicts(settings: RunSettings, layer: Layer) -> list[str]:
+    """The same without a look at the files: a training reads them anyway."""
     idle = [rule.sentence for rule in IDLE if holds(layer.mapping, rule.key.split(".")) and not rule.acts(settings)]
-    told = [sentence for sentence in (rule(settings) for rule in RULES) if sentence]
-    return [*idle, *told, *_file_warnings(settings)]
+    return [*idle, *(sentence for sentence in (rule(settings) for rule in RULES) if sentence)]
 
 
 def _file_warnings(settings: RunSettings) -> Iterator[str]:

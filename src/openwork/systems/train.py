@@ -30,6 +30,9 @@ from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
 from openwork.systems.languages import languages_of
 from openwork.systems.pairs import PairSource, Sampling, find_splits, store_pairs
+from openwork.systems.preflight.check import preflight, preflight_resumed
+from openwork.systems.preflight.report import preflight_lines
+from openwork.systems.preflight.subject import Subject
 from openwork.systems.reach import check_reach
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import RunFolder
@@ -67,6 +70,7 @@ class Corpus:
     tokenizers: TokenizerPair
     train: TokenStore
     valid: TokenStore
+    train_pairs: PairSource
     valid_pairs: list[Pair]
     report: FilterReport
     mixture: Mixture | None = None
@@ -94,7 +98,7 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus
     valid_store = store_pairs(folder.stores / "valid", splits.valid, tokenizers, begun=begun)
     say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
     valid_pairs = list(islice(splits.valid.read(), settings.training.validation_sentences))
-    return Corpus(tokenizers, train_store, valid_store, valid_pairs, splits.report, splits.mixture)
+    return Corpus(tokenizers, train_store, valid_store, splits.train, valid_pairs, splits.report, splits.mixture)
 
 
 def _sampling(settings: RunSettings) -> Sampling | None:
@@ -159,17 +163,11 @@ def train_bundle(settings: RunSettings, out: Path, say: Say, watchers: Sequence[
 def _train_claimed(
     settings: RunSettings, folder: RunFolder, device: torch.device, say: Say, watchers: Sequence[Observer]
 ) -> Outcome:
-    corpus = prepare_corpus(settings, folder, say)
-    learner, progress = _begin(settings, folder, corpus, device, say)
+    ready, progress = made_ready_to_train(settings, folder, device, say)
+    corpus, learner, stream, validator = ready.corpus, ready.learner, ready.stream, ready.validator
     model, training = learner.model, settings.training
-    precision = choose_precision(training.precision, device)
-    language = languages_of(settings.data)[1]
-    validator = Validator(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language)
     writer = RecordWriter(folder.records)
     writer.write("run", **_circumstances(corpus, device))
-    versions = settings.text.samplings if settings.text.sampling > 0 else 1
-    plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
-    stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
     observers = [
         RecoveryObserver(partial(_go_back, folder, learner), partial(_keep_batches, folder, corpus, stream), say),
         *([AveragingObserver(learner.moving_average)] if learner.moving_average is not None else []),
@@ -181,15 +179,27 @@ def _train_claimed(
         *watchers,
     ]
     run = Run(training, progress, observers)
-    updater = Updater(model, learner.optimiser, make_schedule(training, settings.model.width), training, precision)
-    with made_ready(updater, stream, run, device, say) as batches:
-        train(updater, batches, run)
+    with made_ready(ready.updater, stream, run, device, say) as batches:
+        _look_ahead(ready.subject(settings, folder), progress, say)
+        train(ready.updater, batches, run)
     if run.stop_reason == INTERRUPTED:
         return Outcome(None, progress)
     chosen = choose_weights(folder.checkpoints, training, model, validator, progress, say)
     bundle = _bundle(settings, corpus, model, chosen, progress)
     write_bundle(folder.bundle, bundle)
     return Outcome(folder.bundle, progress, chosen)
+
+
+def _look_ahead(subject: Subject, progress: Progress, say: Say) -> None:
+    """Says what the run will need; OpenworkError where that is not here."""
+    if progress.step > 0:
+        if progress.step < subject.settings.training.steps:
+            preflight_resumed(subject)
+        return
+    found = preflight(subject)
+    for line in preflight_lines(found):
+        say(line)
+    progress.divisions = found.divisions
 
 
 @dataclass(frozen=True)
@@ -199,6 +209,39 @@ class Learner:
     model: SequenceModel
     optimiser: torch.optim.Optimizer
     moving_average: MovingAverage | None
+
+
+@dataclass(frozen=True)
+class Ready:
+    """All parts of a training that is about to begin, or to go on."""
+
+    corpus: Corpus
+    learner: Learner
+    validator: Validator
+    stream: BatchStream
+    updater: Updater
+
+    def subject(self, settings: RunSettings, out: RunFolder) -> Subject:
+        """As the preflight looks at it, for a run that will be written to `out`."""
+        pairs, average = self.corpus.train_pairs, self.learner.moving_average
+        return Subject(settings, out, self.updater, self.stream, self.validator, pairs, average)
+
+
+def made_ready_to_train(
+    settings: RunSettings, folder: RunFolder, device: torch.device, say: Say
+) -> tuple[Ready, Progress]:
+    """Data, model and what trains it, and how far the run in the folder has come."""
+    corpus = prepare_corpus(settings, folder, say)
+    learner, progress = _begin(settings, folder, corpus, device, say)
+    model, training = learner.model, settings.training
+    precision = choose_precision(training.precision, device)
+    language = languages_of(settings.data)[1]
+    validator = Validator(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language)
+    versions = settings.text.samplings if settings.text.sampling > 0 else 1
+    plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
+    stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
+    updater = Updater(model, learner.optimiser, make_schedule(training, settings.model.width), training, precision)
+    return Ready(corpus, learner, validator, stream, updater), progress
 
 
 def _begin(

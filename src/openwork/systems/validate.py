@@ -2,8 +2,10 @@
 
 import math
 import time
+from collections.abc import Iterable, Sequence
 
 import torch
+from numpy.typing import NDArray
 
 from openwork.data.batching import BatchPlan, BatchSettings, assemble
 from openwork.data.records import Pair
@@ -43,12 +45,12 @@ class Validator:
         self.translator = Translator(model, tokenizers, greedy, precision=precision)
         self.plan = BatchPlan.of(store, BatchSettings(), seed=0).epoch(0)
 
-    def loss(self) -> Ratio:
-        """Nats of all real target tokens, without smoothing, and their number."""
+    def loss(self, batches: Iterable[NDArray] | None = None) -> Ratio:
+        """Nats of all real target tokens, or of those of some batches' rows, without smoothing, and their number."""
         self.model.eval()
         total = Ratio(0.0, 0)
         with torch.inference_mode():
-            for rows in self.plan:
+            for rows in self.plan if batches is None else batches:
                 batch = to_tensors(assemble(self.store, rows), self.translator.device)
                 sums = batch_loss(self.model, batch, 0.0, self.precision)
                 total += Ratio(sums.likelihood.item(), batch.target_tokens)
@@ -62,18 +64,22 @@ class Validator:
         sample, signature = None, ""
         if self.pairs:
             hypotheses = self.translator.best([pair.source for pair in self.pairs])
-            references = [pair.target for pair in self.pairs]
-            score = bleu(hypotheses, references, language=self.language)
-            signature = score.signature
-            scores = {
-                "bleu": score.value,
-                "chrf": chrf(hypotheses, references).value,
-                "exact": exact_match(hypotheses, references).value,
-            }
+            scores, signature = self.scores(self.pairs, hypotheses)
             shown = (step * 7919) % len(self.pairs)  # another one each time
-            sample = (self.pairs[shown].source, references[shown], hypotheses[shown])
+            sample = (self.pairs[shown].source, self.pairs[shown].target, hypotheses[shown])
         seconds = time.perf_counter() - before
         value = loss.value if math.isfinite(loss.value) else math.inf
         return Validation(
             step, value, perplexity(loss), **scores, seconds=round(seconds, 3), sample=sample, signature=signature
         )
+
+    def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, float], str]:
+        """BLEU, chrF and exact matches of translations of some pairs, and how BLEU was computed."""
+        references = [pair.target for pair in pairs]
+        score = bleu(hypotheses, references, language=self.language)
+        found = {
+            "bleu": score.value,
+            "chrf": chrf(hypotheses, references).value,
+            "exact": exact_match(hypotheses, references).value,
+        }
+        return found, score.signature

@@ -103,7 +103,7 @@ class BatchStream:
 
     def rows(self, progress: Progress) -> NDArray[np.int64]:
         """Which pairs of the store the batch at `progress` holds; it moves on by one."""
-        epoch = self._plan_of(progress.epoch)
+        epoch = self.epoch(progress.epoch)
         rows = epoch[progress.batch]
         progress.batch += 1
         if progress.batch == len(epoch):
@@ -111,7 +111,8 @@ class BatchStream:
             progress.batch = 0
         return rows
 
-    def _plan_of(self, number: int) -> Sequence[NDArray[np.int64]]:
+    def epoch(self, number: int) -> Sequence[NDArray[np.int64]]:
+        """The plan of an epoch, made once as long as no other one is asked for."""
         if self._last is None or self._last[0] != number:
             self._last = number, self.plan.epoch(number)
         return self._last[1]

@@ -9,6 +9,18 @@ from openwork.training.checkpoint import checkpoint_step, checkpoints, remove_ch
 from openwork.training.moments import Observer, Run
 from openwork.training.moving_average import MovingAverage
 from openwork.training.progress import Validation
+from openwork.training.settings import TrainingSettings
+
+
+def kept_at_once(settings: TrainingSettings) -> tuple[int, int]:
+    """How many checkpoints stand side by side at the fullest moment of a whole run, at least and at most.
+
+    A new one is written before another goes. At least: each validation was the best so far; at most: the best ones
+    are far behind the last ones.
+    """
+    made = settings.steps // settings.validate_every + (settings.steps % settings.validate_every > 0)
+    last = max(settings.average, 2)
+    return min(made, last + 1), min(made, last + settings.average + 1)
 
 
 class CheckpointObserver(Observer):

@@ -1,0 +1,120 @@
+"""Which of our models and tokenizers other toolkits have counterparts of: known before a training, and asked again when
+a bundle is written in their form (`interop`). No torch here.
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from openwork.models.settings import TransformerSettings
+from openwork.systems.run_file import ModelSettings
+from openwork.text.learnt import LearntTokenizer
+from openwork.text.tokenizer import Tokenizer
+
+HUGGING_FACE_EPSILON = 1e-5  # of their norms; no configuration says it
+HUGGING_FACE_ACTIVATIONS: dict[str, Literal["relu", "gelu", "swish"]] = {
+    "relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish",
+}  # fmt: skip
+
+
+class Architecture(NamedTuple):
+    """One of Hugging Face's models of the BART family, and the settings of ours that it stands for."""
+
+    model_type: str
+    class_name: str
+    norm: Literal["post", "pre"]
+    positions: Literal["sinusoidal", "learned"]
+    embedding_norm: bool
+    separate: bool = False  # whether source and target may have tables of their own
+
+
+ARCHITECTURES: dict[str, Architecture] = {
+    one.model_type: one
+    for one in (
+        Architecture("marian", "MarianMTModel", "post", "sinusoidal", False, separate=True),
+        Architecture("pegasus", "PegasusForConditionalGeneration", "pre", "sinusoidal", False),
+        Architecture("bart", "BartForConditionalGeneration", "post", "learned", True),
+        Architecture("mbart", "MBartForConditionalGeneration", "pre", "learned", True),
+    )
+}
+
+
+class Closed(NamedTuple):
+    """Why a form is closed to a model, and what would open it, if that can be said."""
+
+    why: str
+    hint: str = ""
+
+
+def architecture_of(settings: TransformerSettings) -> Architecture | None:
+    """The one of Hugging Face's with this wiring; whether it has the rest too, `hugging_face_closed` knows."""
+    wanted = (settings.norm, settings.positions, settings.embedding_norm)
+    found = (one for one in ARCHITECTURES.values() if (one.norm, one.positions, one.embedding_norm) == wanted)
+    return next(found, None)
+
+
+def hugging_face_closed(settings: ModelSettings) -> Closed | None:
+    """What keeps a model with these settings out of Hugging Face's form; None: nothing."""
+    if not isinstance(settings, TransformerSettings):
+        return Closed("a recurrent model has no counterpart among the architectures of Hugging Face")
+    s, kind = settings, architecture_of(settings)
+    standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
+    for fits, key in (
+        (s.normalisation == "layer", "normalisation"),
+        (s.norm_epsilon <= HUGGING_FACE_EPSILON, "norm_epsilon"),
+        (s.feedforward in HUGGING_FACE_ACTIVATIONS.values(), "feedforward"),
+        (s.stream_start == s.width, "embedding_width"),
+        (standard, "head_width, value_width, key_value_heads"),
+    ):
+        if not fits:
+            return Closed(f"none of them has this model.{key}")
+    if kind is None:
+        return Closed(
+            f'none has model.norm "{s.norm}" with model.positions "{s.positions}" and this model.embedding_norm',
+            "sinusoidal positions have one, and learned ones with model.embedding_norm = true",
+        )
+    if s.tying != "three-way" and not kind.separate:
+        return Closed(
+            f'{kind.model_type} has one table of embeddings for all, and model.tying is "{s.tying}"',
+            'a post-norm model with sinusoidal positions has one, and any with model.tying = "three-way"',
+        )
+    return None
+
+
+def hugging_face_keeps(tokenizer: Tokenizer) -> bool:
+    """Whether their library can run the tokenizer under our ids: a foreign one has ids of its own."""
+    return isinstance(tokenizer, LearntTokenizer)
+
+
+def ctranslate2_reason(settings: object) -> str:
+    """Why CTranslate2 has no model of these settings; empty where it has one."""
+    if not isinstance(settings, TransformerSettings):
+        return "it knows Transformers alone, and this is a recurrent model"
+    if settings.stream_start != settings.width:
+        return "it has no embeddings of a width of their own (model.embedding_width)"
+    if settings.key_width != settings.value_head_width:
+        return "it has no heads whose values are wider or narrower than their keys (model.value_width)"
+    if settings.positions == "alibi":
+        return "its encoders have no ALiBi (model.positions)"
+    if settings.positions == "bucketed":
+        return "its distances have one table for all layers, and here each layer has its own (model.positions)"
+    return ""
+
+
+def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[Tokenizer, ...]) -> str:
+    closed = hugging_face_closed(settings)
+    if closed is not None:
+        return closed.why
+    return "" if all(map(hugging_face_keeps, tokenizers)) else "a tokenizer from a file has ids of its own there"
+
+
+# By the names of the command line, as `interop.forms` has them.
+REASONS: dict[str, tuple[str, Callable[[ModelSettings, tuple[Tokenizer, ...]], str]]] = {
+    "ct2": ("CTranslate2", lambda settings, _: ctranslate2_reason(settings)),
+    "hf": ("Hugging Face", _hugging_face_reason),
+}
+
+
+def closed_forms(settings: ModelSettings, tokenizers: tuple[Tokenizer, ...]) -> dict[str, str]:
+    """The toolkits, by their names, in whose form a bundle of this model could not be written, and why."""
+    reasons = {name: reason(settings, tokenizers) for name, reason in REASONS.values()}
+    return {name: reason for name, reason in reasons.items() if reason}
