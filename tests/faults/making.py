@@ -10,10 +10,12 @@ import errno
 import io
 import os
 import resource
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +108,8 @@ def note_operations(folder: str, log: str) -> None:
 
 
 def at_operation(folder: str, number: int, fault: str) -> None:
-    """At operation `number` (from 0) `kill` (a write is then half done), `full` (the disk is, from then on), or a
-    signal by its name, such as SIGTERM; `SIGTERM twice` a second time at the next operation."""
+    """At operation `number` (from 0) `kill` (a write is then half done), `full` (the disk is, from then on), a
+    signal by its name, such as SIGTERM (`SIGTERM twice`: a second time at the next operation), or `replace A by B`."""
     seen = -1
 
     def event(name: str, half: Callable[[], Any]) -> None:
@@ -122,6 +124,10 @@ def at_operation(folder: str, number: int, fault: str) -> None:
             if fault == "kill":
                 half()
                 os.kill(os.getpid(), signal.SIGKILL)
+            if fault.startswith("replace "):
+                _, path, _, other = fault.split(" ")
+                shutil.copyfile(other, path)
+                return
             os.kill(os.getpid(), signal.Signals[fault.split()[0]])
 
     Operations(folder, event).watch()
@@ -164,7 +170,44 @@ def ignore(name: str) -> None:
     signal.signal(signal.Signals[name], signal.SIG_IGN)
 
 
+def environment(name: str, value: str) -> None:
+    """Sets a variable of the environment."""
+    os.environ[name] = value
+
+
+def two_threads() -> None:
+    """The process may use two cores."""
+    import torch
+
+    torch.set_num_threads(2)
+
+
+def failing_part(number: int) -> None:
+    """What a training's thread computes fails, the n-th time."""
+    from openwork.training.step import PartResult, Task, Updater
+
+    real, made = Updater._gradients, count(1)
+
+    def gradients(updater: Updater, task: Task) -> PartResult:
+        if next(made) == number:
+            raise ZeroDivisionError("a part that fails")
+        return real(updater, task)
+
+    Updater._gradients = gradients  # type: ignore[method-assign]
+
+
 FAULTS: dict[str, Callable[..., None]] = {
     made.__name__: made
-    for made in (note_operations, at_operation, limit_files, limit_memory, give_up_rights, clock_backwards, ignore)
+    for made in (
+        note_operations,
+        at_operation,
+        limit_files,
+        limit_memory,
+        give_up_rights,
+        clock_backwards,
+        ignore,
+        environment,
+        two_threads,
+        failing_part,
+    )
 }

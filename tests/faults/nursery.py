@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -31,6 +31,15 @@ class Child:
     def said(self) -> str:
         """What it has written to standard error until now."""
         return (self.streams / "err").read_text("utf-8", errors="replace")
+
+    def is_alive(self) -> bool:
+        return Path(f"/proc/{self.process}/stat").read_text().rpartition(") ")[2][0] != "Z"
+
+    def wait_until(self, happens: Callable[[], object]) -> None:
+        """Until something has happened; that it ends before is an error."""
+        while not happens():
+            assert self.is_alive(), self.said()
+            time.sleep(0.003)
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Sends a signal; that it has ended by itself is no error, for nobody has asked for its end yet."""
@@ -98,8 +107,6 @@ PR_SET_PDEATHSIG = 1  # of prctl: which signal a process gets when its parent en
 
 
 def _serve() -> None:
-    import rich.live
-    import sacrebleu.metrics
     import torch._dynamo  # the optimisers load it at their first update
 
     import openwork.cli.main

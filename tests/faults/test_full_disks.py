@@ -34,7 +34,7 @@ def test_full_at_each_operation(whole: Undisturbed, tmp_path: Path):
 
 @pytest.mark.parametrize("most", [500, 30_000, 70_000] if not LONG else [int(60 * 1.3**power) for power in range(28)])
 def test_files_that_the_system_cuts_off(whole: Undisturbed, tmp_path: Path, most: int):
-    """A real refusal in the middle of a write: of run file, vocabulary, store, checkpoint, bundle, whichever is larger."""
+    """A real refusal in the middle of a write: of run file, vocabulary, store, checkpoint or bundle."""
     out = tmp_path / "run"
     cut = whole.start_again(out, ["limit_files", most, False])
     if most < 60_000:

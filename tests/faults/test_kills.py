@@ -1,4 +1,4 @@
-"""kill -9 at every moment at which a file can be spoilt, and at random ones: the same command ends with the same bundle."""
+"""kill -9 at every moment at which a file can be spoilt, and at random ones: the same end after the same command."""
 
 import shutil
 import time

@@ -1,8 +1,7 @@
-"""SIGTERM and a closed terminal in every phase of a training: it saves or clears up, says how to go on, and nothing is lost."""
+"""SIGTERM and a closed terminal in every phase: a training saves or clears up, and says how to go on."""
 
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -36,8 +35,7 @@ def test_at_each_operation(whole: Undisturbed, tmp_path: Path, name: str):
 def test_in_the_midst_of_updates(whole: Undisturbed, tmp_path: Path, number: signal.Signals):
     out = tmp_path / "run"
     child = whole.nursery.start("train", whole.settings, "--set", "training.steps=1000000", "--out", out)
-    while "step=2 " not in child.said():
-        time.sleep(0.01)
+    child.wait_until(lambda: "step=2 " in child.said())
     child.kill(number)
     ended = child.wait(GRACE)
     assert ended.code == 130 and "saved after update" in ended.err and AGAIN in ended.err, ended.err

@@ -274,7 +274,7 @@ def _exchange(new: Path, path: Path) -> None:
 
 
 def _swap(one: Path, other: Path) -> bool:
-    """Two names change places at one moment, so that each always stands for something; False where that is not known."""
+    """Two names change places at one moment, so that each always stands for something; False where it cannot be."""
     try:
         rename = ctypes.CDLL(None).renameat2  # Linux
     except (OSError, AttributeError):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from openwork.base.errors import ConfigError, DataError
-from openwork.base.files import atomic_write_text, sha256_file
+from openwork.base.errors import ConfigError
+from openwork.base.files import atomic_write_text
 from openwork.data.records import Pair
 from openwork.systems.pair_sources import PairSource, Part, digested
 
@@ -71,20 +71,11 @@ def _checksum(values: object) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def check_unchanged(now: Origins) -> None:
-    """DataError if a file is no longer what it was when it was first read: who knows what was read of it since."""
-    for origin in now.data:
-        for path, checksum in origin.files.items():
-            if sha256_file(path) != checksum:
-                raise DataError(
-                    f"{path}: the file has changed while it was being read",
-                    hint="run the command again when nothing writes to it any more",
-                )
-
-
 def check_origins(before: Origins, now: Origins, folder: Path) -> None:
     """ConfigError if the pairs are no longer those with which the run in the folder began: which, and what it means."""
-    changes = [change for was, is_now in zip(before.data, now.data, strict=False) if (change := _change(was, is_now))]
+    changes = [
+        change for was, is_now in zip(before.data, now.data, strict=False) if (change := _change_line(was, is_now))
+    ]
     if changes:
         raise ConfigError(
             f"{folder}: not the pairs with which this run began: {'; '.join(changes[:5])}",
@@ -95,10 +86,10 @@ def check_origins(before: Origins, now: Origins, folder: Path) -> None:
         )
 
 
-def _change(was: Origin, now: Origin) -> str:
+def _change_line(was: Origin, now: Origin) -> str:
     """What is different, by the names of the files; nothing if nothing is."""
     files = [path for path, checksum in now.files.items() if was.files.get(path) != checksum]
     if not files and was.digest == now.digest:
         return ""
     names = ", ".join(files) or now.name
-    return f"{names} ({was.pairs:,} -> {now.pairs:,})"
+    return f"{names} ({was.pairs:,} -> {now.pairs:,} pairs)"

@@ -37,6 +37,16 @@ class PairSource:
         """The sentences of one side."""
         return Side(self.read, name)
 
+    def read_unchanged(self) -> Iterator[Pair]:
+        """The pairs; at their end DataError if a file is not what it was: who knows what was read of it before."""
+        yield from self.read()
+        for path, checksum in self.files.items():
+            if sha256_file(path) != checksum:
+                raise DataError(
+                    f"{path}: the file has changed while it was being read",
+                    hint="run the command again when nothing writes to it any more",
+                )
+
     def is_empty(self) -> bool:
         """Whether there is no pair at all."""
         return next(self.read(), None) is None
@@ -136,7 +146,7 @@ def hold_out(pairs: PairSource, share: float) -> tuple[PairSource, PairSource]:
     def part(held_out: bool) -> PairSource:
         name = f"{share:.1%} of {pairs.description}, held out" if held_out else pairs.description
         read = lambda: (pair for pair in pairs.read() if is_held_out(pair) == held_out)  # noqa: E731
-        return PairSource(read, f"{pairs.identity} share {share:.6f} {held_out}", name)
+        return PairSource(read, f"{pairs.identity} share {share:.6f} {held_out}", name, files=pairs.files)
 
     return part(False), part(True)
 
@@ -151,4 +161,5 @@ def joined(sources: Sequence[PairSource]) -> PairSource:
             yield from source.read()
 
     identity = " + ".join(source.identity for source in sources)
-    return PairSource(read, identity, " + ".join(source.description for source in sources))
+    files = {path: checksum for source in sources for path, checksum in source.files.items()}
+    return PairSource(read, identity, " + ".join(source.description for source in sources), files=files)

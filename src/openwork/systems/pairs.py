@@ -150,7 +150,9 @@ def store_pairs(
         except DataError as error:
             say(f"{error.what}; it is made again")
     size = max(tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
-    encoded = encoded_pairs(pairs.read(), tokenizers) if sampling is None else _sampled(pairs, tokenizers, sampling)
+    encoded = (
+        encoded_pairs(pairs.read_unchanged(), tokenizers) if sampling is None else _sampled(pairs, tokenizers, sampling)
+    )
     return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity)
 
 
@@ -158,7 +160,7 @@ def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -
     """Every version has seeds of its own, and so have the two sides."""
     seeds = Random(sampling.seed)
     for _ in range(sampling.versions):
-        for chunk in _chunks(pairs.read()):
+        for chunk in _chunks(pairs.read_unchanged()):
             encoders = [
                 partial(side.encode_batch_sampled, seed=seeds.getrandbits(64), strength=sampling.strength)
                 for side in (tokenizers.source, tokenizers.target)

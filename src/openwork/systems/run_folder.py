@@ -61,7 +61,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def claimed(self, settings: RunSettings) -> Iterator["Presence"]:
-        """Makes the folder, or checks that the run in it is this one, and keeps every other process from training there.
+        """Makes the folder, or checks that the run in it is this one, and keeps other processes from training there.
 
         The system gives it free when this process ends, however it ends.
         """
@@ -158,7 +158,9 @@ def _change_line(changes: Sequence[str]) -> str:
     """What it means that these settings have changed: the gravest of it."""
     sections = {change.split(".")[0] for change in changes}
     if sections & {"data", "filters", "text", "batches"}:
-        return "its vocabulary, its place in the data and its validation figures belong to the pairs and batches of then"
+        return (
+            "its vocabulary, its place in the data and its validation figures belong to the pairs and batches of then"
+        )
     if sections & {"model", "fine_tuning"}:
         return "its checkpoints hold the weights of that model, and another has other weights"
     if "training" in sections:

@@ -28,7 +28,7 @@ from openwork.systems.computing import arrangement, made_ready
 from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
 from openwork.systems.languages import languages_of
-from openwork.systems.origins import check_origins, check_unchanged, origins_of, read_origins, write_origins
+from openwork.systems.origins import check_origins, origins_of, read_origins, write_origins
 from openwork.systems.pairs import PairSource, Sampling, find_splits, store_pairs
 from openwork.systems.reach import check_reach
 from openwork.systems.run_file import RunSettings
@@ -96,10 +96,9 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus
     say("tokenising")
     store = partial(store_pairs, tokenizers=tokenizers, begun=begun, say=say)
     train_store = store(folder.stores / "train", splits.train, sampling=_sampling(settings))
+    valid_pairs = list(islice(splits.valid.read(), settings.training.validation_sentences))
     valid_store = store(folder.stores / "valid", splits.valid)
     say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
-    valid_pairs = list(islice(splits.valid.read(), settings.training.validation_sentences))
-    check_unchanged(now)
     if not begun:
         write_origins(folder.stores, replace(now, vocabulary=tokenizers.fingerprint))
     return Corpus(tokenizers, train_store, valid_store, valid_pairs, splits.report, splits.mixture)
