@@ -52,7 +52,7 @@ parity: $(PARITY) ## our parts, and models read and written, against torch, tran
 fuzz: $(DEV) ## readers against files that are nearly right: 50,000 for each; ARGS="--help" tells more
 	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m fuzz $(ARGS)
 
-faults: $(DEV) ## every fault of docs/reliability.md, made on purpose: kills, full disks, damage; a quarter of an hour
+faults: $(DEV) ## every fault of docs/reliability.md, made on purpose: kills, full disks, damage
 	@OPENWORK_FAULTS=long $(PYTEST) -q tests/faults $(ARGS)
 
 bench: $(PARITY) ## speed beside that of other toolkits, each installed into .bench (several GB); ARGS="--help" tells more

@@ -74,7 +74,10 @@ def test_a_disk_with_little_room(whole: Undisturbed, small_disk: Path, room: int
     whole.is_the_same(out) if full.code == 0 else whole.comes_to_the_same(out)
 
 
-@pytest.mark.parametrize("command", [("translate",), ("translate", "--json"), ("score",), ("tokenize",)])
+FILTERS = [("translate",), ("translate", "--json"), ("score",), ("tokenize",)]
+
+
+@pytest.mark.parametrize("command", FILTERS if LONG else FILTERS[:1])
 def test_output_of_a_filter(nursery: Nursery, whole: Undisturbed, command: tuple[str, ...]):
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")

@@ -30,7 +30,7 @@ class Candidate:
 
 
 def candidates(found: Sequence[Path], settings: TrainingSettings, progress: Progress) -> list[Candidate]:
-    """Of these checkpoints, oldest first: the best one, the mean of the last ones, the mean of those up to the best one;
+    """Of these, oldest first: the best checkpoint, the mean of the last ones, the mean of those up to the best one;
     and where moving averages are kept, the last one and that of the best checkpoint."""
     count = settings.average
     best = progress.best(settings.metric)
