@@ -45,11 +45,11 @@ class Judge:
 def test_the_candidates(run: tuple[Training, Path, Progress]):
     _, folder, progress = run
     one, two, three = checkpoints(folder)
-    found = candidates(folder, EMA, progress)
+    found = candidates(checkpoints(folder), EMA, progress)
     plain = [candidate.paths for candidate in found if not candidate.moving]
     assert plain == [(one, two), (two,), (two, three)]
     assert [candidate.paths for candidate in found if candidate.moving] == [(two,), (three,)]
-    without = candidates(folder, EMA.model_copy(update={"ema": 0.0}), progress)
+    without = candidates(checkpoints(folder), EMA.model_copy(update={"ema": 0.0}), progress)
     assert [candidate.paths for candidate in without] == plain and not any(c.moving for c in without)
 
 

@@ -5,6 +5,7 @@ Writing: `atomic_file`, `atomic_folder` and the two short forms show either the 
 """
 
 import contextlib
+import ctypes
 import difflib
 import errno
 import hashlib
@@ -22,6 +23,8 @@ from openwork.base.errors import DataError, OpenworkError
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _PARTIAL = ".partial"
+_LONGEST_NAME = 255  # bytes, on all common file systems
+_HERE, _RENAME_EXCHANGE = -100, 2  # AT_FDCWD, and the flag of renameat2
 
 MAX_LINE_CHARACTERS = 1_000_000
 """The longest line `read_lines` takes by default: it bounds the memory that one line can claim."""
@@ -253,10 +256,13 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
 
 
 def _exchange(new: Path, path: Path) -> None:
-    """Rename `new` to `path`; a folder cannot be renamed over a full one, so the old one steps aside first."""
+    """Rename `new` to `path`. A folder cannot be renamed over a full one: the two change places, or where the system
+    cannot do that the old one steps aside first."""
     if not path.exists():
         os.rename(new, path)
         return
+    if _swap(new, path):
+        return  # the caller removes what is now called `new`
     old = _put_aside(path)
     os.rename(path, old)
     try:
@@ -267,8 +273,19 @@ def _exchange(new: Path, path: Path) -> None:
     _remove(old)
 
 
+def _swap(one: Path, other: Path) -> bool:
+    """Two names change places at one moment, so that each always stands for something; False where it cannot be."""
+    try:
+        rename = ctypes.CDLL(None).renameat2  # Linux
+    except (OSError, AttributeError):
+        return False
+    return rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE) == 0
+
+
 def _put_aside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.old")
+    if len(os.fsencode(path.name)) <= _LONGEST_NAME - len("..old"):
+        return path.with_name(f".{path.name}.old")
+    return path.with_name(f".{path.name[:50]}.{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.old")
 
 
 def _prepare(path: Path) -> tuple[Path, Path]:

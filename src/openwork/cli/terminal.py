@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from openwork.base.errors import OpenworkError
+from openwork.base.errors import OpenworkError, wants_memory
 from openwork.base.messages import catalogue, find_language
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _refused_by_system(error: OSError) -> OpenworkError:
 def _unexpected(error: Exception) -> OpenworkError:
     """A mistake of ours, or a machine at its limits: the traceback goes to a file."""
     details = _log(error)
-    if isinstance(error, MemoryError) or "not enough memory" in str(error):
+    if wants_memory(error):
         return OpenworkError(
             "not enough memory", why=details, hint="lower batches.tokens, or the beam when translating"
         )

@@ -113,9 +113,37 @@ def write_bundle(folder: Path, bundle: Bundle) -> None:
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
 
 
+READINGS = 5  # of a bundle that is replaced by another while it is read
+
+
 def load_bundle(path: Path) -> Bundle:
-    """Reads a bundle or a run's folder; anything missing, changed, damaged or foreign is refused in one sentence."""
-    folder = find_bundle(path)
+    """Reads a bundle or a run's folder; anything missing, changed, damaged or foreign is refused in one sentence.
+
+    One that is replaced meanwhile is read again: parts of two bundles are never put together.
+    """
+    for last in (False,) * (READINGS - 1) + (True,):
+        folder = find_bundle(path)
+        before = _manifest_of(folder)
+        try:
+            bundle = _read_bundle(folder)
+        except BundleError:
+            if last or _manifest_of(folder) == before:
+                raise
+            continue
+        if _manifest_of(folder) == before:
+            return bundle
+    raise BundleError(f"{path}: the bundle is being replaced again and again", hint="wait until it is written")
+
+
+def _manifest_of(folder: Path) -> bytes:
+    """It has the checksums of all other files: while it is the same, they belong together."""
+    try:
+        return (folder / MANIFEST).read_bytes()
+    except OSError:
+        return b""
+
+
+def _read_bundle(folder: Path) -> Bundle:
     current = whole_bundle(folder)
     try:
         layer = read_run_file(current / CONFIG)

@@ -1,11 +1,12 @@
 """Which weights a finished training keeps: the best checkpoint or a mean of some, as the validation pairs say."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from torch import Tensor
 
+from openwork.base.errors import BundleError
 from openwork.models.interfaces import SequenceModel
 from openwork.systems.validate import Validator
 from openwork.training.averaging import average
@@ -28,10 +29,10 @@ class Candidate:
         return average(load_weights(path) for path in self.paths)
 
 
-def candidates(folder: Path, settings: TrainingSettings, progress: Progress) -> list[Candidate]:
-    """The best checkpoint, the mean of the last ones, the mean of those up to the best one; and where moving averages
-    are kept, the last one and that of the best checkpoint."""
-    found, count = checkpoints(folder), settings.average
+def candidates(found: Sequence[Path], settings: TrainingSettings, progress: Progress) -> list[Candidate]:
+    """Of these, oldest first: the best checkpoint, the mean of the last ones, the mean of those up to the best one;
+    and where moving averages are kept, the last one and that of the best checkpoint."""
+    count = settings.average
     best = progress.best(settings.metric)
     best_step = best.step if best is not None else progress.step
     until_best = [path for path in found if checkpoint_step(path) <= best_step]
@@ -56,7 +57,7 @@ def choose_weights(
     """
     metric = settings.metric
     results: list[tuple[Validation, Candidate]] = []
-    for candidate in candidates(folder, settings, progress):
+    for candidate in candidates(_whole(folder, settings, say), settings, progress):
         restore_weights(model, candidate.weights(), str(candidate.paths[0]))
         validation = validator.validate(progress.step)
         results.append((validation, candidate))
@@ -64,6 +65,23 @@ def choose_weights(
     chosen, candidate = min(results, key=lambda result: result[0].loss)
     restore_weights(model, candidate.weights(), str(candidate.paths[0]))
     return chosen
+
+
+def _whole(folder: Path, settings: TrainingSettings, say: Callable[[str], None]) -> list[Path]:
+    """The checkpoints that are whole; BundleError if none is."""
+    whole, damaged = [], []
+    for path in checkpoints(folder):
+        try:
+            load_weights(path)
+            if settings.ema:
+                load_moving_average(path)
+            whole.append(path)
+        except BundleError as error:
+            damaged.append(error)
+            say(f"passed over a damaged checkpoint: {error.what}")
+    if damaged and not whole:
+        raise damaged[-1]
+    return whole
 
 
 def _announce(say: Callable[[str], None], candidate: Candidate, metric: Metric, validation: Validation) -> None:

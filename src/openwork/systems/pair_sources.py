@@ -1,7 +1,7 @@
 """Pairs that can be read again and again: of a corpus, of files, filtered, divided, one after another."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -23,7 +23,7 @@ class PairSource:
     """Pairs that can be read again and again, and what they are: `identity` changes when they do.
 
     `skips`: what the last whole reading passed over because the file says that it is no pair. `unit`: what the place of
-    a pair in it counts.
+    a pair in it counts. `files`: the SHA-256 of the files behind it.
     """
 
     read: Callable[[], Iterator[Pair]]
@@ -31,10 +31,21 @@ class PairSource:
     description: str
     skips: Skips = field(default_factory=dict)
     unit: str = "line"
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def side(self, name: Literal["source", "target"]) -> "Side":
         """The sentences of one side."""
         return Side(self.read, name)
+
+    def read_unchanged(self) -> Iterator[Pair]:
+        """The pairs; at their end DataError if a file is not what it was: who knows what was read of it before."""
+        yield from self.read()
+        for path, checksum in self.files.items():
+            if sha256_file(path) != checksum:
+                raise DataError(
+                    f"{path}: the file has changed while it was being read",
+                    hint="run the command again when nothing writes to it any more",
+                )
 
     def is_empty(self) -> bool:
         """Whether there is no pair at all."""
@@ -54,11 +65,15 @@ class Side:
 
 @dataclass(frozen=True)
 class Part:
-    """One of the corpora that a run trains on: the pairs that passed the filters, and what was left out."""
+    """One of the corpora that a run trains on: the pairs that passed the filters, and what was left out.
+
+    `digest`: the SHA-256 of the texts that passed.
+    """
 
     pairs: PairSource
     report: FilterReport
     weight: float | None = None
+    digest: str = ""
 
 
 def source_of(origin: OriginSettings, split: str, languages: Languages) -> PairSource:
@@ -73,22 +88,30 @@ def source_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
     if origin.file is not None:
         path, format_name, skips = Path(origin.file), origin.format, Skips()
         kind = "tsv" if format_name == "tsv" else f"file {format_name} {languages.source} {languages.target}"
+        checksum = sha256_file(path)
         return PairSource(
             lambda: islice(read_file(path, languages, format_name=format_name, skips=skips), count),
-            f"{kind} {sha256_file(path)}{first}",
+            f"{kind} {checksum}{first}",
             str(path),
             skips,
             format_of(path, format_name).unit,
+            {str(path): checksum},
         )
     source, target = Path(origin.source or ""), Path(origin.target or "")
-    identity = f"files {sha256_file(source)} {sha256_file(target)}{first}"
-    return PairSource(lambda: islice(read_parallel(source, target), count), identity, f"{source}, {target}")
+    files = {str(path): sha256_file(path) for path in (source, target)}
+    return PairSource(
+        lambda: islice(read_parallel(source, target), count),
+        f"files {files[str(source)]} {files[str(target)]}{first}",
+        f"{source}, {target}",
+        files=files,
+    )
 
 
 def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = None) -> Part:
     """The pairs that pass, and the report of one complete reading (which also finds every bad line at once)."""
     kept, report = apply(pairs.read(), filters, pairs.unit)
-    for _ in kept:
+    digest = hashlib.sha256()
+    for _ in digested(kept, digest):
         pass
     if report.kept == 0:
         raise DataError(
@@ -101,8 +124,16 @@ def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = 
         f"{pairs.identity} {fingerprint(filters)}",
         pairs.description,
         pairs.skips,
+        files=pairs.files,
     )
-    return Part(source, report, weight)
+    return Part(source, report, weight, digest.hexdigest())
+
+
+def digested(pairs: Iterable[Pair], digest: "hashlib._Hash") -> Iterator[Pair]:
+    """The same pairs, whose texts go into the digest as they pass."""
+    for pair in pairs:
+        digest.update(f"{pair.source}\0{pair.target}\n".encode("utf-8", errors="surrogatepass"))
+        yield pair
 
 
 def hold_out(pairs: PairSource, share: float) -> tuple[PairSource, PairSource]:
@@ -115,7 +146,7 @@ def hold_out(pairs: PairSource, share: float) -> tuple[PairSource, PairSource]:
     def part(held_out: bool) -> PairSource:
         name = f"{share:.1%} of {pairs.description}, held out" if held_out else pairs.description
         read = lambda: (pair for pair in pairs.read() if is_held_out(pair) == held_out)  # noqa: E731
-        return PairSource(read, f"{pairs.identity} share {share:.6f} {held_out}", name)
+        return PairSource(read, f"{pairs.identity} share {share:.6f} {held_out}", name, files=pairs.files)
 
     return part(False), part(True)
 
@@ -130,4 +161,5 @@ def joined(sources: Sequence[PairSource]) -> PairSource:
             yield from source.read()
 
     identity = " + ".join(source.identity for source in sources)
-    return PairSource(read, identity, " + ".join(source.description for source in sources))
+    files = {path: checksum for source in sources for path, checksum in source.files.items()}
+    return PairSource(read, identity, " + ".join(source.description for source in sources), files=files)

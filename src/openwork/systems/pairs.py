@@ -126,8 +126,9 @@ def store_pairs(
     *,
     begun: bool = False,
     sampling: Sampling | None = None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> TokenStore:
-    """The token store of these pairs; one that was made of the same pairs and tokenizers is used again.
+    """The token store of these pairs; one that was made of the same pairs and tokenizers is used again, if it is whole.
 
     With `sampling`, all pairs come again and again, version after version, cut in other ways.
     ConfigError for other pairs when the training has `begun`: it could not go on as if nothing had happened.
@@ -138,6 +139,7 @@ def store_pairs(
         try:
             store = TokenStore.open(folder)
             if store.fingerprint == identity:
+                store.verify()
                 return store
             if begun:
                 raise ConfigError(
@@ -145,10 +147,12 @@ def store_pairs(
                     why=f"the data, or how it is read, has changed since {folder} was written",
                     hint="bring the data back to continue, or give another --out to begin anew",
                 )
-        except DataError:
-            pass  # damaged: it is made again below
+        except DataError as error:
+            say(f"{error.what}; it is made again")
     size = max(tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
-    encoded = encoded_pairs(pairs.read(), tokenizers) if sampling is None else _sampled(pairs, tokenizers, sampling)
+    encoded = (
+        encoded_pairs(pairs.read_unchanged(), tokenizers) if sampling is None else _sampled(pairs, tokenizers, sampling)
+    )
     return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity)
 
 
@@ -156,7 +160,7 @@ def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -
     """Every version has seeds of its own, and so have the two sides."""
     seeds = Random(sampling.seed)
     for _ in range(sampling.versions):
-        for chunk in _chunks(pairs.read()):
+        for chunk in _chunks(pairs.read_unchanged()):
             encoders = [
                 partial(side.encode_batch_sampled, seed=seeds.getrandbits(64), strength=sampling.strength)
                 for side in (tokenizers.source, tokenizers.target)

@@ -2,9 +2,11 @@
 
 import contextlib
 import fcntl
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from openwork.base.config import build, read_run_file, to_toml
 from openwork.base.errors import ConfigError, OpenworkError
@@ -57,29 +59,15 @@ class RunFolder:
         layer = read_run_file(self.settings_file)
         return build(RunSettings, layer.mapping, layer.origins)
 
-    def open(self, settings: RunSettings) -> None:
-        """Makes the folder, or checks that the run in it is this one."""
-        if (self.bundle / "bundle.json").is_file():
-            raise OpenworkError(
-                f"{self.path}: this run is finished, there is nothing left to do",
-                why=f"its translator is {self.bundle}",
-                hint=f"use it: openwork translate --bundle {self.path}; or give another --out",
-            )
-        before = self.read_settings()
-        if before is None:
-            self._create(settings)
-        elif (changes := differences(before, settings)) and not any(self.checkpoints.glob("step-*")):
-            atomic_write_text(self.settings_file, to_toml(settings))  # nothing is trained yet, as after a refusal
-        elif changes:
-            raise ConfigError(
-                f"{self.path}: the run in this folder has other settings: {'; '.join(changes[:5])}",
-                hint="give the same settings to continue it, or another --out",
-            )
-
     @contextlib.contextmanager
-    def claimed(self) -> Iterator[None]:
-        """Keeps every other process from training in this folder; the system gives it free when this one ends."""
-        with (self.path / ".lock").open("a") as lock:
+    def claimed(self, settings: RunSettings) -> Iterator["Presence"]:
+        """Makes the folder, or checks that the run in it is this one, and keeps other processes from training there.
+
+        The system gives it free when this process ends, however it ends.
+        """
+        self._refuse_finished()
+        self._make()
+        with self._opened_lock() as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
@@ -89,20 +77,97 @@ class RunFolder:
                 ) from error
             except OSError:  # a file system without locks
                 pass
-            yield
+            self._refuse_finished()
+            self._settle(settings)
+            yield Presence(self, lock)
 
-    def _create(self, settings: RunSettings) -> None:
+    @property
+    def lock(self) -> Path:
+        return self.path / ".lock"
+
+    def _opened_lock(self) -> TextIO:
+        try:
+            return self.lock.open("a")
+        except OSError as error:
+            raise OpenworkError(
+                f"{self.path}: nothing can be written there",
+                why=error.strerror or str(error),
+                hint="check who may write in this folder, and whether its disk is full; or give another --out",
+            ) from error
+
+    def _refuse_finished(self) -> None:
+        if (self.bundle / "bundle.json").is_file():
+            raise OpenworkError(
+                f"{self.path}: this run is finished, there is nothing left to do",
+                why=f"its translator is {self.bundle}",
+                hint=f"use it: openwork translate --bundle {self.path}; or give another --out",
+            )
+
+    def _make(self) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise ConfigError(f"{self.path}: --out is a file", hint="name a folder, it will be made")
-        if self.path.is_dir() and any(not child.name.startswith(".") for child in self.path.iterdir()):
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            seen = {child.name for child in self.path.iterdir() if not child.name.startswith(".")}
+        except OSError as error:
+            raise OpenworkError(f"{self.path}: cannot be made", why=error.strerror or str(error)) from error
+        if seen and self.settings_file.name not in seen:
+            if self.checkpoints.name in seen:
+                raise ConfigError(
+                    f"{self.path}: the run in this folder has lost its {self.settings_file.name}",
+                    hint="bring the file back: the run file and the options that it was begun with, in one",
+                )
             raise ConfigError(
                 f"{self.path}: --out is a folder with other things in it", hint="name a new or empty folder"
             )
+
+    def _settle(self, settings: RunSettings) -> None:
+        before = self.read_settings()
+        if before is None:
+            atomic_write_text(self.settings_file, to_toml(settings))
+        elif (changes := differences(before, settings)) and not any(self.checkpoints.glob("step-*")):
+            atomic_write_text(self.settings_file, to_toml(settings))  # nothing is trained yet, as after a refusal
+        elif changes:
+            raise ConfigError(
+                f"{self.path}: the run in this folder has other settings: {'; '.join(changes[:5])}",
+                why=_change_line(changes),
+                hint="give the same settings to continue it, or another --out",
+            )
+
+
+@dataclass(frozen=True)
+class Presence:
+    """A training is in this folder."""
+
+    folder: RunFolder
+    lock: TextIO
+
+    def check(self) -> None:
+        """OpenworkError if the folder was removed, moved, or replaced by another since the training began."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OpenworkError(f"{self.path}: cannot be made", why=error.strerror or str(error)) from error
-        atomic_write_text(self.settings_file, to_toml(settings))
+            is_ours = os.path.samestat(self.folder.lock.stat(), os.fstat(self.lock.fileno()))
+        except OSError:
+            is_ours = False
+        if not is_ours:
+            raise OpenworkError(
+                f"{self.folder.path}: the folder of this run has vanished",
+                why="it was removed, moved or replaced while the training was under way",
+                hint="put it back and run the same command again; without it the command begins anew",
+            )
+
+
+def _change_line(changes: Sequence[str]) -> str:
+    """What it means that these settings have changed: the gravest of it."""
+    sections = {change.split(".")[0] for change in changes}
+    if sections & {"data", "filters", "text", "batches"}:
+        return (
+            "its vocabulary, its place in the data and its validation figures belong to the pairs and batches of then"
+        )
+    if sections & {"model", "fine_tuning"}:
+        return "its checkpoints hold the weights of that model, and another has other weights"
+    if "training" in sections:
+        return "with them it would become another training, and no run file would say how its weights came to be"
+    return "its validation figures before and after could not be compared"
 
 
 def differences(before: RunSettings, now: RunSettings) -> list[str]:

@@ -1,10 +1,9 @@
 """From a run's settings to a trained bundle: data, tokenizers, model, loop, observers, and the choice at the end."""
 
-import contextlib
 import json
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -29,13 +28,14 @@ from openwork.systems.computing import arrangement, made_ready
 from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
 from openwork.systems.languages import languages_of
+from openwork.systems.origins import check_origins, origins_of, read_origins, write_origins
 from openwork.systems.pairs import PairSource, Sampling, find_splits, store_pairs
 from openwork.systems.preflight.check import preflight, preflight_resumed
 from openwork.systems.preflight.report import preflight_lines
 from openwork.systems.preflight.subject import Subject
 from openwork.systems.reach import check_reach
 from openwork.systems.run_file import RunSettings
-from openwork.systems.run_folder import RunFolder
+from openwork.systems.run_folder import Presence, RunFolder
 from openwork.systems.validate import Validator
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.training.batches import BatchStream
@@ -46,7 +46,8 @@ from openwork.training.moments import Observer, Run
 from openwork.training.moving_average import MovingAverage
 from openwork.training.observers.averaging import AveragingObserver
 from openwork.training.observers.checkpointing import CheckpointObserver
-from openwork.training.observers.interruption import INTERRUPTED, InterruptionObserver
+from openwork.training.observers.interruption import INTERRUPTED, InterruptionObserver, ending_like_ctrl_c
+from openwork.training.observers.presence import PresenceObserver
 from openwork.training.observers.recording import RecordObserver
 from openwork.training.observers.recovery import RecoveryObserver
 from openwork.training.observers.stopping import StoppingObserver
@@ -90,14 +91,20 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus
     splits = find_splits(settings.data, settings.filters)
     splits.tell(say)
     begun = bool(checkpoints(folder.checkpoints))
-    tokenizers = _tokenizers(settings, folder, splits.train, say, begun=begun)
+    now = origins_of(splits.parts, splits.valid if settings.data.validation is not None else None)
+    before = read_origins(folder.stores) if begun else None
+    if before is not None:
+        check_origins(before, now, folder.path)
+    known = before.vocabulary if before is not None else ""
+    tokenizers = _tokenizers(settings, folder, splits.train, say, begun=begun, known=known)
     say("tokenising")
-    train_store = store_pairs(
-        folder.stores / "train", splits.train, tokenizers, begun=begun, sampling=_sampling(settings)
-    )
-    valid_store = store_pairs(folder.stores / "valid", splits.valid, tokenizers, begun=begun)
-    say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
+    store = partial(store_pairs, tokenizers=tokenizers, begun=begun, say=say)
+    train_store = store(folder.stores / "train", splits.train, sampling=_sampling(settings))
     valid_pairs = list(islice(splits.valid.read(), settings.training.validation_sentences))
+    valid_store = store(folder.stores / "valid", splits.valid)
+    say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
+    if not begun:
+        write_origins(folder.stores, replace(now, vocabulary=tokenizers.fingerprint))
     return Corpus(tokenizers, train_store, valid_store, splits.train, valid_pairs, splits.report, splits.mixture)
 
 
@@ -106,13 +113,29 @@ def _sampling(settings: RunSettings) -> Sampling | None:
     return Sampling(text.sampling, text.samplings, settings.training.seed) if text.sampling > 0 else None
 
 
-def _tokenizers(settings: RunSettings, folder: RunFolder, pairs: PairSource, say: Say, *, begun: bool) -> TokenizerPair:
-    """Those of the run if it has `begun`; before the first checkpoint the data may still change, so they are learnt."""
+def _tokenizers(
+    settings: RunSettings, folder: RunFolder, pairs: PairSource, say: Say, *, begun: bool, known: str
+) -> TokenizerPair:
+    """Those of the run if it has `begun`; before the first checkpoint the data may still change, so they are learnt.
+
+    `known`: their fingerprint, empty where it was not noted.
+    """
     if begun:
-        with contextlib.suppress(BundleError):  # damaged: the same data gives the same tokenizers again
-            return TokenizerPair.load(folder.tokenizers)
+        try:
+            tokenizers = TokenizerPair.load(folder.tokenizers)
+            if not known or tokenizers.fingerprint == known:
+                return tokenizers
+        except BundleError:
+            pass
+        say(f"{folder.tokenizers}: the vocabulary is damaged; the same data gives it again")
     folder.tokenizers.mkdir(exist_ok=True)
     tokenizers = _new_tokenizers(settings, pairs, say)
+    if known and tokenizers.fingerprint != known:
+        raise BundleError(
+            f"{folder.tokenizers}: the vocabulary of this run is damaged",
+            why="learnt again from the same data it has become another one",
+            hint="bring this folder back from a copy, or give another --out to begin anew",
+        )
     tokenizers.save(folder.tokenizers)
     sizes = {tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size}
     kind = "shared" if tokenizers.shared else "separate"
@@ -155,20 +178,21 @@ def train_bundle(settings: RunSettings, out: Path, say: Say, watchers: Sequence[
     check_fine_tuning(settings)
     if settings.training.tensorboard:
         watchers = [*watchers, TensorBoardObserver(folder.tensorboard)]
-    folder.open(settings)
-    with folder.claimed():
-        return _train_claimed(settings, folder, device, say, watchers)
+    with ending_like_ctrl_c(), folder.claimed(settings) as presence:
+        return _train_claimed(settings, presence, device, say, watchers)
 
 
 def _train_claimed(
-    settings: RunSettings, folder: RunFolder, device: torch.device, say: Say, watchers: Sequence[Observer]
+    settings: RunSettings, presence: Presence, device: torch.device, say: Say, watchers: Sequence[Observer]
 ) -> Outcome:
+    folder = presence.folder
     ready, progress = made_ready_to_train(settings, folder, device, say)
     corpus, learner, stream, validator = ready.corpus, ready.learner, ready.stream, ready.validator
     model, training = learner.model, settings.training
     writer = RecordWriter(folder.records)
     writer.write("run", **_circumstances(corpus, device))
     observers = [
+        PresenceObserver(presence.check),
         RecoveryObserver(partial(_go_back, folder, learner), partial(_keep_batches, folder, corpus, stream), say),
         *([AveragingObserver(learner.moving_average)] if learner.moving_average is not None else []),
         ValidationObserver(validator.validate),
@@ -186,6 +210,7 @@ def _train_claimed(
         return Outcome(None, progress)
     chosen = choose_weights(folder.checkpoints, training, model, validator, progress, say)
     bundle = _bundle(settings, corpus, model, chosen, progress)
+    presence.check()
     write_bundle(folder.bundle, bundle)
     return Outcome(folder.bundle, progress, chosen)
 

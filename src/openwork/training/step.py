@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from openwork.base.errors import OpenworkError
+from openwork.base.errors import OpenworkError, wants_memory
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.dropout import drawing_from
 from openwork.training.objective import make_objective
@@ -18,7 +18,6 @@ from openwork.training.stream import TrainingBatch
 from openwork.training.workers import Workers
 from openwork.training.working_copy import WorkingCopy
 
-NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # words of the framework's plain errors
 PARTS_APART = 2**40  # between the seeds of an update's parts: no other update's seed falls there
 
 
@@ -154,9 +153,7 @@ class Updater:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether this is what the framework or Python says when there is no memory left."""
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in NO_MEMORY)
+    return isinstance(error, torch.OutOfMemoryError) or wants_memory(error)
 
 
 def _too_little_memory() -> OpenworkError:

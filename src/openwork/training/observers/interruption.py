@@ -1,7 +1,10 @@
-"""Ctrl-C and SIGTERM: the first ends the run after the present update and saves; the second ends at once."""
+"""Ctrl-C, SIGTERM and a terminal that is closed: the first ends the run after the present update and saves; the second
+ends at once."""
 
 import signal
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -26,7 +29,7 @@ class InterruptionObserver(Observer):
             self._give_back()
             self._announce()
 
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, *_endings()):
             # None: the handler before was not set by Python, and Python cannot put it back
             self._previous[number] = signal.signal(number, handle) or signal.SIG_DFL
 
@@ -37,3 +40,28 @@ class InterruptionObserver(Observer):
         for number, previous in self._previous.items():
             signal.signal(number, previous)
         self._previous.clear()
+
+
+def _endings() -> list[signal.Signals]:
+    """What else ends a process in good order; a closed terminal not where it is to be ignored (nohup)."""
+    hung_up = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
+    return [signal.SIGTERM, *hung_up]
+
+
+@contextmanager
+def ending_like_ctrl_c() -> Iterator[None]:
+    """Within it these signals raise KeyboardInterrupt, as Ctrl-C does: what is half written is cleared away, and it is
+    said how to go on. Only the main thread can be told of signals; elsewhere nothing changes."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handle) or signal.SIG_DFL for number in _endings()}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
