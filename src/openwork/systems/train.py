@@ -25,6 +25,7 @@ from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_bundle
 from openwork.systems.card import write_card
 from openwork.systems.choice import choose_weights
+from openwork.systems.coach.probe import Probe, frequency_entropy
 from openwork.systems.computing import arrangement, made_ready
 from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
@@ -43,6 +44,7 @@ from openwork.training.moments import Observer, Run
 from openwork.training.moving_average import MovingAverage
 from openwork.training.observers.averaging import AveragingObserver
 from openwork.training.observers.checkpointing import CheckpointObserver
+from openwork.training.observers.coaching import CoachingObserver
 from openwork.training.observers.interruption import INTERRUPTED, InterruptionObserver
 from openwork.training.observers.recording import RecordObserver
 from openwork.training.observers.recovery import RecoveryObserver
@@ -108,7 +110,7 @@ def _tokenizers(settings: RunSettings, folder: RunFolder, pairs: PairSource, say
         with contextlib.suppress(BundleError):  # damaged: the same data gives the same tokenizers again
             return TokenizerPair.load(folder.tokenizers)
     folder.tokenizers.mkdir(exist_ok=True)
-    tokenizers = _new_tokenizers(settings, pairs, say)
+    tokenizers = new_tokenizers(settings, pairs, say)
     tokenizers.save(folder.tokenizers)
     sizes = {tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size}
     kind = "shared" if tokenizers.shared else "separate"
@@ -116,7 +118,8 @@ def _tokenizers(settings: RunSettings, folder: RunFolder, pairs: PairSource, say
     return tokenizers
 
 
-def _new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> TokenizerPair:
+def new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> TokenizerPair:
+    """Learnt from the pairs, or read from files, or those of the bundle that the run begins with."""
     tuning = settings.fine_tuning
     if tuning.from_bundle is None:
         say("learning the vocabulary")
@@ -165,6 +168,7 @@ def _train_claimed(
     precision = choose_precision(training.precision, device)
     language = languages_of(settings.data)[1]
     validator = Validator(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language)
+    probe = Probe(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, language)
     writer = RecordWriter(folder.records)
     writer.write("run", **_circumstances(corpus, device))
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
@@ -177,6 +181,7 @@ def _train_claimed(
         StoppingObserver(),
         CheckpointObserver(folder.checkpoints, model, learner.optimiser, learner.moving_average),
         RecordObserver(writer),
+        CoachingObserver(probe.look, frequency_entropy(corpus.train), settings.model.width, say),
         InterruptionObserver(lambda: say("stopping after this update, to save; once more stops at once")),
         *watchers,
     ]
