@@ -46,7 +46,8 @@ def failed(outcomes: list[Outcome]) -> set[str]:
     return {outcome.name for outcome in outcomes if outcome.status is Status.FAILED}
 
 
-HEALTHY = {
+QUICK = ("pre",)
+HEALTHY: dict[str, Any] = {
     "pre": {},
     "post, untied": {"model": {**TRANSFORMER, "norm": "post", "tying": "none", "positions": "rotary"}},
     "smoothed otherwise": {"training": {"label_smoothing": 0.2, "smoothing_form": "others"}},
@@ -56,7 +57,10 @@ HEALTHY = {
 }
 
 
-@pytest.mark.parametrize("sections", HEALTHY.values(), ids=HEALTHY)
+@pytest.mark.parametrize(
+    "sections",
+    [pytest.param(one, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, one in HEALTHY.items()],
+)
 def test_a_healthy_run_passes(sections: dict[str, Any]) -> None:
     outcomes = carried_out(settings_of(**sections))
     assert failed(outcomes) == set(), "\n".join(coach_lines(outcomes))
@@ -71,6 +75,12 @@ def test_a_real_corpus_passes() -> None:
     except Exception as error:
         pytest.skip(f"Multi30k is not here: {error}")
     assert failed(outcomes) == set(), "\n".join(coach_lines(outcomes))
+
+
+def no_time(patch: Patch) -> None:
+    """A single update, so that what needs more is left out."""
+    patch.setattr("openwork.systems.coach.trial.SECONDS", 0.0)
+    patch.setattr("openwork.systems.coach.learning.SECONDS", 0.0)
 
 
 def dead_padding(patch: Patch) -> None:
@@ -124,9 +134,7 @@ def spaces_lost(patch: Patch) -> None:
 
 def all_unknown(patch: Patch) -> None:
     sound = LearntTokenizer.encode_batch
-    patch.setattr(
-        LearntTokenizer, "encode_batch", lambda self, texts: [[1 for _ in ids] for ids in sound(self, texts)]
-    )
+    patch.setattr(LearntTokenizer, "encode_batch", lambda self, texts: [[1 for _ in ids] for ids in sound(self, texts)])
 
 
 def large_weights(patch: Patch) -> None:
@@ -145,14 +153,14 @@ def no_update(patch: Patch) -> None:
 PLANTED: tuple[tuple[Callable[[Patch], None], str, set[str]], ...] = (
     (dead_padding, "padding", set()),
     (hidden_source, "source", {"overfit"}),
-    (dead_causal, "future", {"free", "overfit"}),
-    (answer_seen, "frame", {"shift", "initial-loss"}),
+    (dead_causal, "future", set()),
+    (answer_seen, "frame", {"shift"}),
     (one_ahead, "shift", set()),
-    (asked_for_the_next, "frame", {"shift"}),
+    (asked_for_the_next, "frame", {"padding"}),
     (spaces_lost, "round-trip", set()),
-    (all_unknown, "unknown", {"overfit", "shift", "source", "free"}),
-    (large_weights, "initial-loss", {"overfit", "padding", "future"}),
-    (no_update, "overfit", {"free"}),
+    (all_unknown, "unknown", set()),
+    (large_weights, "initial-loss", {"overfit", "source"}),
+    (no_update, "overfit", set()),
 )
 
 
@@ -161,6 +169,10 @@ def test_a_planted_fault_is_named(
     monkeypatch: Patch, plant: Callable[[Patch], None], name: str, others: set[str]
 ) -> None:
     plant(monkeypatch)
+    if "overfit" in (name, *others):
+        monkeypatch.setattr("openwork.systems.coach.trial.UPDATES", 60)
+    else:
+        no_time(monkeypatch)
     outcomes = carried_out()
     assert name in failed(outcomes) <= {name} | others, "\n".join(coach_lines(outcomes))
 
@@ -174,8 +186,7 @@ def test_one_file_named_twice_is_seen(tmp_path: Path) -> None:
 
 
 def test_what_is_not_learnt_in_time_is_no_failure(monkeypatch: Patch) -> None:
-    monkeypatch.setattr("openwork.systems.coach.trial.SECONDS", 0.0)
-    monkeypatch.setattr("openwork.systems.coach.learning.SECONDS", 0.0)
+    no_time(monkeypatch)
     outcomes = {one.name: one for one in carried_out()}
     assert outcomes["overfit"].status is outcomes["free"].status is Status.SKIPPED
     assert "too few to tell" in outcomes["overfit"].reason
@@ -211,12 +222,13 @@ def test_the_command(call: Call, monkeypatch: Patch, tmp_path: Path) -> None:
     assert good.code == 0, good.err
     assert good.out.decode().splitlines()[-1] == "nothing found that would keep this run from learning"
     spaces_lost(monkeypatch)
+    no_time(monkeypatch)
     bad = call("coach", file, "--json")
     values = json.loads(bad.out)
     assert bad.code == 1 and not values["passed"]
     assert {check["name"] for check in values["checks"] if check["status"] == "failed"} == {"round-trip"}
     chinese = call("--lang", "zh", "coach", file)
-    assert chinese.code == 1 and "读：" in chinese.out.decode() and "means" not in chinese.out.decode()
+    assert chinese.code == 1 and "可读：" in chinese.out.decode() and "means" not in chinese.out.decode()
     wrong = call("coach", file, "--set", "model.widht=3")
     assert wrong.code == 3 and "widht" in wrong.err
 

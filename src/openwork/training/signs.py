@@ -12,9 +12,10 @@ from openwork.training.settings import TrainingSettings
 from openwork.training.step import StepReport
 
 WINDOW = 25  # updates whose mean is judged: single batches differ by their sentences
-PATIENCE = 300  # updates, at least, before a training is asked for a result
+PATIENCE, BOLD_PATIENCE = 500, 300  # updates, at least, before a training is asked for a result; at a bold rate
 UP_AGAIN = 1.0  # nats a token above the lowest window: three windows' noise is a tenth of it
 BOLD = 4.0  # times the peak rate of the paper's schedule for this width
+KNOWN, BOLD_KNOWN = 0.95, 0.85  # of the loss of whoever knows only frequencies: more is stuck; at a bold rate
 LITTLE = 0.05  # nats a token
 EXPLODED, CLIPPED, VANISHED = 10.0, 5.0, 1e-3  # times the usual norm; times the limit; a norm
 UNIFORM = 0.98  # of the greatest entropy that attention can have
@@ -79,7 +80,8 @@ class Course:
     @property
     def is_due(self) -> bool:
         """Whether a healthy training would have learnt something by now."""
-        return bool(self.windows) and self.windows[-1].step >= max(PATIENCE, self.settings.warmup + 4 * WINDOW)
+        patience = BOLD_PATIENCE if self.is_bold else PATIENCE
+        return bool(self.windows) and self.windows[-1].step >= max(patience, self.settings.warmup + 4 * WINDOW)
 
     @property
     def is_bold(self) -> bool:
@@ -97,9 +99,9 @@ class Course:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether it knows no more than how frequent each piece is."""
-        few = self.windows[-2:]
-        return self.is_due and len(few) == 2 and all(one.likelihood > self.frequencies - LITTLE for one in few)
+        """Whether it knows little more than how frequent each piece is, and perhaps how long sentences are."""
+        few, most = self.windows[-2:], (BOLD_KNOWN if self.is_bold else KNOWN) * self.frequencies
+        return self.is_due and len(few) == 2 and all(one.likelihood > most for one in few)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ LESSONS: tuple[Lesson, ...] = (
         "look at nn/initialise.py and model.embedding_scale; below, at the next lines",
         "docs/coach.md, initial loss; the paper, section 3.4",
         initial_loss,
+        ("unknown", "frame"),
     ),
     Lesson(
         "overfit",

@@ -60,7 +60,7 @@ def pieces_a_word(trial: Trial) -> Seen:
     if not rates:
         raise NotApplicable(_wordless_reason())
     worst = max(rates, key=lambda rate: max(rate / MOST, FEWEST / rate))
-    return seen(FEWEST <= worst <= MOST, f"{worst:.2f} pieces a word", f"from {FEWEST:g} to {MOST:g}")
+    return seen(FEWEST <= worst <= MOST, f"{worst:.2f} pieces a word", f"from {FEWEST:g} to {MOST:g} pieces")
 
 
 def _characters_reason() -> str:

@@ -125,7 +125,7 @@ class Trial(Subject):
         for done in range(1, UPDATES + 1):
             report = updater.update([batch], done)
             first = report.likelihood if done == 1 else first
-            if report.loss - floor < GOOD / 5 or time.perf_counter() - begun > SECONDS:
+            if report.loss - floor < GOOD / 4 or time.perf_counter() - begun > SECONDS:
                 break
         self.model.eval()
         return Learning(first, report.likelihood, report.loss, floor, done, time.perf_counter() - begun)
@@ -145,9 +145,7 @@ GOOD = 0.1  # nats a token above the floor: learnt by heart
 def trial_of(settings: RunSettings, say: Callable[[str], None]) -> Iterator[Trial]:
     """The run's own data and model, in a folder that is gone afterwards."""
     splits = find_splits(settings.data, settings.filters)
-    few = PairSource(
-        lambda: islice(splits.train.read(), MOST_PAIRS), splits.train.identity, splits.train.description
-    )
+    few = PairSource(lambda: islice(splits.train.read(), MOST_PAIRS), splits.train.identity, splits.train.description)
     tokenizers = new_tokenizers(settings, few, say)
     pairs = list(few.read())
     with TemporaryDirectory(prefix="openwork-coach-") as scratch:

@@ -6,15 +6,18 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from openwork.data.store import TokenStore
 from openwork.inspection.parting import difference
 from openwork.systems.coach.lesson import Seen, seen
 from openwork.systems.coach.trial import Trial
 from openwork.systems.verify.check import Finding
 from openwork.systems.verify.passes import TOLERANCE, Pair, compare, reading
+from openwork.systems.verify.subject import Probe
 from openwork.systems.verify.ways import future, padded
 from openwork.text.symbols import SYMBOL_IDS
 
 PADDING = 3
+FRAMED = "it reads start first and is asked for the stored targets and end"
 FELT = 1e-6  # of the largest number: less than that is no effect
 
 
@@ -42,12 +45,9 @@ def framed(trial: Trial) -> Seen:
     begins = bool((batch.target_input[:, 0] == SYMBOL_IDS.start).all())
     asked = [number for target in targets for number in (*target, SYMBOL_IDS.end)]
     same = batch.real_targets.tolist() == asked
-    begun = "start" if begins else "something else"
-    return seen(
-        begins and same,
-        f"reads {begun} first, is asked for {'the stored targets and end' if same else 'other tokens than those'}",
-        "reads start first, is asked for the stored targets and end",
-    )
+    if not same:
+        return seen(False, "it is asked for other tokens than the stored targets and end", FRAMED)
+    return seen(begins, FRAMED if begins else "it does not read start first", FRAMED)
 
 
 def shifted(trial: Trial) -> Seen:
@@ -74,7 +74,7 @@ def shifted(trial: Trial) -> Seen:
     )
 
 
-def _exchanged(trial: Trial, targets: list[list[int]], places: list[int]):
+def _exchanged(trial: Trial, targets: list[list[int]], places: list[int]) -> TokenStore:
     def pairs() -> Iterator[tuple[list[int], list[int]]]:
         for row, target, place in zip(trial.rows, targets, places, strict=True):
             changed = [*target[:place], trial.other(target[place]), *target[place + 1 :]]
@@ -111,7 +111,7 @@ def _felt(trial: Trial, number: int) -> float:
     return least
 
 
-def _logits(trial: Trial, probe) -> Tensor:
+def _logits(trial: Trial, probe: Probe) -> Tensor:
     return reading(trial, [probe]).logits()
 
 
