@@ -56,6 +56,10 @@ TOLD = {
     "Finding": slice(3),
     "Extra": slice(1, 2),
     "Likeness": slice(1),
+    # what the coach looks at, and what it says of a training
+    "Lesson": slice(1, 5),
+    "Sign": slice(1, 5),
+    "seen": slice(1, 3),
     # why a model of another toolkit is refused
     "misfit": slice(1),
     "Closed": slice(None),
@@ -69,7 +73,7 @@ TOLD = {
     "Figures": slice(2),
     "FiguresRow": slice(1),
 }
-CONSTANTS = ("FORMULA", "TERMS", "FOOTER")  # sentences that a report quotes
+CONSTANTS = ("FORMULA", "TERMS", "FOOTER", "FRAMED")  # sentences that a report quotes
 LISTS_OF_OPTIONS = ("FLAGS", "SEARCH", "_TOP")  # names of options with spaces between, which are no sentences
 MIGRATION, WRITES_FILES = "migration", "run_text"
 TWO_WORDS = re.compile(r"[A-Za-z,;:)}] [A-Za-z({]")

@@ -13,6 +13,7 @@ from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
 from openwork.cli import (
     average,
+    coach,
     compare,
     completion,
     config,
@@ -78,6 +79,7 @@ app.command("import")(import_model.import_model)
 app.command("export")(export.export)
 app.command("info")(info.info)
 app.command("verify")(verify.verify)
+app.command("coach")(coach.coach)
 app.command("tokenize")(tokenize.tokenize)
 app.command("explain")(explain.explain)
 app.command("paper")(paper.paper)

@@ -24,6 +24,7 @@ from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_bundle
 from openwork.systems.card import write_card
 from openwork.systems.choice import choose_weights
+from openwork.systems.coach.probe import Probe, frequency_entropy
 from openwork.systems.computing import arrangement, made_ready
 from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
@@ -46,6 +47,7 @@ from openwork.training.moments import Observer, Run
 from openwork.training.moving_average import MovingAverage
 from openwork.training.observers.averaging import AveragingObserver
 from openwork.training.observers.checkpointing import CheckpointObserver
+from openwork.training.observers.coaching import CoachingObserver
 from openwork.training.observers.interruption import INTERRUPTED, InterruptionObserver, ending_like_ctrl_c
 from openwork.training.observers.presence import PresenceObserver
 from openwork.training.observers.recording import RecordObserver
@@ -129,7 +131,7 @@ def _tokenizers(
             pass
         say(f"{folder.tokenizers}: the vocabulary is damaged; the same data gives it again")
     folder.tokenizers.mkdir(exist_ok=True)
-    tokenizers = _new_tokenizers(settings, pairs, say)
+    tokenizers = new_tokenizers(settings, pairs, say)
     if known and tokenizers.fingerprint != known:
         raise BundleError(
             f"{folder.tokenizers}: the vocabulary of this run is damaged",
@@ -143,7 +145,8 @@ def _tokenizers(
     return tokenizers
 
 
-def _new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> TokenizerPair:
+def new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> TokenizerPair:
+    """Learnt from the pairs, or read from files, or those of the bundle that the run begins with."""
     tuning = settings.fine_tuning
     if tuning.from_bundle is None:
         say("learning the vocabulary")
@@ -189,6 +192,7 @@ def _train_claimed(
     ready, progress = made_ready_to_train(settings, folder, device, say)
     corpus, learner, stream, validator = ready.corpus, ready.learner, ready.stream, ready.validator
     model, training = learner.model, settings.training
+    probe = Probe(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, validator.language)
     writer = RecordWriter(folder.records)
     writer.write("run", **_circumstances(corpus, device))
     observers = [
@@ -199,6 +203,7 @@ def _train_claimed(
         StoppingObserver(),
         CheckpointObserver(folder.checkpoints, model, learner.optimiser, learner.moving_average),
         RecordObserver(writer),
+        CoachingObserver(probe.look, frequency_entropy(corpus.train), settings.model.width, say),
         InterruptionObserver(lambda: say("stopping after this update, to save; once more stops at once")),
         *watchers,
     ]

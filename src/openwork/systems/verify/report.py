@@ -25,7 +25,7 @@ def table_lines(outcomes: Sequence[Outcome]) -> list[str]:
     lines: list[str] = []
     for outcome in outcomes:
         numbers = _numbers(outcome.finding) if outcome.finding else ""
-        status = Padded(_status_line(outcome.status), 8)
+        status = Padded(status_line(outcome.status), 8)
         reason = outcome.reason if not outcome.finding else ""
         lines.append(Joined(status, Padded(outcome.title, width), AsIs(numbers), reason))
         lines += [Joined(AsIs(" " * 8), line) for line in _where_lines(outcome.finding)]
@@ -56,7 +56,8 @@ def _check_values(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _status_line(status: Status) -> str:
+def status_line(status: Status) -> str:
+    """How a check ended, in a word."""
     return "pass" if status is Status.PASSED else "FAIL" if status is Status.FAILED else "skip"
 
 
@@ -69,10 +70,11 @@ def _where_lines(found: Finding | None) -> list[str]:
     """What is wrong, and the first place."""
     if found is None or found.passed:
         return []
-    return [*([found.wrong] if found.wrong else []), *([_place_line(found.spot)] if found.spot else [])]
+    return [*([found.wrong] if found.wrong else []), *([place_line(found.spot)] if found.spot else [])]
 
 
-def _place_line(spot: Spot) -> str:
+def place_line(spot: Spot) -> str:
+    """Where two ways part, in words."""
     parts = ["first at "]
     if spot.module:
         parts.append(AsIs(spot.module))

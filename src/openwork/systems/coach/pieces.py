@@ -1,0 +1,93 @@
+"""Checks of the texts and of how they are cut into pieces."""
+
+import unicodedata
+from collections.abc import Sequence
+
+from openwork.systems.coach.lesson import Seen, seen
+from openwork.systems.coach.trial import Trial
+from openwork.systems.verify.check import NotApplicable
+from openwork.text.scripts import plain_words
+from openwork.text.tokenizer import Tokenizer
+
+SAMPLE = 1000  # pairs
+SAME = 0.98  # least share of the lines that must come back
+UNKNOWN, UNKNOWN_WORDS = 0.02, 0.2  # greatest share of unknown pieces; the latter where pieces are whole words
+FEWEST, MOST = 0.5, 5.0  # pieces a word
+EQUAL = 0.5  # greatest share of pairs whose sides are the same text
+
+
+def _sides(trial: Trial) -> list[tuple[Tokenizer, list[str]]]:
+    """Each side's tokenizer and some of its lines."""
+    few = trial.pairs[:SAMPLE]
+    return [(trial.tokenizers.source, [p.source for p in few]), (trial.tokenizers.target, [p.target for p in few])]
+
+
+def comes_back(trial: Trial) -> Seen:
+    """Text -> pieces -> text. Lines with unknown pieces are left to the next check."""
+    shares = []
+    for tokenizer, lines in _sides(trial):
+        whole = [(text, ids) for text, ids in _encoded(tokenizer, lines) if tokenizer.unknown_id not in ids]
+        if whole:
+            shares.append(sum(_plain(tokenizer.decode(ids)) == _plain(text) for text, ids in whole) / len(whole))
+    if not shares:
+        raise NotApplicable(_unknown_reason())
+    return seen(min(shares) >= SAME, f"{min(shares):.1%} of the lines come back", f"at least {SAME:.0%}")
+
+
+def _unknown_reason() -> str:
+    return "every line has pieces that are unknown"
+
+
+def few_unknown(trial: Trial) -> Seen:
+    """Pieces that the vocabulary does not have, of the side that has more of them."""
+    shares, most = [0.0], UNKNOWN
+    for tokenizer, lines in _sides(trial):
+        ids = [number for _, row in _encoded(tokenizer, lines) for number in row]
+        shares.append(sum(number == tokenizer.unknown_id for number in ids) / max(len(ids), 1))
+        most = UNKNOWN_WORDS if tokenizer.kind == "words" else most
+    return seen(max(shares) <= most, f"{max(shares):.1%} of the pieces are unknown", f"at most {most:.0%}")
+
+
+def pieces_a_word(trial: Trial) -> Seen:
+    """How finely text is cut; a word is what is counted when words are compared (Chinese: a character)."""
+    rates = []
+    for tokenizer, lines in _sides(trial):
+        if tokenizer.kind == "characters":
+            raise NotApplicable(_characters_reason())
+        words = sum(len(plain_words(text)) for text in lines)
+        if words:
+            rates.append(sum(len(ids) for _, ids in _encoded(tokenizer, lines)) / words)
+    if not rates:
+        raise NotApplicable(_wordless_reason())
+    worst = max(rates, key=lambda rate: max(rate / MOST, FEWEST / rate))
+    return seen(FEWEST <= worst <= MOST, f"{worst:.2f} pieces a word", f"from {FEWEST:g} to {MOST:g} pieces")
+
+
+def _characters_reason() -> str:
+    return "each piece is a character, as wanted"
+
+
+def _wordless_reason() -> str:
+    return "the texts have no words"
+
+
+def sides_differ(trial: Trial) -> Seen:
+    """Source and target are not the same text, as when one file is named twice."""
+    if trial.settings.data.corpus is not None or trial.settings.data.mix:
+        raise NotApplicable(_named_reason())
+    few = trial.pairs[:SAMPLE]
+    share = sum(_plain(pair.source) == _plain(pair.target) for pair in few) / len(few)
+    return seen(share <= EQUAL, f"{share:.1%} of the pairs have the same text twice", f"at most {EQUAL:.0%}")
+
+
+def _named_reason() -> str:
+    return "a corpus with a name is what it is"
+
+
+def _encoded(tokenizer: Tokenizer, lines: Sequence[str]) -> list[tuple[str, list[int]]]:
+    return list(zip(lines, tokenizer.encode_batch(lines), strict=True))
+
+
+def _plain(text: str) -> str:
+    """Without what a tokenizer of others may change: case, forms of characters, runs of spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
