@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity fuzz bench lint clean
+.PHONY: help setup demo test check parity fuzz soak bench lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -51,6 +51,9 @@ parity: $(PARITY) ## our parts, and models read and written, against torch, tran
 
 fuzz: $(DEV) ## readers against files that are nearly right: 50,000 for each; ARGS="--help" tells more
 	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m fuzz $(ARGS)
+
+soak: $(DEV) ## an hour of training and an hour of translating, and whether memory stays; ARGS="--minutes 3" is shorter
+	@PYTHONPATH=benchmarks $(PYTHON) -m soak $(ARGS)
 
 bench: $(PARITY) ## speed beside that of other toolkits, each installed into .bench (several GB); ARGS="--help" tells more
 	@OPENWORK_TORCH_INDEX=$(TORCH_INDEX) PYTHONPATH=benchmarks $(PYTHON) -m bench $(ARGS)

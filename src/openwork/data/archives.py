@@ -2,10 +2,10 @@
 
 import shutil
 import tarfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from openwork.base.compression import damages
 from openwork.base.errors import DataError
 from openwork.base.files import atomic_file
 
@@ -27,7 +27,7 @@ def extract(archive: Path, wanted: Mapping[str, Path]) -> None:
                         shutil.copyfileobj(content, file)
                 if not missing:
                     return
-    except (tarfile.TarError, EOFError, zlib.error) as error:
+    except (tarfile.TarError, TypeError, *damages()) as error:  # TypeError: tarfile, of a gzip header that is cut off
         raise DataError(
             f"{archive}: the archive is damaged or cut short",
             why=str(error),
