@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity fuzz faults bench lint clean
+.PHONY: help setup demo test check parity fuzz faults soak bench lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -54,6 +54,9 @@ fuzz: $(DEV) ## readers against files that are nearly right: 50,000 for each; AR
 
 faults: $(DEV) ## every fault of docs/reliability.md, made on purpose: kills, full disks, damage
 	@OPENWORK_FAULTS=long $(PYTEST) -q tests/faults $(ARGS)
+
+soak: $(DEV) ## an hour of training and an hour of translating, and whether memory stays; ARGS="--minutes 3" is shorter
+	@PYTHONPATH=benchmarks $(PYTHON) -m soak $(ARGS)
 
 bench: $(PARITY) ## speed beside that of other toolkits, each installed into .bench (several GB); ARGS="--help" tells more
 	@OPENWORK_TORCH_INDEX=$(TORCH_INDEX) PYTHONPATH=benchmarks $(PYTHON) -m bench $(ARGS)

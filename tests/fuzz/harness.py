@@ -1,6 +1,7 @@
 """Gives readers what is nearly right, and notes whatever is not refused in a sentence within seconds."""
 
 import random
+import resource
 import signal
 import tempfile
 import traceback
@@ -11,10 +12,12 @@ from pathlib import Path
 from time import monotonic
 
 from fuzz.mutate import mutated
-from fuzz.targets import TARGETS, Target
+from fuzz.target import Target
+from fuzz.targets import TARGETS
 from openwork.base.errors import OpenworkError
 
 PATIENCE = 5.0  # seconds for one input
+MEMORY = 2 << 30  # bytes of address space for one input, beyond what is there
 
 
 class Hang(BaseException):
@@ -49,11 +52,13 @@ def _try(target: Target, path: Path, data: bytes, outcome: Outcome) -> None:
     path.write_bytes(data)
     outcome.inputs += 1
     try:
-        with _patience():
+        with _patience(), _memory():
             target.read(path)
     except OpenworkError:
         outcome.refused += 1
-    except (Exception, Hang) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a hang, and what libraries written in Rust raise when they panic, too
         last = traceback.extract_tb(error.__traceback__)[-1]
         outcome.found.setdefault(
             f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}: {error}"[:200], data
@@ -72,3 +77,15 @@ def _patience() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _memory() -> Iterator[None]:
+    """Memory that an input makes the reader ask for beyond measure is refused by the system, and so found."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    here = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (here + MEMORY, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -1,20 +1,25 @@
 """Everything that reads what a stranger may have written, each with files that it understands to begin from."""
 
 import gzip
+import io
 import json
 import lzma
+import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import torch
 from safetensors.torch import save
 
+from fuzz.folders import FOLDERS
+from fuzz.target import Target
 from openwork.base.files import read_lines
 from openwork.base.records import RecordWriter, read_records
+from openwork.data.archives import extract
 from openwork.data.check.reading import read_as_it_is
 from openwork.data.check.text import text_faults
 from openwork.data.glossary import read_glossary
@@ -37,16 +42,6 @@ from openwork.text.settings import TextSettings
 from openwork.training.weights import read_tensors
 
 TEXT = ["Ein Hund läuft.", "Zwei Männer 2, 3 und <b>.", "狗在跑步。", ""]
-
-
-@dataclass(frozen=True)
-class Target:
-    """`read` is given a file called `name` that holds a mutated seed; `beside`: other files in its folder."""
-
-    name: str
-    seeds: Callable[[], list[bytes]]
-    read: Callable[[Path], object]
-    beside: dict[str, bytes] = field(default_factory=dict)
 
 
 def _all(read: Callable[[Path], Iterator[object]]) -> Callable[[Path], object]:
@@ -202,6 +197,41 @@ def _ctranslate2() -> list[bytes]:
         return [(Path(folder) / "model.bin").read_bytes()]
 
 
+GPT2 = b'{"a": 0, "b": 1, "ab": 2, "<|endoftext|>": 3}'
+
+
+def _gpt2() -> list[bytes]:
+    return [GPT2]
+
+
+def _archives() -> list[bytes]:
+    found = []
+    for mode in ("w", "w:gz", "w:xz"):
+        with io.BytesIO() as stream:
+            with tarfile.open(fileobj=stream, mode=mode) as archive:  # pyright: ignore[reportCallIssue, reportArgumentType]
+                for name in ("./in/y", "in/x", "../evil"):
+                    member = tarfile.TarInfo(name)
+                    member.size = 2
+                    archive.addfile(member, io.BytesIO(b"a\n"))
+            found.append(stream.getvalue())
+    return found
+
+
+@cache
+def _sentence_piece() -> list[bytes]:
+    import sentencepiece
+
+    found = []
+    for kind in ("unigram", "bpe", "char"):
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(  # pyright: ignore[reportAttributeAccessIssue]
+            sentence_iterator=iter(TEXT * 5), model_writer=model, vocab_size=40, model_type=kind, minloglevel=2,
+            hard_vocab_limit=False,
+        )  # fmt: skip
+        found.append(model.getvalue())
+    return found
+
+
 TARGETS: dict[str, Target] = {
     "lines": Target("a.txt", _lines, _all(read_lines)),
     "gzip": Target("a.txt.gz", lambda: [gzip.compress(text, mtime=0) for text in _lines()], _all(read_lines)),
@@ -226,4 +256,9 @@ TARGETS: dict[str, Target] = {
     "CTranslate2's binary": Target("model.bin", _ctranslate2, read_binary),
     "requests": Target("requests.jsonl", _asked, _requests),
     "checked files": Target("a.txt", _lines, _check),
+    "archive": Target("a.tar.gz", _archives, lambda path: extract(path, {"in/x": path.parent / "out" / "x"})),
+    "GPT-2's vocabulary": Target("vocab.json", _gpt2, read_tokenizer, {"merges.txt": b"#version: 0.2\na b\n"}),
+    "GPT-2's merges": Target("merges.txt", lambda: [b"#version: 0.2\na b\n"], read_tokenizer, {"vocab.json": GPT2}),
+    **({"SentencePiece": Target("a.model", _sentence_piece, read_tokenizer)} if find_spec("sentencepiece") else {}),
+    **FOLDERS,
 }

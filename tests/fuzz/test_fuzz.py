@@ -8,7 +8,7 @@ from fuzz.harness import fuzz
 from fuzz.mutate import WAYS, mutated
 from fuzz.targets import TARGETS
 
-SECONDS = 4.0  # for each target
+SECONDS = 3.0  # for each target
 
 
 @pytest.mark.slow

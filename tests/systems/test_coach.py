@@ -68,12 +68,10 @@ def test_a_healthy_run_passes(sections: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_real_corpus_passes() -> None:
+def test_a_real_corpus_passes(openwork_data: Callable[[str], Path]) -> None:
+    openwork_data("multi30k")
     small = {"data": MULTI30K, "text": {"vocabulary_size": 2000}, "model": {**TRANSFORMER, "width": 64}}
-    try:
-        outcomes = carried_out(settings_of(**small))
-    except Exception as error:
-        pytest.skip(f"Multi30k is not here: {error}")
+    outcomes = carried_out(settings_of(**small))
     assert failed(outcomes) == set(), "\n".join(coach_lines(outcomes))
 
 

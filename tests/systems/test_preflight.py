@@ -42,7 +42,8 @@ def make_subject(folder: Path, text: str = TINY, /, **changes: object) -> Subjec
     folder.mkdir(parents=True, exist_ok=True)
     settings = resolve_computing(resolve_run(read_run_file(run_file(folder, text, **changes))), None, CPU)
     run = RunFolder(folder / "out")
-    run.open(settings)
+    with run.claimed(settings):
+        pass
     ready, _ = made_ready_to_train(settings, run, CPU, lambda line: None)
     return ready.subject(settings, run)
 

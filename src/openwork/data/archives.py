@@ -2,10 +2,10 @@
 
 import shutil
 import tarfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from openwork.base.compression import damages
 from openwork.base.errors import DataError
 from openwork.base.files import atomic_file
 
@@ -20,14 +20,16 @@ def extract(archive: Path, wanted: Mapping[str, Path]) -> None:
     try:
         with tarfile.open(archive, "r|*") as members:
             for member in members:
-                path = missing.pop(member.name.removeprefix("./"), None)
+                name = member.name.removeprefix("./")
+                path = missing.get(name)
                 content = members.extractfile(member) if path is not None and member.isfile() else None
                 if path is not None and content is not None:
                     with atomic_file(path) as partial, partial.open("wb") as file:
                         shutil.copyfileobj(content, file)
+                    del missing[name]
                 if not missing:
                     return
-    except (tarfile.TarError, EOFError, zlib.error) as error:
+    except (tarfile.TarError, TypeError, *damages()) as error:  # TypeError: tarfile, of a gzip header that is cut off
         raise DataError(
             f"{archive}: the archive is damaged or cut short",
             why=str(error),

@@ -163,6 +163,8 @@ class TokenStore:
         """
         header = _read_header(folder)
         try:
+            if header["files"].keys() != {name for side in SIDES for name in _files_of(side)}:
+                raise ValueError("it names other files than those of a store")
             for name, facts in header["files"].items():
                 _check_size(folder / name, facts["bytes"])
             dtype, pairs = np.dtype(header["dtype"]), header["pairs"]

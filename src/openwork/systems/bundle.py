@@ -4,12 +4,14 @@
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from pydantic import Field
+from torch import Tensor
 
 from openwork import __version__
 from openwork.base.config import Settings, build, read_run_file, to_toml
@@ -151,13 +153,32 @@ def _read_bundle(folder: Path) -> Bundle:
     except ConfigError as error:
         raise BundleError(f"{folder}: its {CONFIG} is not understood", why=error.what) from error
     tokenizers = TokenizerPair.load(current)
+    weights = read_tensors(current / WEIGHTS)
+    _check_layers(settings, weights, folder)
+    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    with torch.device("meta"):  # a model of other sizes than its weights is refused before it takes memory
+        restore_weights(build_model(settings.model, *sizes), weights, str(folder))
     with torch.random.fork_rng(devices=[]):
-        model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
-    restore_weights(model, read_tensors(current / WEIGHTS), str(folder))
+        model = build_model(settings.model, *sizes)
+    restore_weights(model, weights, str(folder))
     model.to(choose_device()).eval()
     try:
-        golden = tuple(Golden(**example) for example in json.loads((current / GOLDEN).read_text(encoding="utf-8")))
+        golden = tuple(_golden(example) for example in json.loads((current / GOLDEN).read_text(encoding="utf-8")))
         card = (current / CARD).read_text(encoding="utf-8")
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise BundleError(f"{folder}: {GOLDEN} or {CARD} is not understood", why=str(error)) from error
     return Bundle(settings, tokenizers, model, golden, card)
+
+
+def _check_layers(settings: BundleSettings, weights: Mapping[str, Tensor], folder: Path) -> None:
+    """Each layer has weights of its own, so that there cannot be more layers than tensors."""
+    layers = (number for name, number in settings.model.model_dump().items() if name.endswith("layers"))
+    if max(layers, default=0) > len(weights):
+        raise BundleError(f"{folder}: these weights belong to another model", why="it has more layers than they have")
+
+
+def _golden(example: dict[str, Any]) -> Golden:
+    golden = Golden(**example)
+    if not isinstance(golden.source, str) or not isinstance(golden.translation, str):
+        raise TypeError(repr(example))
+    return replace(golden, log_probability=float(golden.log_probability))

@@ -64,7 +64,13 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
     sums: dict[str, str] = manifest["sha256"]
     needed = {CONFIG, WEIGHTS, GOLDEN, CARD} if manifest["version"] == VERSION else set()  # older ones had others
     for name in needed | sums.keys():
-        path = folder / Path(name).name
+        path = folder / name
+        if name != Path(name).name or not is_within(path, folder):
+            raise BundleError(
+                f"{folder}: {name} leads out of the bundle",
+                why="a bundle consists of the files in its folder",
+                hint="copy the file itself into the folder, if you trust it",
+            )
         if not path.is_file():
             raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again")
         if sums.get(name) != sha256_file(path):
@@ -73,3 +79,11 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
                 why="its checksum is not the one that was written with it",
                 hint="copy the whole folder again",
             )
+
+
+def is_within(path: Path, folder: Path) -> bool:
+    """Whether a path, links followed, lies in the folder."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # links in a circle, a name with NUL
+        return False

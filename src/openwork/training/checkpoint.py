@@ -90,10 +90,13 @@ def load_checkpoint(
     if _checksum_of(state[_PROGRESS]) != state["sha256"].get(_PROGRESS):
         raise _incomplete(path)
     restore_weights(model, read_tensors(path / WEIGHTS), str(path))
-    restore_optimiser(model, optimiser, read_tensors(path / OPTIMISER))
-    if moving_average is not None:
-        moving_average.restore(read_tensors(path / MOVING_AVERAGE))
-    return Progress.from_json(state[_PROGRESS])
+    try:
+        restore_optimiser(model, optimiser, read_tensors(path / OPTIMISER))
+        if moving_average is not None:
+            moving_average.restore(read_tensors(path / MOVING_AVERAGE))
+        return Progress.from_json(state[_PROGRESS])
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:  # whole, and not what this run wrote
+        raise BundleError(f"{path}: this checkpoint belongs to another run", why=str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ def _read_state(path: Path) -> dict:
         known = state["format"]
         if known != FORMAT:
             raise BundleError(f"{path}: written in checkpoint format {known}, this version reads {FORMAT}")
-        if not {"sha256", _PROGRESS} <= state.keys():
+        if not isinstance(state["sha256"], dict) or not isinstance(state[_PROGRESS], dict):
             raise KeyError(_PROGRESS)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise _incomplete(path) from error

@@ -30,13 +30,18 @@ def read_gpt2(vocabulary: Path, merges: Path) -> LibraryForeign:
 def _read_vocabulary(path: Path) -> dict[str, int]:
     content = read_json(path)
     fits = isinstance(content, dict) and all(type(n) is int and 0 <= n < 2**31 for n in content.values())
-    if not fits or not content:
+    if not fits or not content or not _is_text("".join(content)):
         raise DataError(
             f"{path}: this is not GPT-2's vocabulary",
             why="it is no table of pieces with their numbers",
             hint=f"name the {VOCABULARY} that belongs to {MERGES}",
         )
     return content
+
+
+def _is_text(text: str) -> bool:
+    """Whether it is Unicode; JSON can write halves of a surrogate pair alone."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _read_merges(path: Path, ids: dict[str, int]) -> list[tuple[str, str]]:

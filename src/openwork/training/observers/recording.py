@@ -31,7 +31,7 @@ class RecordObserver(Observer):
 
     def validated(self, run: Run, validation: Validation) -> None:
         self.writer.write("validation", **vars(validation), training_seconds=round(run.progress.seconds, 3))
-        self._restart(run)
+        self._since += validation.seconds  # it comes before the record of its update, and is none of its time
 
     def finished(self, run: Run) -> None:
         progress = run.progress
