@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity fuzz bench lint clean
+.PHONY: help setup demo test check parity fuzz bench errors lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -54,6 +54,9 @@ fuzz: $(DEV) ## readers against files that are nearly right: 50,000 for each; AR
 
 bench: $(PARITY) ## speed beside that of other toolkits, each installed into .bench (several GB); ARGS="--help" tells more
 	@OPENWORK_TORCH_INDEX=$(TORCH_INDEX) PYTHONPATH=benchmarks $(PYTHON) -m bench $(ARGS)
+
+errors: $(DEV) ## codes for new errors, and docs/errors.md; ARGS="tests/data" notes which errors these tests provoke
+	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m architecture.error_pages $(ARGS)
 
 lint: $(DEV) ## format the code and mend what ruff can mend
 	@$(PYTHON) -m ruff format .

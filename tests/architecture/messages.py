@@ -12,7 +12,7 @@ from pathlib import Path
 from architecture.house import PACKAGE
 from openwork.base.messages import GAP
 
-ERRORS = {"OpenworkError", "UsageError", "DataError", "ConfigError", "BundleError"}
+ERRORS = {"RuleError", "OpenworkError", "UsageError", "DataError", "ConfigError", "BundleError"}
 FEWEST_LETTERS = 4  # a sentence with fewer of its own ("{}: {}") says nothing that could be translated
 MAKES_LINES = re.compile(r"(^|_)(lines?|reason|problem|warnings?)$")
 # Calls whose arguments are said to a person, and which of them.

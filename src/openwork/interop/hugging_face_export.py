@@ -55,7 +55,10 @@ def write_model_files(folder: Path, settings: ModelSettings, model: SequenceMode
 def fitting_architecture(settings: ModelSettings) -> tuple[TransformerSettings, Architecture]:
     """The one of theirs that computes what a model with these settings does; ConfigError, saying why, if none does."""
     if not isinstance(settings, TransformerSettings):
-        raise ConfigError("a recurrent model has no counterpart among the architectures of Hugging Face")
+        raise ConfigError(
+            "a recurrent model has no counterpart among the architectures of Hugging Face",
+            hint="use the bundle with openwork translate, or train a Transformer to export",
+        )
     s = settings
     standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
     for fits, key in (
@@ -69,6 +72,7 @@ def fitting_architecture(settings: ModelSettings) -> tuple[TransformerSettings, 
             raise ConfigError(
                 "this model has no counterpart among the architectures of Hugging Face that are written",
                 why=f"none of them has this model.{key}",
+                hint="try openwork export --to ct2, or train a model without that setting",
             )
     wanted = (s.norm, s.positions, s.embedding_norm)
     kind = next(

@@ -34,7 +34,13 @@ def _parts(folder: Path) -> list[Path]:
     try:
         names = set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise BundleError(f"{path}: damaged, or no index of weights", why=str(error)) from error
+        raise BundleError(
+            f"{path}: damaged, or no index of weights", why=str(error), hint="fetch the file again"
+        ) from error
     if not all(isinstance(name, str) and name == Path(name).name for name in names):
-        raise BundleError(f"{path}: damaged, or no index of weights", why="it names files outside its folder")
+        raise BundleError(
+            f"{path}: damaged, or no index of weights",
+            why="it names files outside its folder",
+            hint="fetch the folder again from its makers, and trust no other copy",
+        )
     return [folder / name for name in sorted(names)]

@@ -121,7 +121,11 @@ def load_bundle(path: Path) -> Bundle:
         layer = read_run_file(current / CONFIG)
         settings = build(BundleSettings, layer.mapping, layer.origins)
     except ConfigError as error:
-        raise BundleError(f"{folder}: its {CONFIG} is not understood", why=error.what) from error
+        raise BundleError(
+            f"{folder}: its {CONFIG} is not understood",
+            why=error.what,
+            hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+        ) from error
     tokenizers = TokenizerPair.load(current)
     with torch.random.fork_rng(devices=[]):
         model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
@@ -131,5 +135,9 @@ def load_bundle(path: Path) -> Bundle:
         golden = tuple(Golden(**example) for example in json.loads((current / GOLDEN).read_text(encoding="utf-8")))
         card = (current / CARD).read_text(encoding="utf-8")
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise BundleError(f"{folder}: {GOLDEN} or {CARD} is not understood", why=str(error)) from error
+        raise BundleError(
+            f"{folder}: {GOLDEN} or {CARD} is not understood",
+            why=str(error),
+            hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+        ) from error
     return Bundle(settings, tokenizers, model, golden, card)

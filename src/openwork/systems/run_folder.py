@@ -99,7 +99,11 @@ class RunFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OpenworkError(f"{self.path}: cannot be made", why=error.strerror or str(error)) from error
+            raise OpenworkError(
+                f"{self.path}: cannot be made",
+                why=error.strerror or str(error),
+                hint="name another folder with --out, or check that you may write there",
+            ) from error
         atomic_write_text(self.settings_file, to_toml(settings))
 
 

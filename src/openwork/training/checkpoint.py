@@ -142,7 +142,10 @@ def _read_state(path: Path) -> dict:
         state = json.loads((path / STATE).read_text(encoding="utf-8"))
         known = state["format"]
         if known != FORMAT:
-            raise BundleError(f"{path}: written in checkpoint format {known}, this version reads {FORMAT}")
+            raise BundleError(
+                f"{path}: written in checkpoint format {known}, this version reads {FORMAT}",
+                hint="continue with the openwork that wrote it, or train anew into another folder",
+            )
         if not {"sha256", _PROGRESS} <= state.keys():
             raise KeyError(_PROGRESS)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
