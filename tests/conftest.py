@@ -33,10 +33,9 @@ if importlib.util.find_spec("torch") and importlib.util.find_spec("beartype"):
     install_import_hook(list(CHECKED_FLOORS), "beartype.beartype")
 
 if os.environ.get("OPENWORK_ERRORS"):
-    from architecture.provoked import record
+    from architecture.provoked import note_all
 
-    # `make errors`: which errors the tests provoke
-    record(Path(os.environ["OPENWORK_ERRORS"]))
+    note_all()  # `make errors`: which errors the tests provoke
 
 GZIP = b"\x1f\x8b"
 

@@ -14,6 +14,13 @@ from architecture.house import PACKAGE
 from openwork.base.errors import OpenworkError
 
 VARIABLE = "OPENWORK_ERRORS"
+# The command line in a process of its own, where errors are noted as well.
+NOTING = [
+    sys.executable,
+    "-c",
+    f"import sys; sys.path.append({str(Path(__file__).parents[1])!r}); "
+    "from architecture.provoked import note_all; note_all(); from openwork.cli.main import main; main()",
+]
 
 
 class Provoked(NamedTuple):
@@ -41,6 +48,11 @@ def record(folder: Path) -> None:
                 lines.write(json.dumps(Provoked(type(self).__name__, what, place, test)) + "\n")
 
     OpenworkError.__init__ = noting
+
+
+def note_all() -> None:
+    """The same, into the folder that the environment names."""
+    record(Path(os.environ[VARIABLE]))
 
 
 def recorded(folder: Path) -> Iterator[Provoked]:

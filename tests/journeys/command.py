@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-COMMAND = [sys.executable, "-m", "openwork"]
+from architecture.provoked import NOTING, VARIABLE
+
+COMMAND = [sys.executable, "-m", "openwork"] if VARIABLE not in os.environ else NOTING
 ERROR = re.compile(r"^error [A-Z]\d{3}: ", re.MULTILINE)  # `make errors` gives a new error its code
 PATIENCE = 500  # seconds; a busy machine is no failure
 
