@@ -42,12 +42,12 @@ WORDS = {
         "C": "## C: run files and settings",
         "B": "## B: trained systems, checkpoints, models of other toolkits",
         "E": "## E: the machine, and the rest",
-        "why": "Cause",
-        "hint": "Remedy",
-        "test": "Test",
+        "why": "Cause: ",
+        "hint": "Remedy: ",
+        "test": "Test: ",
         "said": "the message names it",
         "or": "; or: ",
-        "none": "no test: ",
+        "none": "No test: ",
     },
     "zh": {
         "title": "# 错误",
@@ -60,9 +60,9 @@ WORDS = {
         "C": "## C：运行文件和设置",
         "B": "## B：训练好的系统、检查点、其他工具的模型",
         "E": "## E：机器及其他",
-        "why": "原因",
-        "hint": "建议",
-        "test": "测试",
+        "why": "原因：",
+        "hint": "建议：",
+        "test": "测试：",
         "said": "见消息本身",
         "or": "；或：",
         "none": "没有测试：",
@@ -202,11 +202,11 @@ def _entry(code: str, sites: list[Site], provoked: dict[str, dict[str, str]], la
     words = WORDS[language]
     causes = _joined((text for site in sites for text in site.causes), language)
     if causes or any(site.has_cause for site in sites):
-        yield f"{words['why']}: {causes or words['said']}"
+        yield f"{words['why']}{causes or words['said']}"
     remedies = _joined((text for site in sites for text in site.remedies), language)
-    yield f"{words['hint']}: {remedies or words['said']}"
+    yield f"{words['hint']}{remedies or words['said']}"
     if code in provoked["tests"]:
-        yield f"{words['test']}: `{provoked['tests'][code]}`"
+        yield f"{words['test']}`{provoked['tests'][code]}`"
     elif code in provoked["none"]:
         yield f"{words['none']}{provoked['none'][code]}"
 

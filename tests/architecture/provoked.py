@@ -35,7 +35,9 @@ class Provoked(NamedTuple):
 def record(folder: Path) -> None:
     """From now on each error of ours that the package makes is noted, with the test that is running."""
     folder.mkdir(parents=True, exist_ok=True)
-    plain = OpenworkError.__init__
+    # Opened before a test makes the system refuse this; what is written at its end stays whole.
+    notes = os.open(folder / f"{os.getpid()}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    write, plain = os.write, OpenworkError.__init__
 
     def noting(self: OpenworkError, what: str, *, why: str = "", hint: str = "") -> None:
         plain(self, what, why=why, hint=hint)
@@ -44,8 +46,7 @@ def record(folder: Path) -> None:
         if path.is_relative_to(PACKAGE):
             test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
             place = f"{path.relative_to(PACKAGE).as_posix()}:{maker.f_lineno}"
-            with (folder / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as lines:
-                lines.write(json.dumps(Provoked(type(self).__name__, what, place, test)) + "\n")
+            write(notes, f"{json.dumps(Provoked(type(self).__name__, what, place, test))}\n".encode())
 
     OpenworkError.__init__ = noting
 

@@ -17,7 +17,7 @@ from openwork.base.messages import GAP
 # Errors without a test in provoked.toml; this number only ever falls.
 MOST_WITHOUT_A_TEST = 400
 # What may stand in a gap. The second is a place and a cause at once.
-FILLINGS = ("x", "data/train.en", "run.toml:12: model: ", "3", "the 2nd 'word' of it", "")
+FILLINGS = ("x", "3 lines", "data/train.en", "run.toml:12: model: ", "3", "the 2nd 'word' of it", "")
 KINDS = {letter: kind for kind, letter in LETTERS.items()}
 IN_USE = {
     code: said for name, table in error_pages.read_tables().items() if name != RETIRED for code, said in table.items()

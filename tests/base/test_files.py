@@ -268,3 +268,9 @@ def test_a_file_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(DataError, match="the file may not be read") as refused:
         open_binary(tmp_path / "secret")
     assert "chmod +r" in refused.value.hint
+
+
+def test_a_name_that_the_system_does_not_take(tmp_path: Path) -> None:
+    with pytest.raises(OpenworkError, match="cannot be written") as refused:
+        atomic_write_text(tmp_path / ("a" * 300), "text")
+    assert refused.value.why and refused.value.hint and os.listdir(tmp_path) == []

@@ -15,6 +15,7 @@ from openwork.interop.forms import form_named
 from openwork.models.build import build_model
 from openwork.systems import check_resume, shortlists
 from openwork.systems.bundle import Bundle
+from openwork.systems.evaluate import evaluate
 from openwork.systems.explain import explain
 from openwork.systems.pairs import find_splits
 from openwork.systems.run_file import RunSettings, read_run, resolve_run
@@ -138,3 +139,9 @@ def test_one_table_for_two_vocabularies(tiny_bundle: Bundle):
     settings = tiny_bundle.settings.model.model_copy(update={"tying": "three-way"})
     with pytest.raises(ConfigError, match="three-way tying needs one vocabulary"):
         build_model(settings, 9, 10)
+
+
+def test_translations_without_references():
+    with pytest.raises(DataError, match="1 translations against 2 references") as refused:
+        evaluate(["a"], ["a", "b"], None)
+    assert "same order" in refused.value.hint

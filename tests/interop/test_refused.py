@@ -1,0 +1,95 @@
+"""Folders of other toolkits that lack something, or whose parts are of two models; and bundles they cannot hold."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from interop.small_bundles import small_bundle
+from openwork.base.errors import BundleError, ConfigError
+from openwork.interop import hugging_face_config
+from openwork.interop.ctranslate2_reading import read_ctranslate2
+from openwork.interop.ctranslate2_writing import write_ctranslate2
+from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.hugging_face_tokenizers import write_tokenizers
+from openwork.interop.token_names import token_names
+from openwork.text.foreign.adopted import Adopted
+from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.pair import TokenizerPair, train_pair
+from openwork.text.settings import TextSettings
+from openwork.text.tokenizer import Tokenizer
+
+
+def says(path: Path, **changes: object) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | changes), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda folder: says(folder / "config.json", decoder_start_token=None), "has no start symbol of its own"),
+        (lambda folder: says(folder / "config.json", layer_norm_epsilon=2.0), "no Transformer of the sizes"),
+        (lambda folder: (folder / "shared_vocabulary.json").unlink(), "has no source_vocabulary"),
+    ],
+    ids=["start", "sizes", "vocabulary"],
+)
+def test_models_of_ctranslate2(spoil: Callable[[Path], None], words: str, tmp_path: Path):
+    folder = tmp_path / "there"
+    write_ctranslate2(folder, small_bundle())
+    spoil(folder)
+    with pytest.raises(BundleError, match=words) as refused:
+        read_ctranslate2(folder)
+    assert refused.value.why and refused.value.hint
+
+
+def other_tokenizers(folder: Path) -> None:
+    write_tokenizers(folder, train_pair(["other words"], ["other words"], TextSettings(vocabulary_size=300)))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda folder: (folder / "tokenizer.json").unlink(), "no tokenizer that openwork can put before this model"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{}"), "not a tokenizer of openwork"),
+        (other_tokenizers, "model and tokenizer do not belong together"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
+        (
+            lambda folder: (folder / "model.safetensors").rename(folder / "model.safetensors.index.json"),
+            "damaged, or no index of weights",
+        ),
+    ],
+    ids=["no tokenizer", "tokenizer", "other tokenizer", "no weights", "index"],
+)
+def test_folders_of_hugging_face(spoil: Callable[[Path], None], words: str, tmp_path: Path):
+    folder = tmp_path / "there"
+    write_hugging_face_folder(folder, small_bundle(norm="post", norm_epsilon=1e-5))
+    spoil(folder)
+    with pytest.raises(BundleError, match=words) as refused:
+        bundle_from_hugging_face(folder)
+    assert refused.value.why and refused.value.hint
+
+
+def test_a_configuration_that_is_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hugging_face_config, "MOST_BYTES", 100)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "marian", "padding": "x" * 100}))
+    with pytest.raises(BundleError, match="too large for a configuration"):
+        bundle_from_hugging_face(tmp_path)
+
+
+def adopted(path: Path, *pieces: str) -> Tokenizer:
+    path.write_text("\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", *pieces)) + "\n", encoding="utf-8")
+    return Adopted(read_tokenizer(path))  # type: ignore[arg-type]
+
+
+def test_a_tokenizer_from_a_file_stays_with_us(tmp_path: Path):
+    tokenizer = adopted(tmp_path / "vocab.txt", "a", "b")
+    with pytest.raises(ConfigError, match="a tokenizer from a file cannot be written"):
+        write_tokenizers(tmp_path, TokenizerPair(tokenizer, tokenizer))
+
+
+def test_two_pieces_of_one_name(tmp_path: Path):
+    """A file that calls its padding [PAD] may have an ordinary piece with the name of ours."""
+    with pytest.raises(BundleError, match="cannot be passed on by the names of its pieces") as refused:
+        token_names(adopted(tmp_path / "vocab.txt", "<pad>", "a"))
+    assert "'<pad>'" in refused.value.why
