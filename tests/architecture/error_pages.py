@@ -20,7 +20,7 @@ from architecture.house import PACKAGE, REPOSITORY
 from architecture.provoked import VARIABLE, recorded
 from openwork.base import errors
 from openwork.base.error_codes import LETTERS, RETIRED, code_of, letter_of
-from openwork.base.messages import GAP
+from openwork.base.messages import GAP, catalogue
 
 CODES = PACKAGE / "base" / "errors.toml"
 PROVOKED = Path(__file__).with_name("provoked.toml")
@@ -224,14 +224,16 @@ def shown(sentence: str, sites: list[Site], language: str) -> str:
 
 def in_language(text: str, language: str) -> str:
     """The sentence with dots in its gaps."""
-    chinese = _chinese().get(text.lstrip(" ")) if language == "zh" else None
-    if chinese is None or GAP not in text:
-        return (chinese or text).replace(GAP, "…")
-    return chinese.format(*["…"] * text.count(GAP))
+    shown = text.replace(GAP, "…")
+    found = chinese().get(text) if language == "zh" else None
+    if found is None:
+        return catalogue(language).translate(shown)
+    return found.format(*["…"] * text.count(GAP)) if GAP in text else found
 
 
 @cache
-def _chinese() -> dict[str, str]:
+def chinese() -> dict[str, str]:
+    """What stands in the catalogue of Chinese messages."""
     tables = tomllib.loads((PACKAGE / "base" / "zh.toml").read_text("utf-8"))
     return {key: value for table in tables.values() for key, value in table.items()}
 

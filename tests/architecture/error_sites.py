@@ -5,6 +5,7 @@ looked for: in the function, in what the function is called with, or in what the
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -79,7 +80,7 @@ def _sites(file: str, reader: "Reader") -> Iterator[Site]:
             continue
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         sentences = reader.texts(call.args[0], function)
-        if file in OF_LIBRARIES and not any(text.replace(GAP, "").strip() for text in sentences):
+        if file in OF_LIBRARIES and not sentences:
             sentences = list(OF_LIBRARIES[file])
         sentences = [one for one in sentences if not any(_says_more(one, other) for other in sentences)]
         if _name(call) == RULE:
@@ -100,13 +101,15 @@ class Reader:
 
     def __init__(self, tree: ast.Module, called: "Called") -> None:
         self.called = called
+        names = ((target, node.value) for node in tree.body if isinstance(node, ast.Assign) for target in node.targets)
+        self.constants = {target.id: value for target, value in names if isinstance(target, ast.Name)}
         self.functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         self.calls = list(_calls(tree, None))
 
     def texts(self, expression: ast.expr, function: ast.FunctionDef | None, deep: int = 0) -> list[str]:
         """The sentences that an expression can be, each once; none where the code does not tell."""
         found = self._texts(expression, function, deep) if deep < DEEPEST else []
-        return list(dict.fromkeys(text for text in found if text.strip()))
+        return list(dict.fromkeys(text for text in found if re.search("[a-z]", text)))
 
     def _texts(self, expression: ast.expr, function: ast.FunctionDef | None, deep: int) -> list[str]:
         if isinstance(expression, ast.IfExp):
@@ -137,7 +140,9 @@ class Reader:
     def _meanings(
         self, name: ast.Name, function: ast.FunctionDef | None
     ) -> Iterator[tuple[ast.expr, ast.FunctionDef | None]]:
-        """What is assigned to a name, or given for it where it is a parameter."""
+        """What is assigned to a name, in the function or for all of the file; what is given for a parameter."""
+        if name.id in self.constants:
+            yield self.constants[name.id], None
         if function is None:
             return
         for node in ast.walk(function):

@@ -10,6 +10,8 @@ import pytest
 
 from architecture import error_pages
 from architecture.error_sites import all_sites
+from architecture.house import PACKAGE
+from architecture.messages import FEWEST_LETTERS
 from openwork.base import errors
 from openwork.base.error_codes import LETTERS, RETIRED, code_of
 from openwork.base.messages import GAP
@@ -18,6 +20,7 @@ from openwork.base.messages import GAP
 MOST_WITHOUT_A_TEST = 400
 # What may stand in a gap. The second is a place and a cause at once.
 FILLINGS = ("x", "3 lines", "data/train.en", "run.toml:12: model: ", "3", "the 2nd 'word' of it", "")
+CHINESE = r"[\u4e00-\u9fff]"
 KINDS = {letter: kind for kind, letter in LETTERS.items()}
 IN_USE = {
     code: said for name, table in error_pages.read_tables().items() if name != RETIRED for code, said in table.items()
@@ -59,6 +62,12 @@ def test_every_error_has_a_remedy():
     assert [f"{site.place}: {site.sentences}" for site in all_sites() if not site.has_remedy] == []
 
 
+def test_rules_between_settings_have_a_remedy_too():
+    """In a validator of settings: `raise RuleError(what, hint=...)`, which a person sees as a ConfigError."""
+    holders = [path for path in PACKAGE.rglob("*.py") if "settings" in path.stem or path.stem == "run_file"]
+    assert [str(path) for path in holders if "raise ValueError(" in path.read_text("utf-8")] == []
+
+
 def test_every_sentence_can_be_read_from_the_code():
     assert [site.place for site in all_sites() if not all(re.search("[a-z]", text) for text in site.sentences)] == []
     assert [site.place for site in all_sites() if not site.sentences] == []
@@ -84,7 +93,14 @@ def test_the_pages_are_what_the_code_says(language: str):
 
 def test_the_chinese_page_is_chinese():
     headings = re.findall(r"^\*\*(.*)\*\*$", error_pages.page("zh"), re.MULTILINE)
-    assert [heading for heading in headings if not re.search(r"[\u4e00-\u9fff]", heading)] == []
+    assert [heading for heading in headings if not re.search(CHINESE, heading)] == []
+
+
+def test_causes_and_remedies_have_a_chinese_form():
+    """Those that stand under a name are for the table [frame] of zh.toml."""
+    texts = {text for site in all_sites() for text in (*site.causes, *site.remedies)}
+    said = [text for text in texts if sum(map(str.isalpha, text)) >= FEWEST_LETTERS]
+    assert [text for text in said if not re.search(CHINESE, error_pages.in_language(text, "zh"))] == []
 
 
 def test_errors_are_found_however_their_sentences_are_made(tmp_path: Path):

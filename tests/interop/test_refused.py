@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from interop.small_bundles import small_bundle
 from openwork.base.errors import BundleError, ConfigError
 from openwork.interop import hugging_face_config
+from openwork.interop.ctranslate2_binary import read_binary, write_binary
 from openwork.interop.ctranslate2_reading import read_ctranslate2
 from openwork.interop.ctranslate2_writing import write_ctranslate2
 from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
@@ -25,14 +27,23 @@ def says(path: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | changes), encoding="utf-8")
 
 
+def rewrite(folder: Path, specification: str = "TransformerSpec", without: str = "") -> None:
+    path = folder / "model.bin"
+    contents = read_binary(path)
+    variables = {name: value for name, value in contents.variables.items() if not without or without not in name}
+    write_binary(path, replace(contents, specification=specification, variables=variables))
+
+
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
+        (lambda folder: rewrite(folder, specification="WhisperSpec"), "no Transformer that openwork knows"),
+        (lambda folder: rewrite(folder, without="encoder/layer_0/ffn/linear_0/weight"), "is not complete"),
         (lambda folder: says(folder / "config.json", decoder_start_token=None), "has no start symbol of its own"),
         (lambda folder: says(folder / "config.json", layer_norm_epsilon=2.0), "no Transformer of the sizes"),
         (lambda folder: (folder / "shared_vocabulary.json").unlink(), "has no source_vocabulary"),
     ],
-    ids=["start", "sizes", "vocabulary"],
+    ids=["kind", "incomplete", "start", "sizes", "vocabulary"],
 )
 def test_models_of_ctranslate2(spoil: Callable[[Path], None], words: str, tmp_path: Path):
     folder = tmp_path / "there"

@@ -25,7 +25,9 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
             why="openwork reads safetensors alone, which hold numbers and nothing that could run when it is opened",
             hint="where you trust the file, load it with transformers and write it again with save_pretrained",
         )
-    raise BundleError(f"{folder}: no weights", why=f"no {WEIGHTS}", hint="name the folder that save_pretrained wrote")
+    raise BundleError(
+        f"{folder}: no weights", why=f"there is no {WEIGHTS}", hint="name the folder that save_pretrained wrote"
+    )
 
 
 def _parts(folder: Path) -> list[Path]:
