@@ -15,12 +15,7 @@ from openwork.base.errors import OpenworkError
 
 VARIABLE = "OPENWORK_ERRORS"
 # The command line in a process of its own, where errors are noted as well.
-NOTING = [
-    sys.executable,
-    "-c",
-    f"import sys; sys.path.append({str(Path(__file__).parents[1])!r}); "
-    "from architecture.provoked import note_all; note_all(); from openwork.cli.main import main; main()",
-]
+NOTING = [sys.executable, str(Path(__file__).parents[1] / "noting.py")]
 
 
 class Provoked(NamedTuple):

@@ -17,10 +17,11 @@ from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write
 from openwork.interop.hugging_face_tokenizers import write_tokenizers
 from openwork.interop.token_names import token_names
 from openwork.text.foreign.adopted import Adopted
+from openwork.text.foreign.marian import read_marian
 from openwork.text.foreign.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
-from openwork.text.tokenizer import Tokenizer
+from text.foreign.test_sentence_piece import made
 
 
 def says(path: Path, **changes: object) -> None:
@@ -82,25 +83,25 @@ def test_folders_of_hugging_face(spoil: Callable[[Path], None], words: str, tmp_
 
 
 def test_a_configuration_that_is_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "there"
+    write_hugging_face_folder(folder, small_bundle(norm="post", norm_epsilon=1e-5))
     monkeypatch.setattr(hugging_face_config, "MOST_BYTES", 100)
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "marian", "padding": "x" * 100}))
     with pytest.raises(BundleError, match="too large for a configuration"):
-        bundle_from_hugging_face(tmp_path)
-
-
-def adopted(path: Path, *pieces: str) -> Tokenizer:
-    path.write_text("\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", *pieces)) + "\n", encoding="utf-8")
-    return Adopted(read_tokenizer(path))  # type: ignore[arg-type]
+        bundle_from_hugging_face(folder)
 
 
 def test_a_tokenizer_from_a_file_stays_with_us(tmp_path: Path):
-    tokenizer = adopted(tmp_path / "vocab.txt", "a", "b")
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n", encoding="utf-8")
+    tokenizer = Adopted(read_tokenizer(tmp_path / "vocab.txt"))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="a tokenizer from a file cannot be written"):
         write_tokenizers(tmp_path, TokenizerPair(tokenizer, tokenizer))
 
 
 def test_two_pieces_of_one_name(tmp_path: Path):
-    """A file that calls its padding [PAD] may have an ordinary piece with the name of ours."""
+    """Marian has no start symbol, so a vocabulary of its own may have a piece with the name of ours."""
+    vocabulary = tmp_path / "vocab.json"
+    vocabulary.write_text(json.dumps({"</s>": 0, "<unk>": 1, "<s>": 2, "a": 3, "<pad>": 4}))
+    model = made(tmp_path / "source.spm", model_type="unigram", vocab_size=90)
     with pytest.raises(BundleError, match="cannot be passed on by the names of its pieces") as refused:
-        token_names(adopted(tmp_path / "vocab.txt", "<pad>", "a"))
-    assert "'<pad>'" in refused.value.why
+        token_names(Adopted(read_marian(model, vocabulary)))
+    assert "'<s>'" in refused.value.why

@@ -213,7 +213,7 @@ def test_real_markup_is_found_and_comes_back(openwork_data) -> None:
 
 @pytest.mark.parametrize("number", [0, 4])
 def test_only_reserved_numbers_have_a_piece(number: int) -> None:
-    tokenizer = train_pair(["a"], ["b"], TextSettings(vocabulary_size=300, placeholders=3)).source
+    tokenizer = train_pair(["a"], ["b"], TextSettings(vocabulary_size=400, placeholders=3)).source
     with pytest.raises(ConfigError, match=f"placeholder {number}: the vocabulary reserves 3") as refused:
         tokenizer.placeholder_id(number)
     assert "text.placeholders" in refused.value.hint
