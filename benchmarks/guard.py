@@ -18,10 +18,15 @@ from machine import describe_machine
 from openwork.base.files import read_lines
 from openwork.systems.bundle import load_bundle
 from openwork.systems.ensemble import translator_of
-from openwork.systems.guarded import GuardedTranslator, flagged
+from openwork.systems.guarded import GuardedTranslator, custom_of, flagged
 
 RESULTS = Path(__file__).parent / "results" / "guard.json"
-FOREIGN = ("Два человека идут по улице в дождь.", "两个人在雨中走过街道。", "Deux hommes marchent sous la pluie.")
+LATIN = (
+    "Deux hommes marchent sous la pluie dans une rue de la ville.",
+    "Dos hombres caminan por una calle de la ciudad bajo la lluvia.",
+    "Zwei Männer gehen im Regen durch eine Straße der Stadt.",
+)
+FOREIGN = ("Два человека идут по улице в дождь.", "两个人在雨中走过街道。", "二人の男性が雨の中を歩いている。")
 
 
 def with_typos(text: str, generator: random.Random) -> str:
@@ -34,17 +39,21 @@ def with_typos(text: str, generator: random.Random) -> str:
     return " ".join(words)
 
 
-WAYS: dict[str, Callable[[str, random.Random], str]] = {
-    "as it is": lambda text, generator: text,
-    "one word": lambda text, generator: text.split(" ")[0],
-    "no full stop": lambda text, generator: text.rstrip("."),
-    "capitals": lambda text, generator: text.upper(),
-    "typos": with_typos,
-    "emoji": lambda text, generator: f"{text} 😀🎉",
-    "another language": lambda text, generator: generator.choice(FOREIGN),
-    "the same again and again": lambda text, generator: " ".join([text] * 8),
-    "noise": lambda text, generator: "".join(generator.choice("abcdefgh ,.xyz") for _ in text),
-}
+def ways_to_spoil(sources: Sequence[str]) -> dict[str, Callable[[str, random.Random], str]]:
+    """By name, what is done to a text with a generator; very long ones are made of other `sources`."""
+    return {
+        "as it is": lambda text, generator: text,
+        "one word": lambda text, generator: text.split(" ")[0],
+        "no full stop": lambda text, generator: text.rstrip("."),
+        "capitals": lambda text, generator: text.upper(),
+        "typos": with_typos,
+        "emoji": lambda text, generator: f"{text} 😀🎉",
+        "another language": lambda text, generator: generator.choice(LATIN),
+        "another script": lambda text, generator: generator.choice(FOREIGN),
+        "very long": lambda text, generator: " ".join([text, *generator.sample(sources, 11)]),
+        "the same again and again": lambda text, generator: " ".join([text] * 8),
+        "noise": lambda text, generator: "".join(generator.choice("abcdefgh ,.xyz") for _ in text),
+    }
 
 
 def shares(translations: Sequence[Sequence[object]]) -> dict[str, float]:
@@ -61,13 +70,16 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200, help="sources that are spoilt in each way")
     options = parser.parse_args()
     bundle = load_bundle(options.bundle)
-    guarded = GuardedTranslator(translator_of([bundle], bundle.settings.decoding, "auto"))
+    custom = custom_of(bundle)
+    guarded = GuardedTranslator(translator_of([bundle], bundle.settings.decoding, "auto"), custom)
     sources = list(read_lines(options.source))
     found = {}
-    for name, spoil in WAYS.items():
+    for name, spoil in ways_to_spoil(sources).items():
         generator = random.Random(1)
         texts = [spoil(text, generator) for text in (sources if name == "as it is" else sources[: options.count])]
-        first = [flagged(text, ways) for text, ways in zip(texts, guarded.translator.translate(texts), strict=True)]
+        first = [
+            flagged(text, ways, custom) for text, ways in zip(texts, guarded.translator.translate(texts), strict=True)
+        ]
         found[name] = {"texts": len(texts), "first": shares(first), "careful": shares(guarded.translate(texts))}
         print(name, found[name], flush=True)
     result = {"machine": describe_machine(), "flagged": found}

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openwork.base.files import read_lines
-from openwork.data.batching import BatchPlan, BatchSettings, EpochPlan, assemble
+from openwork.data.batching import BatchPlan, BatchSettings, assemble
 from openwork.data.store import TokenStore, write_store
 
 LENGTHS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=60)
@@ -30,7 +30,7 @@ def natural_lengths(pairs: int) -> tuple[np.ndarray, np.ndarray]:
     return source.astype(np.int32), target.astype(np.int32)
 
 
-def fill(plan: EpochPlan, source: np.ndarray, target: np.ndarray) -> float:
+def fill(plan: Sequence[np.ndarray], source: np.ndarray, target: np.ndarray) -> float:
     real = padded = 0
     for rows in plan:
         for lengths in (source[rows] + 1, target[rows] + 1):

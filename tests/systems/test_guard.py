@@ -4,7 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openwork.systems.guard import COPIED, EMPTY, LENGTH, LOOP, UNFINISHED, UNSURE, Said, flags, loops
+from openwork.systems import guard
+from openwork.systems.guard import (
+    COPIED,
+    EMPTY,
+    LANGUAGE,
+    LENGTH,
+    LOOP,
+    UNFAMILIAR,
+    UNFINISHED,
+    UNSURE,
+    Custom,
+    Said,
+    flags,
+    loops,
+)
 
 
 def said(source: str, text: str, **changes: object) -> Said:
@@ -34,6 +48,31 @@ def said(source: str, text: str, **changes: object) -> Said:
 )
 def test_each_flag(one: Said, expected: tuple[str, ...]) -> None:
     assert flags(one) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "pieces", "usual", "expected"),
+    [
+        ("abcd efgh ijkl", 8, 4.0, (UNFAMILIAR,)),  # 12 characters in 8 pieces: 1.5 of the usual 4
+        ("abcd efgh ijkl mnop qr", 8, 4.0, ()),  # 18 characters: 2.25 is more than 0.55 of it
+        ("abcd efgh ijkl", 8, 0.0, ()),  # nothing is known
+        ("abcd", 4, 4.0, ()),  # a rare word of its own
+    ],
+)
+def test_a_source_that_falls_into_small_pieces_is_unfamiliar(
+    source: str, pieces: int, usual: float, expected: tuple[str, ...]
+) -> None:
+    one = said(source, "eins zwei drei vier fünf", source_pieces=pieces + 1, pieces=pieces + 1)
+    assert flags(one, Custom(usual)) == expected
+
+
+def test_another_language_on_either_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "other_language", lambda text, wanted: "fr" if text.startswith("Deux") else None)
+    english, french, german = "Two men are walking.", "Deux hommes marchent.", "Zwei Männer gehen."
+    custom = Custom(0.0, "en", "de")
+    assert flags(said(english, german), custom) == ()
+    assert flags(said(french, german), custom) == flags(said(english, french), custom) == (LANGUAGE,)
+    assert flags(said(french, german), Custom(0.0, None, "de")) == ()  # nobody says what the source should be
 
 
 @given(st.text(), st.text())

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from openwork.systems.bundle import Bundle
 from openwork.systems.guard import LOOP, flags
-from openwork.systems.guarded import GuardedTranslator, Said
+from openwork.systems.guarded import GuardedTranslator, Said, custom_of
 from openwork.systems.translator import Translation
 
 TEXTS = ["a b c", "", "d e f g", "h"]
@@ -15,7 +16,7 @@ TEXTS = ["a b c", "", "d e f g", "h"]
 def test_what_is_not_flagged_stays_as_it_is(tiny_bundle: Bundle, monkeypatch: Any) -> None:
     translator = tiny_bundle.translator()
     plain = translator.translate(TEXTS)
-    monkeypatch.setattr("openwork.systems.guarded.flags", lambda said: ())
+    monkeypatch.setattr("openwork.systems.guarded.flags", lambda said, custom: ())
     assert GuardedTranslator(translator).translate(TEXTS) == plain
 
 
@@ -53,6 +54,14 @@ def test_the_careful_way_is_taken_where_it_is_better(tiny_bundle: Bundle) -> Non
     guarded.careful = Says("v v v v v")  # type: ignore[assignment]
     ((found,),) = guarded.translate(["a b c d"])
     assert found.text == "w w w w w" and found.flags == (LOOP,)
+
+
+def test_what_a_bundle_is_used_to_is_counted_in_its_golden_examples(tiny_bundle: Bundle) -> None:
+    custom = custom_of(tiny_bundle)
+    pieces = sum(len(tiny_bundle.tokenizers.source.encode(golden.source)) for golden in tiny_bundle.golden)
+    visible = sum(len(golden.source.replace(" ", "")) for golden in tiny_bundle.golden)
+    assert tiny_bundle.golden and custom.characters_a_piece == visible / pieces
+    assert custom_of(replace(tiny_bundle, golden=())).characters_a_piece == 0.0
 
 
 def test_from_the_command_line(call: Any, bundle_folder: Any) -> None:

@@ -94,7 +94,7 @@ def translate(
 
         from openwork.data.glossary import read_glossary
         from openwork.systems.ensemble import load_bundles, translator_of
-        from openwork.systems.guarded import GuardedTranslator
+        from openwork.systems.guarded import GuardedTranslator, custom_of
         from openwork.systems.requests import read_json, read_text
         from openwork.systems.translate import (
             Output,
@@ -118,7 +118,8 @@ def translate(
         elif asked.alternatives is not None:
             answering = showing_alternatives(translator, output, asked.alternatives, count)
         else:
-            answering = translating(GuardedTranslator(translator) if asked.guard else translator, output)
+            guarded = GuardedTranslator(translator, custom_of(bundles[0])) if asked.guard else translator
+            answering = translating(guarded, output)
         answer_stream(answering, say, read=read)
 
     run(work)

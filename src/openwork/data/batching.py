@@ -1,20 +1,22 @@
 """Batches by token budget: pairs of like lengths together, so that few computed positions are padding.
 
-An epoch's plan is made from the lengths alone, with whole-array operations (ten million pairs take seconds). It follows
-from (seed, epoch), so that a resumed run sees the very batches that it would have seen, and any batch can be had
-without its predecessors.
+An epoch's plan is made from the lengths alone, with whole-array operations (ten million pairs take seconds), and for a
+large corpus window by window. It follows from (seed, epoch), so that a resumed run sees the very batches that it would
+have seen, and any batch can be had without its predecessors.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.data import windows
 from openwork.data.mixture import Mixture
-from openwork.data.store import TokenSide, TokenStore
+from openwork.data.store import StoredLengths, TokenSide, TokenStore
 from openwork.text.tokenizer import Tokenizer
 
 
@@ -72,6 +74,14 @@ class EpochPlan(Sequence[NDArray[np.int64]]):
         return self.rows[self.starts[batch] : self.starts[batch + 1]]
 
 
+class Lengths(Protocol):
+    """How many tokens each pair has on one side: an array, or what reads them from a store when they are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: NDArray[np.int64], /) -> NDArray[np.integer]: ...
+
+
 class BatchPlan:
     """Groups the pairs of a corpus into batches, anew in each epoch.
 
@@ -80,8 +90,8 @@ class BatchPlan:
 
     def __init__(
         self,
-        source_lengths: NDArray[np.integer],
-        target_lengths: NDArray[np.integer],
+        source_lengths: Lengths,
+        target_lengths: Lengths,
         settings: BatchSettings,
         seed: int,
         versions: int = 1,
@@ -95,9 +105,8 @@ class BatchPlan:
         self._seed = seed
         self._versions = versions
         self._mixture = mixture
-        # Lengths as computed: each side has its end symbol.
-        self._longer = (np.maximum(source_lengths, target_lengths) + 1).astype(np.int32)
-        self._difference = (source_lengths - target_lengths).astype(np.int32)
+        self._source_lengths = source_lengths
+        self._target_lengths = target_lengths
 
     @classmethod
     def of(
@@ -108,40 +117,44 @@ class BatchPlan:
         versions: int = 1,
         mixture: Mixture | None = None,
     ) -> "BatchPlan":
-        return cls(store.source_lengths, store.target_lengths, settings, seed, versions, mixture)
+        lengths = StoredLengths(store.source), StoredLengths(store.target)
+        return cls(*lengths, settings, seed, versions, mixture)
 
-    def epoch(self, number: int) -> EpochPlan:
+    def epoch(self, number: int) -> Sequence[NDArray[np.int64]]:
         """The plan of epoch `number` (from 0): every pair once, in other company and order than in other epochs.
 
         With a mixture, pairs come as often as the weight of their part wants it. Where the pairs are there in several
         versions, the epochs take turns.
         """
-        generator = np.random.default_rng([self._seed, number])
-        pairs = len(self._longer) // self._versions
+        pairs = len(self._source_lengths) // self._versions
         first = number % self._versions * pairs
-        rows = first + self._by_length(generator, slice(first, first + pairs))
-        starts = _cut(self._longer[rows], self._settings.tokens)
-        return EpochPlan(rows, starts, generator.permutation(len(starts) - 1))
+        seed = [self._seed, number]
+        if self._mixture is None and pairs > windows.WINDOW:
+            return windows.Windows(pairs, seed, lambda rows, generator: self._batches(first + rows, generator))
+        generator = np.random.default_rng(seed)
+        rows = self._mixture.draw(generator) if self._mixture else generator.permutation(pairs)
+        return self._batches(first + rows, generator)
 
-    def _by_length(self, generator: np.random.Generator, part: slice) -> NDArray[np.int64]:
-        """All pairs of a part, sorted so that neighbours have nearly the same length on both sides.
+    def _batches(self, rows: NDArray[np.int64], generator: np.random.Generator) -> EpochPlan:
+        """These rows, which come in random order, as batches in random order.
 
-        The budget binds the longer side, so that comes first, then the difference of the sides. The difference runs up
-        for one length and down for the next: where a batch spans two lengths, its pairs still match. Ties fall at
-        random, and the difference is moved by up to one token, which costs 1 % of padding and halves the number of
-        pairs that meet again in the next epoch.
+        They are sorted so that neighbours have nearly the same length on both sides. The budget binds the longer side,
+        so that comes first, then the difference of the sides. The difference runs up for one length and down for the
+        next: where a batch spans two lengths, its pairs still match. Ties fall at random, and the difference is moved
+        by up to one token, which costs 1 % of padding and halves the number of pairs that meet again in the next epoch.
         """
-        all_longer, all_differences = self._longer[part], self._difference[part]
-        rows = self._mixture.draw(generator) if self._mixture else generator.permutation(len(all_longer))
-        longer = all_longer[rows].astype(np.int64)
-        difference = all_differences[rows] + generator.integers(-1, 2, len(rows))
+        source, target = self._source_lengths[rows].astype(np.int64), self._target_lengths[rows].astype(np.int64)
+        longer = np.maximum(source, target) + 1  # as computed: each side has its end symbol
+        difference = source - target + generator.integers(-1, 2, len(rows))
         downwards = (longer + generator.integers(2)) % 2 == 1
         reach = int(np.abs(difference).max(initial=0)) + 1
         key = longer * (2 * reach) + np.where(downwards, -difference, difference)
-        return rows[np.argsort(key, kind="stable")]
+        order = np.argsort(key, kind="stable")
+        starts = _cut(longer[order], self._settings.tokens)
+        return EpochPlan(rows[order], starts, generator.permutation(len(starts) - 1))
 
 
-def _cut(lengths: NDArray[np.int32], budget: int) -> NDArray[np.int64]:
+def _cut(lengths: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
     """Where batches start in rows of ascending `lengths`, and the end: each as large as the budget allows."""
     starts = [0]
     counts = np.arange(1, min(budget, len(lengths)) + 1)

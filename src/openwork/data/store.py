@@ -8,7 +8,6 @@ streams and reading maps, so a corpus may be larger than the memory. No symbols 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -123,13 +122,26 @@ class TokenSide:
         self.tokens = tokens
         self.offsets = offsets
 
-    @cached_property
+    @property
     def lengths(self) -> NDArray[np.int32]:
-        """Tokens of each sentence, symbols not counted."""
+        """Tokens of each sentence, symbols not counted; `StoredLengths` has them without holding all."""
         return np.diff(self.offsets).astype(np.int32)
 
     def sentence(self, index: int) -> NDArray[np.int64]:
         return self.tokens[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
+
+
+class StoredLengths:
+    """Tokens of the sentences at some places, symbols not counted, read from the disk when they are asked for."""
+
+    def __init__(self, side: TokenSide) -> None:
+        self._offsets = side.offsets
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, rows: NDArray[np.integer], /) -> NDArray[np.int64]:
+        return self._offsets[rows + 1] - self._offsets[rows]
 
 
 class TokenStore:

@@ -6,6 +6,8 @@
     length      far shorter or longer than what was asked, in pieces
     unfinished  the length limit came before the end
     unsure      the model gives its own words little probability
+    unfamiliar  the source falls into far smaller pieces than the texts this translator was made for
+    language    the source or the translation is surely in another language (with the extra `languages`)
 
 A flag is no proof. `benchmarks/guard.py` counts how many good translations are flagged.
 """
@@ -13,9 +15,11 @@ A flag is no proof. `benchmarks/guard.py` counts how many good translations are 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from openwork.text.languages import other_language
 from openwork.text.scripts import plain_words
 
 EMPTY, LOOP, COPIED, LENGTH, UNFINISHED, UNSURE = "empty", "loop", "copied", "length", "unfinished", "unsure"
+UNFAMILIAR, LANGUAGE = "unfamiliar", "language"
 
 LONGEST_PHRASE = 6  # words of a phrase that may loop
 REPEATS = {1: 4, 2: 3}  # times in a row that a phrase of so many words may not come
@@ -24,6 +28,8 @@ LEAST_PIECES = 8  # of source and target together: shorter texts may have any ra
 RATIO = 3.0  # pieces of one side for one of the other
 LEAST_COPIED = 4  # words: shorter texts may be names, numbers, the same in both languages
 UNSURE_BELOW = -1.6  # mean log-probability of a piece, the end symbol counted
+UNFAMILIAR_BELOW = 0.55  # of the usual number of characters a piece
+LEAST_SOURCE = 8  # pieces of a source that can be unfamiliar: a short one may be a single rare word
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,24 @@ class Said:
     finished: bool = True
 
 
-def flags(said: Said) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Custom:
+    """What a translator is used to: visible characters in a piece of a source (0: not known), and its languages."""
+
+    characters_a_piece: float = 0.0
+    source_language: str | None = None
+    target_language: str | None = None
+
+
+NO_CUSTOM = Custom()
+
+
+def characters_a_piece(text: str, pieces: int) -> float:
+    """Visible characters for each piece."""
+    return sum(not character.isspace() for character in text) / max(pieces, 1)
+
+
+def flags(said: Said, custom: Custom = NO_CUSTOM) -> tuple[str, ...]:
     """What speaks against it, in the order above; nothing for a source without a visible character."""
     if not said.source.strip():
         return ()
@@ -53,8 +76,23 @@ def flags(said: Said) -> tuple[str, ...]:
         (LENGTH, sum(lengths) >= LEAST_PIECES and lengths[1] > RATIO * lengths[0]),
         (UNFINISHED, not said.finished),
         (UNSURE, said.log_probability / max(said.pieces, 1) < UNSURE_BELOW),
+        (UNFAMILIAR, _is_unfamiliar(said, custom)),
+        (
+            LANGUAGE,
+            _is_foreign(said.source, custom.source_language) or _is_foreign(said.text, custom.target_language),
+        ),
     )
     return tuple(flag for flag, holds in found if holds)
+
+
+def _is_unfamiliar(said: Said, custom: Custom) -> bool:
+    pieces = said.source_pieces - 1  # without the end symbol
+    usual = custom.characters_a_piece
+    return pieces >= LEAST_SOURCE and characters_a_piece(said.source, pieces) < UNFAMILIAR_BELOW * usual
+
+
+def _is_foreign(text: str, wanted: str | None) -> bool:
+    return wanted is not None and other_language(text, wanted) is not None
 
 
 def loops(words: Sequence[str]) -> bool:

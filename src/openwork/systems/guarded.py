@@ -5,7 +5,8 @@ from copy import copy
 from dataclasses import replace
 
 from openwork.decoding.settings import DecodingSettings
-from openwork.systems.guard import Said, flags
+from openwork.systems.bundle import Bundle
+from openwork.systems.guard import NO_CUSTOM, Custom, Said, characters_a_piece, flags
 from openwork.systems.requests import Request
 from openwork.systems.translator import Translation, Translator
 
@@ -19,22 +20,23 @@ class GuardedTranslator:
     What is flagged is searched for once more in the careful way, and that is taken if it has fewer flags.
     """
 
-    def __init__(self, translator: Translator) -> None:
+    def __init__(self, translator: Translator, custom: Custom = NO_CUSTOM) -> None:
         self.translator = translator
+        self.custom = custom
         self.careful = copy(translator)
         self.careful.decoding = _carefully(translator.decoding)
 
     def translate(self, texts: Sequence[str], requests: Sequence[Request] | None = None) -> list[list[Translation]]:
         """As the translator's own, with flags."""
         found = [
-            flagged(text, list(ways))
+            flagged(text, list(ways), self.custom)
             for text, ways in zip(texts, self.translator.translate(texts, requests), strict=True)
         ]
         places = [place for place, ways in enumerate(found) if ways[0].flags]
         asked = [requests[place] for place in places] if requests else None
         again = self.careful.translate([texts[place] for place in places], asked)
         for place, ways in zip(places, again, strict=True):
-            second = flagged(texts[place], list(ways))
+            second = flagged(texts[place], list(ways), self.custom)
             if len(second[0].flags) < len(found[place][0].flags):
                 found[place] = [second[0], *found[place][1:]]
         return found
@@ -45,10 +47,18 @@ def _carefully(decoding: DecodingSettings) -> DecodingSettings:
     return decoding.model_copy(update=wider)
 
 
-def flagged(text: str, ways: list[Translation]) -> list[Translation]:
+def custom_of(bundle: Bundle) -> Custom:
+    """What a bundle's translator is used to; how long its pieces are is counted in its golden examples."""
+    sources = [golden.source for golden in bundle.golden]
+    pieces = sum(len(bundle.tokenizers.source.encode(source)) for source in sources)
+    usual = characters_a_piece("".join(sources), pieces) if sources else 0.0
+    return Custom(usual, bundle.settings.source_language, bundle.settings.target_language)
+
+
+def flagged(text: str, ways: list[Translation], custom: Custom = NO_CUSTOM) -> list[Translation]:
     """Its translations, the first one with its flags; what has a problem is told in another way."""
     first = ways[0]
     if first.problem or first.log_probability == 0.0:  # none, or not translated at all
         return ways
     said = Said(text, first.text, first.source_pieces, len(first.pieces) + 1, first.log_probability, first.finished)
-    return [replace(first, flags=flags(said)), *ways[1:]]
+    return [replace(first, flags=flags(said, custom)), *ways[1:]]

@@ -1,6 +1,6 @@
 """From the token store to tensors on a device, in the order of the plan."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from openwork.data.batching import Batch, BatchPlan, EpochPlan, assemble
+from openwork.data.batching import Batch, BatchPlan, assemble
 from openwork.data.store import TokenStore
 from openwork.models.interfaces import SequenceModel
 from openwork.training.moving import moved
@@ -93,7 +93,9 @@ class BatchStream:
         self.plan = plan
         self.device = device
         self.arrange = arrange
-        self._last: tuple[int, EpochPlan] | None = None  # the epoch that was asked for last: making its plan costs
+        self._last: tuple[int, Sequence[NDArray[np.int64]]] | None = (
+            None  # the epoch that was asked for last: making its plan costs
+        )
 
     def next(self, progress: Progress) -> TrainingBatch:
         """The batch at `progress`, which moves on by one."""
@@ -109,7 +111,7 @@ class BatchStream:
             progress.batch = 0
         return rows
 
-    def _plan_of(self, number: int) -> EpochPlan:
+    def _plan_of(self, number: int) -> Sequence[NDArray[np.int64]]:
         if self._last is None or self._last[0] != number:
             self._last = number, self.plan.epoch(number)
         return self._last[1]

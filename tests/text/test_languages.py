@@ -1,0 +1,48 @@
+"""Telling languages: only where it is beyond doubt, and never without the package."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from openwork.text import languages
+
+FRENCH = "Deux hommes marchent sous la pluie dans une rue de la ville."
+
+
+def identifier(found: str, probability: float) -> SimpleNamespace:
+    return SimpleNamespace(labels=["de", "en", "fr"], classify=lambda text: (found, probability))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "known", "expected"),
+    [
+        (FRENCH, "en", identifier("fr", 0.99), "fr"),
+        (FRENCH, "fr-CA", identifier("fr", 0.99), None),
+        (FRENCH, "en", identifier("fr", 0.9), None),  # likely is not sure
+        (FRENCH, "hsb", identifier("fr", 0.99), None),  # Upper Sorbian: the package would call it something else
+        ("Deux hommes", "en", identifier("fr", 0.99), None),  # too short
+        (FRENCH, "en", None, None),
+    ],
+)
+def test_what_is_sure_is_told(
+    monkeypatch: pytest.MonkeyPatch, text: str, wanted: str, known: object, expected: str | None
+) -> None:
+    monkeypatch.setattr(languages, "_identifier", lambda: known)
+    assert languages.other_language(text, wanted) == expected
+    assert languages.can_tell_languages() == (known is not None)
+
+
+def test_with_the_package() -> None:
+    pytest.importorskip("py3langid", reason="the extra languages is not installed")
+    assert languages.other_language(FRENCH, "en") == "fr"
+    assert languages.other_language("Two men are walking along a street in the rain.", "en") is None
+
+
+def test_without_the_package_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(languages, "import_module", missing)
+    languages._identifier.cache_clear()
+    assert not languages.can_tell_languages() and languages.other_language(FRENCH, "en") is None
+    languages._identifier.cache_clear()
