@@ -6,6 +6,7 @@ of the errors they provoke.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,8 @@ PROVOKED = Path(__file__).with_name("provoked.toml")
 PAGES = {"en": REPOSITORY / "docs" / "errors.md", "zh": REPOSITORY / "docs" / "errors.zh-CN.md"}
 TABLES = {"U": "usage", "D": "data", "C": "settings", "B": "bundle", "E": "other"}
 NAMES = {letter: kind.__name__ for kind, letter in LETTERS.items()}
+
+MARKS = re.compile(r"[\\*_<>\[\]]")  # Markdown's own
 
 Codes = dict[str, dict[str, str]]  # the tables of errors.toml
 
@@ -239,10 +242,10 @@ def chinese() -> dict[str, str]:
 
 
 def escaped(text: str) -> str:
-    """The text without what Markdown would take for its own."""
-    for character in "\\`*_<>[]":
-        text = text.replace(character, f"\\{character}")
-    return text
+    """The text without what Markdown would take for its own; what stands between backticks is code, and stays."""
+    parts = text.replace("……", "…").split("`")
+    plain = [part if place % 2 else MARKS.sub(r"\\\g<0>", part) for place, part in enumerate(parts)]
+    return "`".join(plain)
 
 
 def main(arguments: list[str]) -> None:
