@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity fuzz faults soak bench lint clean
+.PHONY: help setup demo test check parity fuzz faults soak bench errors lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -60,6 +60,9 @@ soak: $(DEV) ## an hour of training and an hour of translating, and whether memo
 
 bench: $(PARITY) ## speed beside that of other toolkits, each installed into .bench (several GB); ARGS="--help" tells more
 	@OPENWORK_TORCH_INDEX=$(TORCH_INDEX) PYTHONPATH=benchmarks $(PYTHON) -m bench $(ARGS)
+
+errors: $(DEV) ## codes for new errors, and docs/errors.md; ARGS="tests/data" notes which errors these tests provoke
+	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m architecture.error_pages $(ARGS)
 
 lint: $(DEV) ## format the code and mend what ruff can mend
 	@$(PYTHON) -m ruff format .

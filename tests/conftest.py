@@ -32,6 +32,10 @@ if importlib.util.find_spec("torch") and importlib.util.find_spec("beartype"):
     # Holds every annotated argument and result to its shape. Must be installed before these modules are imported.
     install_import_hook(list(CHECKED_FLOORS), "beartype.beartype")
 
+if os.environ.get("OPENWORK_ERRORS"):
+    from architecture.provoked import note_all
+
+    note_all()  # `make errors`: which errors the tests provoke
 
 GZIP = b"\x1f\x8b"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from architecture.house import PACKAGE
 from openwork.base.messages import GAP
 
-ERRORS = {"OpenworkError", "UsageError", "DataError", "ConfigError", "BundleError"}
+ERRORS = {"RuleError", "OpenworkError", "UsageError", "DataError", "ConfigError", "BundleError"}
 FEWEST_LETTERS = 4  # a sentence with fewer of its own ("{}: {}") says nothing that could be translated
 MAKES_LINES = re.compile(r"(^|_)(lines?|reason|problem|warnings?)$")
 # Calls whose arguments are said to a person, and which of them.
@@ -102,7 +102,7 @@ def all_messages(package: Path = PACKAGE) -> list[Message]:
 def _expressions(tree: ast.Module, path: Path) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            yield from _spoken(node, path)
+            yield from _spoken(node)
         elif isinstance(node, ast.FunctionDef) and path.parent.name == "cli" and _is_command(node):
             yield from _docstring(node)
         elif isinstance(node, ast.FunctionDef) and MAKES_LINES.search(node.name):
@@ -113,11 +113,11 @@ def _expressions(tree: ast.Module, path: Path) -> Iterator[ast.expr]:
         yield from _sentences(tree)
 
 
-def _spoken(call: ast.Call, path: Path) -> Iterator[ast.expr]:
+def _spoken(call: ast.Call) -> Iterator[ast.expr]:
     """The arguments of a call that a person will read."""
     name = _name(call)
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
-    if name in ERRORS or _says(call) or (name == "ValueError" and _holds_rules(path)):
+    if name in ERRORS or _says(call):
         yield from call.args[:1]
         yield from (keywords[key] for key in ("why", "hint") if key in keywords)
     elif name in TOLD:
@@ -137,11 +137,6 @@ def _name(call: ast.Call) -> str:
 def _says(call: ast.Call) -> bool:
     """`say(...)`, the line for a person; not such as `draft.say(...)`, which writes a file."""
     return isinstance(call.func, ast.Name) and call.func.id == "say"
-
-
-def _holds_rules(path: Path) -> bool:
-    """Whether a file's ValueErrors are said to a person: those of the rules between settings are."""
-    return "settings" in path.stem or path.stem == "run_file"
 
 
 def _explained(extra: ast.expr | None) -> Iterator[ast.expr]:

@@ -292,3 +292,10 @@ def test_an_assignment_reaches_into_an_array(write: Callable[..., Path]) -> None
         with pytest.raises(ConfigError, match="mix"):
             layer = apply_assignments(read_run_file(path), [wrong])
             build(Mixed, layer.mapping, layer.origins)
+
+
+def test_tables_within_tables_end_somewhere(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(f"a = {'[' * 30}{']' * 30}\n")
+    with pytest.raises(ConfigError, match="stand in each other more than 20 times") as refused:
+        read_run_file(tmp_path / "run.toml")
+    assert "key = value" in refused.value.hint

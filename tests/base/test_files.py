@@ -245,3 +245,32 @@ def test_a_folder_that_had_stepped_aside_comes_back(tmp_path: Path) -> None:
         assert os.listdir(path) == ["old"]
         raise RuntimeError
     assert os.listdir(path) == ["old"]
+
+
+# ------------------------------------------------------------------------------------------------ refused by the system
+
+
+def test_a_file_that_leads_to_itself(tmp_path: Path) -> None:
+    path = tmp_path / "loop"
+    path.symlink_to(path)
+    with pytest.raises(DataError, match="the file cannot be read") as refused:
+        open_binary(path)
+    assert refused.value.why and refused.value.hint
+
+
+def test_a_file_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the system says it to everybody but root."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(DataError, match="the file may not be read") as refused:
+        open_binary(tmp_path / "secret")
+    assert "chmod +r" in refused.value.hint
+
+
+def test_a_name_that_the_system_does_not_take(tmp_path: Path) -> None:
+    with pytest.raises(OpenworkError, match="cannot be written") as refused:
+        atomic_write_text(tmp_path / ("a" * 300), "text")
+    assert refused.value.why and refused.value.hint and os.listdir(tmp_path) == []

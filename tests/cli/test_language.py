@@ -41,7 +41,7 @@ def test_an_error_is_told_in_chinese(
         monkeypatch.setenv(name, value)
     result = openwork(*arguments)
     assert result.code == 2
-    assert result.err.startswith("错误：no-such-thing：既不是文件夹也不是预设\n  原因：预设：paper-base")
+    assert result.err.startswith("错误 U056：no-such-thing：既不是文件夹也不是预设\n  原因：预设：paper-base")
     assert "\n  建议：" in result.err
 
 

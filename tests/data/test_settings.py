@@ -21,7 +21,7 @@ CORPUS, FILE = {"corpus": "copy"}, {"file": "a.tmx"}
         ({"source": "a"}, "source and target go together"),
         (CORPUS | {"valid_target": "a"}, "valid_source and valid_target go together"),
         (CORPUS | {"valid_file": "a.po", "valid_corpus": "copy"}, "give one of: valid_corpus"),
-        (FILE | {"format": "docx"}, "format is one of: tsv, jsonl, tmx, xliff, po"),
+        (FILE | {"format": "docx"}, "set format to one of: tsv, jsonl, tmx, xliff, po"),
         ({"mix": [{"weight": 1}]}, "name exactly one for each [[data.mix]]"),
         ({"mix": [CORPUS | FILE]}, "name exactly one for each [[data.mix]]"),
         ({"mix": [CORPUS | {"weight": 0.0}]}, "weight = 0.0 is not allowed"),
@@ -31,7 +31,7 @@ CORPUS, FILE = {"corpus": "copy"}, {"file": "a.tmx"}
 def test_what_does_not_go_together_is_refused(values: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError) as caught:
         build(DataSettings, values)
-    assert said in caught.value.what
+    assert said in f"{caught.value.what}; {caught.value.hint}"
 
 
 def test_each_way_to_name_the_pairs() -> None:

@@ -70,7 +70,7 @@ def test_rescoring_forbidden_tokens_and_nothing() -> None:
 
 
 def test_more_hypotheses_than_the_beam_are_refused() -> None:
-    with pytest.raises(ValidationError, match="best = 5 needs a beam of at least 5; beam is 4"):
+    with pytest.raises(ValidationError, match="best = 5 needs a beam of at least 5, and beam is 4"):
         DecodingSettings(best=5)
     with pytest.raises(ValidationError):
         DecodingSettings(length_penalty=-0.1)

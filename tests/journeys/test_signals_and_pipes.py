@@ -114,7 +114,9 @@ def test_full_disk_behind_the_output(bundle: Path):
             [*COMMAND, "info", str(bundle)], stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
         )
     assert result.returncode == 1
-    assert result.stderr.decode().startswith("error: the output cannot be written\n  why: No space left on device\n")
+    assert result.stderr.decode().startswith(
+        "error E006: the output cannot be written\n  why: No space left on device\n"
+    )
 
 
 def test_each_line_is_answered_before_the_next_is_written(bundle: Path):

@@ -52,7 +52,7 @@ def test_width_not_divisible_by_heads(call: Call, tmp_path: Path):
     path = run_file(tmp_path, heads=3)
     message = refuse(call, tmp_path, path)
     assert f"{path}:" in message
-    assert "width 16 is not divisible by 3 heads; take 2 heads, a width of 18" in message
+    assert "width 16 is not divisible by 3 heads\n  hint: take 2 heads, a width of 18" in message
 
 
 def test_width_not_divisible_by_heads_of_the_command_line(call: Call, tmp_path: Path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from journeys.command import Finished
+from journeys.command import ERROR, Finished
 from openwork.base.errors import UsageError
 from openwork.base.messages import LANGUAGE_VARIABLE
 from openwork.base.phrases import shown_width
@@ -93,7 +93,7 @@ def test_the_command(call: Call, bundle_folder: Path, tmp_path: Path, trace: Tra
 
 def refused(result: Finished, code: int, *said: str) -> None:
     assert result.code == code and result.out == b""
-    assert result.err.startswith("error: ") and "Traceback" not in result.err
+    assert ERROR.match(result.err) and "Traceback" not in result.err
     assert all(words in result.err for words in said), result.err
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openwork.base.errors import ConfigError
 from openwork.base.files import read_lines
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.placeholders import (
@@ -208,3 +209,11 @@ def test_real_markup_is_found_and_comes_back(openwork_data) -> None:
         assert restore(left.pieces, left.spans) == Restored(source)
         assert restore(right.pieces, right.spans) == Restored(target)
     assert found > 25_000
+
+
+@pytest.mark.parametrize("number", [0, 4])
+def test_only_reserved_numbers_have_a_piece(number: int) -> None:
+    tokenizer = train_pair(["a"], ["b"], TextSettings(vocabulary_size=400, placeholders=3)).source
+    with pytest.raises(ConfigError, match=f"placeholder {number}: the vocabulary reserves 3") as refused:
+        tokenizer.placeholder_id(number)
+    assert "text.placeholders" in refused.value.hint

@@ -69,6 +69,7 @@ def _too_deep(path: Path) -> ConfigError:
     return ConfigError(
         f"{path}: tables or lists stand in each other more than {DEEPEST} times",
         why="a run file has sections, keys and values",
+        hint="write each setting as key = value, under the header of its [section]",
     )
 
 
@@ -115,7 +116,11 @@ def _read_text(path: Path) -> str:
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such run file", hint=f"check the path (current folder: {Path.cwd()})") from error
     except OSError as error:
-        raise ConfigError(f"{path}: the run file cannot be read", why=error.strerror or str(error)) from error
+        raise ConfigError(
+            f"{path}: the run file cannot be read",
+            why=error.strerror or str(error),
+            hint="check that it is a file, and that you may read it",
+        ) from error
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

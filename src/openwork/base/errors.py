@@ -39,6 +39,15 @@ class ConfigError(OpenworkError):
     exit_code = 3
 
 
+class RuleError(ValueError):
+    """What a settings model's validator raises: a rule between keys. A person sees a `ConfigError` with their place."""
+
+    def __init__(self, what: str, *, hint: str) -> None:
+        super().__init__(f"{what}; {hint}")
+        self.what = what
+        self.hint = hint
+
+
 class BundleError(OpenworkError):
     """A trained system or a checkpoint is missing, damaged or of another kind."""
 

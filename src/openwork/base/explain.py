@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from openwork.base.errors import ConfigError
+from openwork.base.errors import ConfigError, RuleError
 from openwork.base.fields import all_keys, allowed_values, literals, models_in, show_value
 
 _PLAIN_VALUE = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false")
@@ -120,13 +120,15 @@ def _unknown_key(
 
 def _refused_by_rule(key: list[str], detail: ErrorDetails, origins: Mapping[str, Origin]) -> ConfigError:
     """A validator of ours said no; if it speaks of a key that the user wrote, point at that line."""
-    message = str(detail.get("ctx", {}).get("error", detail["msg"]))
-    for word in re.findall(r"\w+", message):
+    error = detail.get("ctx", {}).get("error", detail["msg"])
+    message = error.what if isinstance(error, RuleError) else str(error)
+    for word in re.findall(r"\w+", str(error)):
         if ".".join([*key, word]) in origins:
             key = [*key, word]
             break
-    named = "" if key and key[-1] in message else f"{'.'.join(key)}: " * bool(key)
-    return ConfigError(f"{_place(key, origins)}{named}{message}")
+    named = "" if key and key[-1] in str(error) else f"{'.'.join(key)}: " * bool(key)
+    hint = error.hint if isinstance(error, RuleError) else "change one of these settings"
+    return ConfigError(f"{_place(key, origins)}{named}{message}", hint=hint)
 
 
 def _missing_key(

@@ -178,7 +178,9 @@ def _refuse_reading(path: Path, error: OSError | ValueError) -> NoReturn:
             why = error.strerror or str(error)
         case _:
             why = str(error)
-    raise DataError(f"{path}: the file cannot be read", why=why) from error
+    raise DataError(
+        f"{path}: the file cannot be read", why=why, hint="check that it is a file, and that you may read it"
+    ) from error
 
 
 def _nearest_file(path: Path) -> str:

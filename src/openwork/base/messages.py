@@ -29,7 +29,7 @@ def find_language(environment: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Template:
-    """A sentence with gaps: the fixed parts around them, one more than there are gaps."""
+    """A sentence with gaps, or without: the fixed parts around them, one more than there are gaps."""
 
     parts: tuple[str, ...]
     translation: str
@@ -41,6 +41,8 @@ class Template:
 
     def match(self, text: str) -> list[str] | None:
         """What fills the gaps, each as short as can be; None if this is another sentence. Linear in the text."""
+        if len(self.parts) == 1:
+            return [] if self.parts == (text,) else None
         first, *middle, last = self.parts
         if not (text.startswith(first) and text.endswith(last) and len(text) >= len(first) + len(last)):
             return None

@@ -68,7 +68,11 @@ def read_records(path: Path | str) -> list[dict[str, Any]]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path}: the records cannot be read", why=error.strerror or str(error)) from error
+        raise DataError(
+            f"{path}: the records cannot be read",
+            why=error.strerror or str(error),
+            hint="check that the file is there, and that you may read it",
+        ) from error
     records: list[dict[str, Any]] = []
     for number, line in enumerate(data.split(b"\n")[:-1], start=1):
         try:

@@ -76,7 +76,9 @@ def settings_for_streaming(settings: Any, options: dict[str, Any], origins: Mapp
     for key in NOT_STREAMED:
         if key in options and not (key in ("beam", "best") and options[key] == 1):
             raise UsageError(
-                f"--stream does not go with {option_name(key)}", hint="what is written cannot be taken back"
+                f"--stream does not go with {option_name(key)}",
+                why="what is written cannot be taken back",
+                hint="leave one of them out",
             )
     single = {"beam": 1, "best": 1, "groups": 1, "coverage_penalty": 0.0, "minimum_bayes_risk": "none"}
     return settings_over(settings, {**options, **single, "samples": min(options.get("samples", 0), 1)}, origins)

@@ -75,7 +75,9 @@ def _check(what: What, which: Which) -> None:
             "a sentence and --bundle go together", hint="the bundle is the folder that openwork train --out wrote"
         )
     if what.sentence is None and which != Which():
-        raise UsageError("--layer, --head and --all are for a sentence", hint="an example is shown whole")
+        raise UsageError(
+            "--layer, --head and --all are for a sentence", why="an example is shown whole", hint="leave them out"
+        )
 
 
 def _trace(what: What, which: Which) -> "Trace":

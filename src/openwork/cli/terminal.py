@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from openwork.base.error_codes import code_of
 from openwork.base.errors import OpenworkError, wants_memory
 from openwork.base.messages import catalogue, find_language
 
@@ -69,8 +70,10 @@ def open_missing_streams() -> None:
 
 
 def show_error(error: OpenworkError) -> None:
-    """error: what / why / hint, one line each."""
-    for name, sentence in (("error: ", error.what), ("  why: ", error.why), ("  hint: ", error.hint)):
+    """error CODE: what / why / hint, one line each."""
+    code = code_of(error)
+    first = f"error {code}: " if code else "error: "
+    for name, sentence in ((first, error.what), ("  why: ", error.why), ("  hint: ", error.hint)):
         if sentence:
             tell(f"{translated(name)}{translated(sentence)}")
 
@@ -115,7 +118,11 @@ def _discard_output() -> None:
 def _refused_by_system(error: OSError) -> OpenworkError:
     why = error.strerror or str(error)
     if error.filename is not None:
-        return OpenworkError(f"{os.fsdecode(error.filename)}: cannot be read or written", why=why)
+        return OpenworkError(
+            f"{os.fsdecode(error.filename)}: cannot be read or written",
+            why=why,
+            hint="check the path, your rights to it, and the room on its disk",
+        )
     _discard_output()
     return OpenworkError("the output cannot be written", why=why, hint="check where standard output goes")
 

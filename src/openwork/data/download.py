@@ -131,7 +131,11 @@ def _write(file: BinaryIO, chunk: bytes) -> None:
         file.write(chunk)
         file.flush()
     except OSError as error:
-        raise OpenworkError(f"{file.name}: cannot be written", why=error.strerror or str(error)) from error
+        raise OpenworkError(
+            f"{file.name}: cannot be written",
+            why=error.strerror or str(error),
+            hint="free some space on that disk, or check that you may write there; then run the command again",
+        ) from error
 
 
 def _need_room(path: str, needed: int) -> None:

@@ -3,6 +3,7 @@
 from pydantic import Field, field_validator, model_validator
 
 from openwork.base.config import Settings
+from openwork.base.errors import RuleError
 from openwork.data.readers.formats import FORMATS
 
 _FORMATS = ", ".join(FORMATS)
@@ -26,13 +27,13 @@ class OriginSettings(Settings):
     @classmethod
     def _is_known(cls, value: str | None) -> str | None:
         if value is not None and value not in FORMATS:
-            raise ValueError(f"format is one of: {', '.join(FORMATS)}")
+            raise RuleError(f"there is no format {value!r}", hint=f"set format to one of: {', '.join(FORMATS)}")
         return value
 
     @model_validator(mode="after")
     def _both_files(self) -> "OriginSettings":
         if (self.source is None) != (self.target is None):
-            raise ValueError("source and target go together")
+            raise RuleError("source and target go together", hint="name the file of the other side as well, or neither")
         return self
 
     @property
@@ -54,7 +55,10 @@ class MixSettings(OriginSettings):
     @model_validator(mode="after")
     def _one_origin(self) -> "MixSettings":
         if len(self.origins) != 1:
-            raise ValueError("name exactly one for each [[data.mix]]: corpus, source and target, file")
+            raise RuleError(
+                "a part of the mix needs one origin",
+                hint="name exactly one for each [[data.mix]]: corpus, source and target, file",
+            )
         return self
 
 
@@ -83,15 +87,27 @@ class DataSettings(OriginSettings):
     @model_validator(mode="after")
     def _one_origin(self) -> "DataSettings":
         if len(self.origins) + (self.tsv is not None) + bool(self.mix) != 1:
-            raise ValueError("name exactly one of: corpus, source and target, file, tsv, mix")
+            raise RuleError(
+                "the training pairs need one origin",
+                hint="name exactly one of: corpus, source and target, file, tsv, mix",
+            )
         if (self.valid_source is None) != (self.valid_target is None):
-            raise ValueError("valid_source and valid_target go together")
+            raise RuleError(
+                "valid_source and valid_target go together",
+                hint="name the file of the other side as well, or neither",
+            )
         given = (self.valid_corpus, self.valid_source, self.valid_file, self.valid_tsv)
         if sum(value is not None for value in given) > 1:
-            raise ValueError("give one of: valid_corpus, valid_source and valid_target, valid_file, valid_tsv")
+            raise RuleError(
+                "the pairs to validate with are named in several ways",
+                hint="give one of: valid_corpus, valid_source and valid_target, valid_file, valid_tsv",
+            )
         weights = [part.weight for part in self.mix]
         if None in weights and any(weights):
-            raise ValueError("give every corpus of the mix a weight, or none of them")
+            raise RuleError(
+                "some corpora of the mix have a weight and others none",
+                hint="give every corpus of the mix a weight, or none of them",
+            )
         return self
 
     @property

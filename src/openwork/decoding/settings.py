@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
+from openwork.base.errors import RuleError
 
 
 @dataclass(frozen=True)
@@ -100,27 +101,40 @@ class DecodingSettings(Settings):
     @model_validator(mode="after")
     def _best_within_what_there_is(self) -> "DecodingSettings":
         if self.samples and self.best > self.samples:
-            raise ValueError(f"best = {self.best} needs at least {self.best} samples; samples is {self.samples}")
+            raise RuleError(
+                f"best = {self.best} needs at least {self.best} samples, and samples is {self.samples}",
+                hint=f"set samples = {self.best}, or best lower",
+            )
         if not self.samples and self.best > self.beam:
-            raise ValueError(f"best = {self.best} needs a beam of at least {self.best}; beam is {self.beam}")
+            raise RuleError(
+                f"best = {self.best} needs a beam of at least {self.best}, and beam is {self.beam}",
+                hint=f"set beam = {self.best}, or best lower",
+            )
         if self.minimum_bayes_risk != "none" and self.hypotheses < 2:
-            raise ValueError("minimum_bayes_risk chooses among hypotheses; set beam or samples to 2 or more")
+            raise RuleError("minimum_bayes_risk chooses among hypotheses", hint="set beam or samples to 2 or more")
         return self
 
     @model_validator(mode="after")
     def _groups_fit_the_beam(self) -> "DecodingSettings":
         if self.beam % self.groups:
-            raise ValueError(f"groups = {self.groups} must divide the beam into equal parts; beam is {self.beam}")
+            raise RuleError(
+                f"groups = {self.groups} must divide the beam into equal parts, and beam is {self.beam}",
+                hint=f"set beam to a multiple of {self.groups}, or change groups",
+            )
         if self.groups > 1 and self.coverage_penalty:
-            raise ValueError("groups and coverage_penalty do not go together; set groups = 1 or coverage_penalty = 0")
+            raise RuleError(
+                "groups and coverage_penalty do not go together", hint="set groups = 1 or coverage_penalty = 0"
+            )
         return self
 
     @model_validator(mode="after")
     def _sampling_or_searching(self) -> "DecodingSettings":
         if self.samples and (self.groups > 1 or self.coverage_penalty):
-            raise ValueError("groups and coverage_penalty belong to beam search; set samples = 0, or leave them out")
+            raise RuleError(
+                "groups and coverage_penalty belong to beam search", hint="set samples = 0, or leave them out"
+            )
         if not self.samples and (self.temperature != 1 or self.top_k or self.top_p < 1):
-            raise ValueError("temperature, top_k and top_p belong to sampling; set samples to 1 or more")
+            raise RuleError("temperature, top_k and top_p belong to sampling", hint="set samples to 1 or more")
         if not self.samples and self.coverage_penalty and self.beam == 1:
-            raise ValueError("coverage_penalty ranks the hypotheses of a beam; set beam to 2 or more")
+            raise RuleError("coverage_penalty ranks the hypotheses of a beam", hint="set beam to 2 or more")
         return self

@@ -54,7 +54,11 @@ def read_binary(path: Path) -> Contents:
         with path.open("rb") as file:
             return _Reader(path, file).contents()
     except OSError as error:
-        raise BundleError(f"{path}: cannot be read", why=error.strerror or str(error)) from error
+        raise BundleError(
+            f"{path}: cannot be read",
+            why=error.strerror or str(error),
+            hint="check that it is a file, and that you may read it",
+        ) from error
 
 
 class _Reader:

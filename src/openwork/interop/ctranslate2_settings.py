@@ -133,6 +133,7 @@ class Weights:
         return BundleError(
             f"{self.folder}: this model has a part that openwork's Transformer has not",
             why=f"{name} in its model.bin",
+            hint="use this model with CTranslate2 itself, or import one without that part",
         )
 
 
@@ -143,6 +144,7 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
         raise BundleError(
             f"{weights.folder}: this model of CTranslate2 is no Transformer that openwork knows",
             why=f"it is a {contents.specification or 'model without a name'} of revision {contents.revision}",
+            hint="import a model with an encoder and a decoder, of the specification TransformerSpec",
         )
     first = f"{ENCODER}/layer_0"
     layers = [_layers(side, contents.variables) for side in (ENCODER, DECODER)]
@@ -168,7 +170,9 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
     except ValidationError as error:
         why = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise BundleError(
-            f"{weights.folder}: openwork has no Transformer of the sizes of this model", why=why
+            f"{weights.folder}: openwork has no Transformer of the sizes of this model",
+            why=why,
+            hint="use this model with CTranslate2 itself, or convert it again",
         ) from error
 
 

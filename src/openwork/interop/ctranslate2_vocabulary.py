@@ -191,4 +191,8 @@ def _read_json(path: Path) -> Any:
 
 
 def _unusable(path: Path, why: str) -> BundleError:
-    return BundleError(f"{path}: not understood as a part of a model of CTranslate2", why=why)
+    return BundleError(
+        f"{path}: not understood as a part of a model of CTranslate2",
+        why=why,
+        hint="convert the model again with CTranslate2, or fetch its folder again",
+    )

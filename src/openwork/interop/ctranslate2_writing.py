@@ -53,7 +53,11 @@ def write_ctranslate2(folder: Path, bundle: Bundle) -> None:
     model, settings = bundle.model, bundle.settings.model
     reason = ctranslate2_reason(settings)
     if reason or not isinstance(model, Transformer) or not isinstance(settings, TransformerSettings):
-        raise BundleError("CTranslate2 cannot run this model", why=reason)
+        raise BundleError(
+            "CTranslate2 cannot run this model",
+            why=reason,
+            hint="train a model without that, or use this bundle with openwork translate",
+        )
     variables, aliases = _variables(model, settings)
     tokenizers = bundle.tokenizers
     sides = {SHARED: tokenizers.source} if tokenizers.shared else {SOURCE: tokenizers.source, TARGET: tokenizers.target}

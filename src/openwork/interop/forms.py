@@ -22,7 +22,11 @@ class Form(NamedTuple):
 
 def _read_hugging_face(folder: Path, tokenizers: TokenizerPair | None) -> Bundle:
     if tokenizers is not None:
-        raise UsageError("--source-tokenizer is for ct2", hint="a folder of Hugging Face's has its tokenizers in it")
+        raise UsageError(
+            "--source-tokenizer is for ct2",
+            why="a folder of Hugging Face's has its tokenizers in it",
+            hint="leave it out",
+        )
     return bundle_from_hugging_face(folder)
 
 
@@ -42,7 +46,10 @@ def form_named(name: str) -> Form:
 def import_model(name: str, folder: Path, out: Path, source: Path | None, target: Path | None) -> Bundle:
     """Writes a bundle of another toolkit's model; `source` and `target` are files of tokenizers, one may serve both."""
     if target is not None and source is None:
-        raise UsageError("--target-tokenizer needs --source-tokenizer", hint="one that serves both is the source's")
+        raise UsageError(
+            "--target-tokenizer needs --source-tokenizer",
+            hint="give --source-tokenizer FILE as well, or alone if it serves both sides",
+        )
     tokenizers = None
     if source is not None:
         shared = target is None or target == source

@@ -89,7 +89,11 @@ def _our_weight(
 ) -> Tensor:
     name = next((name for name in place.theirs if name in weights), None)
     if name is None:
-        raise BundleError(f"{folder}: a weight is missing", why=f"there is no {' or '.join(place.theirs)}")
+        raise BundleError(
+            f"{folder}: a weight is missing",
+            why=f"there is no {' or '.join(place.theirs)}",
+            hint="fetch the folder again: config.json and weights must be of one model",
+        )
     tensor = weights[name].float()
     if place.ours == "bias":
         tensor = tensor.flatten()
@@ -110,4 +114,5 @@ def _misfit(folder: Path, name: str, tensor: Tensor, wanted: str) -> BundleError
     return BundleError(
         f"{folder}: these weights belong to a model of other sizes",
         why=f"{name} is {tuple(tensor.shape)} there, and its configuration makes it ({wanted})",
+        hint="fetch the folder again: config.json and weights must be of one model",
     )

@@ -83,6 +83,7 @@ def read_config(folder: Path) -> HuggingFaceConfig:
         raise BundleError(
             f"{folder / CONFIG}: a model of type {content.get('model_type')!r} cannot be read",
             why=f"openwork reads {', '.join(ARCHITECTURES)}",
+            hint="import a model of one of these types, or convert this one with CTranslate2 and import it as ct2",
         )
     return _understood(HuggingFaceConfig, content, folder / CONFIG)
 
@@ -108,10 +109,12 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
         raise BundleError(
             f"{path}: the activation {config.activation_function!r} cannot be read",
             why=f"openwork has {', '.join(HUGGING_FACE_ACTIVATIONS)}",
+            hint="import a model with one of these",
         )
     if config.d_model % config.encoder_attention_heads:
         raise BundleError(
-            f"{path}: a width of {config.d_model} is not divisible by {config.encoder_attention_heads} heads"
+            f"{path}: a width of {config.d_model} is not divisible by {config.encoder_attention_heads} heads",
+            hint="fetch the file again: no model has such sizes",
         )
     kind = ARCHITECTURES[config.model_type]
     return TransformerSettings(
@@ -142,6 +145,7 @@ def decoding_settings(generation: Generation, path: Path) -> DecodingSettings:
         raise BundleError(
             f"{path}: a length penalty of {generation.length_penalty} cannot be read",
             why="openwork's length penalty is never negative",
+            hint="set length_penalty to 0 or more in that file",
         )
     never = generation.early_stopping == "never"
     return DecodingSettings(
@@ -159,7 +163,11 @@ def decoding_settings(generation: Generation, path: Path) -> DecodingSettings:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise BundleError(f"{path}: too large for a configuration", why=f"more than {MOST_BYTES:,} bytes")
+            raise BundleError(
+                f"{path}: too large for a configuration",
+                why=f"more than {MOST_BYTES:,} bytes",
+                hint="name the folder that save_pretrained wrote, or a copy of it",
+            )
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BundleError(
@@ -168,9 +176,11 @@ def _read_json(path: Path) -> dict[str, Any]:
             hint="name the folder that save_pretrained wrote, or a copy of it",
         ) from error
     except (ValueError, RecursionError) as error:
-        raise BundleError(f"{path}: damaged, or no JSON", why=str(error)) from error
+        raise BundleError(f"{path}: damaged, or no JSON", why=str(error), hint="fetch the file again") from error
     if not isinstance(content, dict):
-        raise BundleError(f"{path}: damaged, or no configuration", why="it is not a JSON object")
+        raise BundleError(
+            f"{path}: damaged, or no configuration", why="it is not a JSON object", hint="fetch the file again"
+        )
     return content
 
 
@@ -180,4 +190,6 @@ def _understood(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
-        raise BundleError(f"{path}: {key} is not understood", why=first["msg"]) from error
+        raise BundleError(
+            f"{path}: {key} is not understood", why=first["msg"], hint="correct that value, or fetch the file again"
+        ) from error

@@ -54,7 +54,11 @@ def _read_own(folder: Path) -> Tokenizer:
         try:
             return load_tokenizer(plain)
         except BundleError as error:
-            raise BundleError(f"{folder / TOKENIZER}: not a tokenizer of openwork", why=error.why) from error
+            raise BundleError(
+                f"{folder / TOKENIZER}: not a tokenizer of openwork",
+                why=error.why,
+                hint="export the bundle again, or fetch the folder again",
+            ) from error
 
 
 def write_tokenizers(folder: Path, tokenizers: TokenizerPair) -> None:

@@ -25,7 +25,9 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
             why="openwork reads safetensors alone, which hold numbers and nothing that could run when it is opened",
             hint="where you trust the file, load it with transformers and write it again with save_pretrained",
         )
-    raise BundleError(f"{folder}: no weights", why=f"no {WEIGHTS}", hint="name the folder that save_pretrained wrote")
+    raise BundleError(
+        f"{folder}: no weights", why=f"there is no {WEIGHTS}", hint="name the folder that save_pretrained wrote"
+    )
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -34,7 +36,13 @@ def _parts(folder: Path) -> list[Path]:
     try:
         names = set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise BundleError(f"{path}: damaged, or no index of weights", why=str(error)) from error
+        raise BundleError(
+            f"{path}: damaged, or no index of weights", why=str(error), hint="fetch the file again"
+        ) from error
     if not all(isinstance(name, str) and name == Path(name).name for name in names):
-        raise BundleError(f"{path}: damaged, or no index of weights", why="it names files outside its folder")
+        raise BundleError(
+            f"{path}: damaged, or no index of weights",
+            why="it names files outside its folder",
+            hint="fetch the folder again from its makers, and trust no other copy",
+        )
     return [folder / name for name in sorted(names)]

@@ -16,5 +16,6 @@ def token_names(tokenizer: Tokenizer) -> list[str]:
         raise BundleError(
             "this vocabulary cannot be passed on by the names of its pieces",
             why=f"two of them are named {twice!r}",
+            hint="train with a tokenizer whose pieces all have different names",
         )
     return names

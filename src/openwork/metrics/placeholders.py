@@ -14,7 +14,10 @@ def placeholders_kept(sources: Sequence[Sequence[str]], hypotheses: Sequence[Seq
     there is nothing to keep.
     """
     if len(sources) != len(hypotheses):
-        raise DataError(f"{len(hypotheses):,} translations against {len(sources):,} sources")
+        raise DataError(
+            f"{len(hypotheses):,} translations against {len(sources):,} sources",
+            hint="give one translation for each source, in the same order",
+        )
     concerned = [(source, found) for source, found in zip(sources, hypotheses, strict=True) if source]
     kept = sum(Counter(source) == Counter(found) for source, found in concerned)
     return Ratio(float(kept), len(concerned))

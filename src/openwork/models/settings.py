@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
+from openwork.base.errors import RuleError
 from openwork.models.tying import Tying
 
 BUCKETS, FURTHEST = 32, 128  # ranges of distances of bucketed positions, and where the last one begins; T5's
@@ -188,9 +189,10 @@ class TransformerSettings(Settings):
     def _heads_divide_width(self) -> "TransformerSettings":
         if self.width % self.heads and (self.head_width is None or self.value_width is None):
             fitting = [heads for heads in range(1, self.heads + 1) if self.width % heads == 0]
-            raise ValueError(
-                f"width {self.width} is not divisible by {self.heads} heads; take {fitting[-1]} heads, "
-                f"a width of {-(-self.width // self.heads) * self.heads}, or set head_width and value_width"
+            raise RuleError(
+                f"width {self.width} is not divisible by {self.heads} heads",
+                hint=f"take {fitting[-1]} heads, a width of {-(-self.width // self.heads) * self.heads}, "
+                "or set head_width and value_width",
             )
         return self
 
@@ -198,23 +200,27 @@ class TransformerSettings(Settings):
     def _groups_divide_heads(self) -> "TransformerSettings":
         if self.heads % self.key_value_count:
             fitting = ", ".join(str(count) for count in range(1, self.heads + 1) if self.heads % count == 0)
-            raise ValueError(
-                f"{self.heads} heads cannot share {self.key_value_count} heads of keys and values evenly; "
-                f"set key_value_heads to one of {fitting}"
+            raise RuleError(
+                f"{self.heads} heads cannot share {self.key_value_count} heads of keys and values evenly",
+                hint=f"set key_value_heads to one of {fitting}",
             )
         return self
 
     @model_validator(mode="after")
     def _positions_have_what_they_need(self) -> "TransformerSettings":
         if self.positions == "rotary" and self.key_width % 2:
-            raise ValueError(
-                f"rotary positions turn pairs of numbers, and a head's width of {self.key_width} is odd; "
-                f"set head_width to {self.key_width + 1}"
+            raise RuleError(
+                f"rotary positions turn pairs of numbers, and a head's width of {self.key_width} is odd",
+                hint=f"set head_width to {self.key_width + 1}",
             )
         if self.longest is not None and self.positions != "learned":
-            raise ValueError('longest is the size of learned positions; set positions = "learned", or leave it out')
+            raise RuleError(
+                "longest is the size of learned positions", hint='set positions = "learned", or leave it out'
+            )
         if self.relative_distance is not None and self.positions != "relative":
-            raise ValueError('relative_distance is for relative positions; set positions = "relative", or leave it out')
+            raise RuleError(
+                "relative_distance is for relative positions", hint='set positions = "relative", or leave it out'
+            )
         return self
 
     @property

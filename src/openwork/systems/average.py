@@ -150,6 +150,7 @@ def _shared_home(members: Sequence[Member]) -> Home:
             raise BundleError(
                 f"{member.path}: its vocabulary is another than that of {members[0].path}",
                 why="the mean of weights has a meaning only where the same number is the same piece",
+                hint="average checkpoints of one run, or bundles that share a tokenizer",
             )
     return home
 
@@ -166,6 +167,7 @@ def _alike(members: Sequence[Member]) -> Iterator[Mapping[str, Tensor]]:
                 raise BundleError(
                     f"{member.path} cannot be averaged with {members[0].path}: they are different models",
                     why=f"{name} is {_shape(shapes.get(name))} there and {_shape(first.get(name))} here",
+                    hint="average checkpoints or bundles of one kind and size",
                 )
         yield weights
 

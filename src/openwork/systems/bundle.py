@@ -151,7 +151,11 @@ def _read_bundle(folder: Path) -> Bundle:
         layer = read_run_file(current / CONFIG)
         settings = build(BundleSettings, layer.mapping, layer.origins)
     except ConfigError as error:
-        raise BundleError(f"{folder}: its {CONFIG} is not understood", why=error.what) from error
+        raise BundleError(
+            f"{folder}: its {CONFIG} is not understood",
+            why=error.what,
+            hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+        ) from error
     tokenizers = TokenizerPair.load(current)
     weights = read_tensors(current / WEIGHTS)
     _check_layers(settings, weights, folder)
@@ -166,7 +170,11 @@ def _read_bundle(folder: Path) -> Bundle:
         golden = tuple(_golden(example) for example in json.loads((current / GOLDEN).read_text(encoding="utf-8")))
         card = (current / CARD).read_text(encoding="utf-8")
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise BundleError(f"{folder}: {GOLDEN} or {CARD} is not understood", why=str(error)) from error
+        raise BundleError(
+            f"{folder}: {GOLDEN} or {CARD} is not understood",
+            why=str(error),
+            hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+        ) from error
     return Bundle(settings, tokenizers, model, golden, card)
 
 
@@ -174,7 +182,11 @@ def _check_layers(settings: BundleSettings, weights: Mapping[str, Tensor], folde
     """Each layer has weights of its own, so that there cannot be more layers than tensors."""
     layers = (number for name, number in settings.model.model_dump().items() if name.endswith("layers"))
     if max(layers, default=0) > len(weights):
-        raise BundleError(f"{folder}: these weights belong to another model", why="it has more layers than they have")
+        raise BundleError(
+            f"{folder}: these weights belong to another model",
+            why="it has more layers than they have",
+            hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+        )
 
 
 def _golden(example: dict[str, Any]) -> Golden:

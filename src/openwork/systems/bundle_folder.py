@@ -51,7 +51,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         if kind != FORMAT or not isinstance(sums, dict) or not isinstance(version, int):
             raise ValueError(f"its format is {kind!r}")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise BundleError(f"{folder}: not an openwork bundle", why=f"{MANIFEST} is damaged or foreign") from error
+        raise BundleError(
+            f"{folder}: not an openwork bundle",
+            why=f"{MANIFEST} is damaged or foreign",
+            hint="name a folder that openwork train --out wrote, or copy it again",
+        ) from error
     if version > VERSION:
         raise BundleError(
             f"{folder}: written in bundle version {version}, this openwork reads up to {VERSION}",

@@ -118,7 +118,9 @@ def _train_and_kill(run_file: Path, out: Path) -> None:
             told.seek(0)
             lines = told.read().decode("utf-8", errors="replace").strip().splitlines()
             raise OpenworkError(
-                f"the training ended before update {2 * UPDATES}", why=" / ".join(lines[-3:]), hint="mend that first"
+                f"the training ended before update {2 * UPDATES}",
+                why=" / ".join(lines[-3:]),
+                hint="train without --check-resume until that is mended",
             )
 
 

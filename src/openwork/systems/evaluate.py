@@ -63,9 +63,16 @@ def evaluate(
     lc-BLEU is left out there: Moses' rules part words by their spaces.
     """
     if len(hypotheses) != len(references):
-        raise DataError(f"{len(hypotheses):,} translations against {len(references):,} references")
+        raise DataError(
+            f"{len(hypotheses):,} translations against {len(references):,} references",
+            hint="give one translation for each reference, in the same order",
+        )
     if not references:
-        raise DataError("there is nothing to evaluate", why="the corpus is empty")
+        raise DataError(
+            "there is nothing to evaluate",
+            why="the corpus is empty",
+            hint="name files with text, or another split of the corpus",
+        )
     scores = (
         bleu(hypotheses, references, language=language, bootstrap=bootstrap),
         chrf(hypotheses, references, bootstrap=bootstrap),
@@ -94,7 +101,11 @@ class EvaluationSet:
         """Two aligned files, or one split of a known corpus."""
         pairs = read_pairs(source, reference, corpus, split)
         if not pairs:
-            raise DataError("there is nothing to evaluate", why="the corpus is empty")
+            raise DataError(
+                "there is nothing to evaluate",
+                why="the corpus is empty",
+                hint="name files with text, or another split of the corpus",
+            )
         if corpus is not None:
             return cls(pairs, f"{corpus} ({split})", corpus_languages([corpus])[1])
         return cls(pairs, f"{source}, {reference}")

@@ -53,7 +53,11 @@ def explain(bundle: Bundle, text: str, selection: Selection) -> Trace:
         raise UsageError("there is no sentence to explain", hint='write: openwork explain "Ein Hund." --bundle DIR')
     translation = bundle.translator().translate([text])[0][0]
     if translation.problem:
-        raise UsageError("there is no translation to explain", why=translation.problem)
+        raise UsageError(
+            "there is no translation to explain",
+            why=translation.problem,
+            hint="mend the sentence, or explain another one",
+        )
     if translation.cut:
         raise UsageError("the sentence is too long for the model", hint="explain a shorter one")
     ((source, _),) = bundle.tokenizers.encode_sources([text])
@@ -108,6 +112,7 @@ def check_transformer(bundle: Bundle) -> Transformer:
         raise UsageError(
             "only a Transformer can be explained step by step",
             why=f"the model of this bundle is of the kind {bundle.settings.model.kind}",
+            hint='give a bundle that was trained with model.kind = "transformer"',
         )
     return bundle.model
 

@@ -39,10 +39,10 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 
 class Closed(NamedTuple):
-    """Why a form is closed to a model, and what would open it, if that can be said."""
+    """Why a form is closed to a model, and what to do instead."""
 
     why: str
-    hint: str = ""
+    hint: str
 
 
 def architecture_of(settings: TransformerSettings) -> Architecture | None:
@@ -55,7 +55,10 @@ def architecture_of(settings: TransformerSettings) -> Architecture | None:
 def hugging_face_closed(settings: ModelSettings) -> Closed | None:
     """What keeps a model with these settings out of Hugging Face's form; None: nothing."""
     if not isinstance(settings, TransformerSettings):
-        return Closed("a recurrent model has no counterpart among the architectures of Hugging Face")
+        return Closed(
+            "a recurrent model has no counterpart among the architectures of Hugging Face",
+            "use the bundle with openwork translate, or train a Transformer to export",
+        )
     s, kind = settings, architecture_of(settings)
     standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
     for fits, key in (
@@ -66,7 +69,10 @@ def hugging_face_closed(settings: ModelSettings) -> Closed | None:
         (standard, "head_width, value_width, key_value_heads"),
     ):
         if not fits:
-            return Closed(f"none of them has this model.{key}")
+            return Closed(
+                f"none of them has this model.{key}",
+                "try openwork export --to ct2, or train a model without that setting",
+            )
     if kind is None:
         return Closed(
             f'none has model.norm "{s.norm}" with model.positions "{s.positions}" and this model.embedding_norm',

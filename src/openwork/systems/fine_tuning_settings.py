@@ -3,6 +3,7 @@
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
+from openwork.base.errors import RuleError
 
 
 class FineTuningSettings(Settings):
@@ -21,7 +22,8 @@ class FineTuningSettings(Settings):
     @model_validator(mode="after")
     def _has_a_beginning(self) -> "FineTuningSettings":
         if self.from_bundle is None and (self.new_pieces or self.frozen):
-            raise ValueError(
-                "new_pieces and frozen are for a training that begins with a bundle; set from_bundle, or leave them out"
+            raise RuleError(
+                "new_pieces and frozen are for a training that begins with a bundle",
+                hint="set from_bundle, or leave them out",
             )
         return self

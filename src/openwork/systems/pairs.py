@@ -71,7 +71,11 @@ def find_splits(data: DataSettings, filters: FilterSettings) -> Splits:
     if data.validation is not None:
         valid = source_of(data.validation, "valid", languages)
         if valid.is_empty():
-            raise DataError(f"{valid.description}: there is nothing to validate with", why="the corpus is empty")
+            raise DataError(
+                f"{valid.description}: there is nothing to validate with",
+                why="the corpus is empty",
+                hint="name other pairs to validate with, or none: some of the training are then held out",
+            )
         return Splits(joined(sources), valid, parts, _mixture(parts, sources))
     share = min(data.held_out / sum(part.report.kept for part in parts), 0.1)
     divided = [hold_out(source, share) for source in sources]
@@ -185,5 +189,8 @@ def read_pairs(source: Path | None, target: Path | None, corpus: str | None, spl
     if corpus is not None:
         return list(corpora.load(corpus, split))
     if source is None or target is None:
-        raise DataError("name a corpus, or a source and a target file")
+        raise DataError(
+            "name a corpus, or a source and a target file",
+            hint="give --corpus NAME, or --source FILE and --target FILE",
+        )
     return list(read_parallel(source, target))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from openwork.base.config import Layer, Settings, apply_assignments, build, read_run_file
-from openwork.base.errors import ConfigError
+from openwork.base.errors import ConfigError, RuleError
 from openwork.base.toml import write_value
 from openwork.data.batching import BatchSettings
 from openwork.data.filters import FilterSettings
@@ -56,9 +56,9 @@ class RunSettings(Settings):
     def _tying_fits_vocabularies(self) -> "RunSettings":
         # Two vocabularies of the same size would pass for one when the model is built.
         if self.model.tying == "three-way" and not self.text.shared:
-            raise ValueError(
-                "text.shared = false gives each side a vocabulary of its own, which three-way tying cannot use; "
-                'set model.tying = "target" or text.shared = true'
+            raise RuleError(
+                "text.shared = false gives each side a vocabulary of its own, which three-way tying cannot use",
+                hint='set model.tying = "target" or text.shared = true',
             )
         return self
 

@@ -110,7 +110,11 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             seen = {child.name for child in self.path.iterdir() if not child.name.startswith(".")}
         except OSError as error:
-            raise OpenworkError(f"{self.path}: cannot be made", why=error.strerror or str(error)) from error
+            raise OpenworkError(
+                f"{self.path}: cannot be made",
+                why=error.strerror or str(error),
+                hint="name another folder with --out, or check that you may write there",
+            ) from error
         if seen and self.settings_file.name not in seen:
             if self.checkpoints.name in seen:
                 raise ConfigError(

@@ -70,7 +70,7 @@ def file_lines(source: Path, target: Path, say: Say) -> Iterator[list[Line]]:
             yield lines
     if counts[0] != counts[1]:
         raise DataError(
-            f"{source} has {counts[0]:,} lines, {target} has {counts[1]:,} lines",
+            f"{source} and {target} have different numbers of lines: {counts[0]:,} and {counts[1]:,}",
             why="each line of one belongs to the same line of the other",
             hint="what was printed belongs to the lines that both have; give files of the same length",
         )

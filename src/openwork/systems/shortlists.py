@@ -47,7 +47,10 @@ def write_shortlist(
     """Learns which pieces translate which from the pairs of two files or of a corpus; DataError if there are none."""
     tokenizers = load_bundle(bundle).tokenizers
     if corpus is None and (source is None or target is None):
-        raise DataError("name a corpus, or a source and a target file")
+        raise DataError(
+            "name a corpus, or a source and a target file",
+            hint="give --corpus NAME, or --source FILE and --target FILE",
+        )
     if corpus is not None:
         pairs = corpora.load(corpus, "train")
     else:
@@ -80,12 +83,16 @@ def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:
     """The shortlist of a file; BundleError if it is damaged or of other vocabularies."""
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise BundleError(f"{path}: too large for a shortlist")
+            raise BundleError(f"{path}: too large for a shortlist", hint="openwork shortlist makes one")
         with safe_open(path, "pt") as file:
             told = file.metadata() or {}
             always, table = file.get_tensor(ALWAYS), file.get_tensor(TABLE)
     except OSError as error:
-        raise BundleError(f"{path}: cannot be read", why=error.strerror or str(error)) from error
+        raise BundleError(
+            f"{path}: cannot be read",
+            why=error.strerror or str(error),
+            hint="check that it is a file, and that you may read it",
+        ) from error
     except SafetensorError as error:
         raise BundleError(f"{path}: damaged or not a shortlist", hint="openwork shortlist makes one") from error
     if told.get(FINGERPRINT) != tokenizers.fingerprint:

@@ -57,7 +57,11 @@ def _numbers(tokenizer: AnyTokenizer, line: str, number: int) -> list[int]:
     words = line.split()
     # no number of ten digits is a piece's, and Python refuses to read one of thousands
     if wrong := [word for word in words if not (word.isascii() and word.isdigit() and int(word[:10]) < size)]:
-        raise DataError(f"line {number}: {wrong[0]!r} is not a piece's number", why=f"numbers run from 0 to {size - 1}")
+        raise DataError(
+            f"line {number}: {wrong[0]!r} is not a piece's number",
+            why=f"numbers run from 0 to {size - 1}",
+            hint="give the numbers that openwork tokenize --ids prints, with spaces between",
+        )
     return [int(word) for word in words]
 
 

@@ -50,7 +50,11 @@ def load_tokenizer(path: Path | str) -> Tokenizer:
     try:
         text = path.read_text("utf-8")
     except OSError as error:
-        raise BundleError(f"{path}: the tokenizer cannot be read", why=error.strerror or str(error)) from error
+        raise BundleError(
+            f"{path}: the tokenizer cannot be read",
+            why=error.strerror or str(error),
+            hint="check that the file is there, and that you may read it",
+        ) from error
     except UnicodeDecodeError as error:
         raise _unusable(path, "it is not UTF-8 text") from error
     try:

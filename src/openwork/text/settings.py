@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
+from openwork.base.errors import RuleError
 from openwork.text.kinds import KINDS
 from openwork.text.symbols import SMALLEST_VOCABULARY
 
@@ -61,24 +62,27 @@ class TextSettings(Settings):
     @model_validator(mode="after")
     def _files_fit(self) -> "TextSettings":
         if self.target_file is not None and self.shared:
-            raise ValueError(
-                "text.target_file gives the target a vocabulary of its own, which text.shared = true does not allow; "
-                "set text.shared = false, or leave text.target_file out"
+            raise RuleError(
+                "text.target_file gives the target a vocabulary of its own, which text.shared = true does not allow",
+                hint="set text.shared = false, or leave text.target_file out",
             )
         has_file = self.source_file is not None or self.target_file is not None
         if has_file and self.sampling > 0:
-            raise ValueError("a tokenizer from a file cannot be sampled; set text.sampling = 0, or leave the file out")
+            raise RuleError(
+                "a tokenizer from a file cannot be sampled", hint="set text.sampling = 0, or leave the file out"
+            )
         if has_file and self.placeholders > 0:
-            raise ValueError(
-                "a tokenizer from a file has no placeholders; set text.placeholders = 0, or leave the file out"
+            raise RuleError(
+                "a tokenizer from a file has no placeholders", hint="set text.placeholders = 0, or leave the file out"
             )
         return self
 
     @model_validator(mode="after")
     def _sampling_fits_the_kind(self) -> "TextSettings":
         if self.sampling > 0 and self.kind not in _SAMPLED_KINDS:
-            raise ValueError(
+            raise RuleError(
                 f"text.kind {self.kind!r} knows one way to cut a text, which text.sampling = {self.sampling} cannot "
-                f"vary; set text.sampling = 0, or text.kind to one of {', '.join(_SAMPLED_KINDS)}"
+                "vary",
+                hint=f"set text.sampling = 0, or text.kind to one of {', '.join(_SAMPLED_KINDS)}",
             )
         return self

@@ -96,7 +96,11 @@ def load_checkpoint(
             moving_average.restore(read_tensors(path / MOVING_AVERAGE))
         return Progress.from_json(state[_PROGRESS])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:  # whole, and not what this run wrote
-        raise BundleError(f"{path}: this checkpoint belongs to another run", why=str(error)) from error
+        raise BundleError(
+            f"{path}: this checkpoint belongs to another run",
+            why=str(error),
+            hint="delete this folder; the checkpoint before it is used",
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,10 @@ def _read_state(path: Path) -> dict:
         state = json.loads((path / STATE).read_text(encoding="utf-8"))
         known = state["format"]
         if known != FORMAT:
-            raise BundleError(f"{path}: written in checkpoint format {known}, this version reads {FORMAT}")
+            raise BundleError(
+                f"{path}: written in checkpoint format {known}, this version reads {FORMAT}",
+                hint="continue with the openwork that wrote it, or train anew into another folder",
+            )
         if not isinstance(state["sha256"], dict) or not isinstance(state[_PROGRESS], dict):
             raise KeyError(_PROGRESS)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

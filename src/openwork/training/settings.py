@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
+from openwork.base.errors import RuleError
 
 OptimiserName = Literal["adam", "adamw", "sgd", "adagrad", "adafactor"]
 
@@ -90,31 +91,36 @@ class TrainingSettings(Settings):
     @model_validator(mode="after")
     def _cooldown_fits(self) -> "TrainingSettings":
         if self.cooldown > self.steps:
-            raise ValueError(f"cooldown ({self.cooldown}) cannot be longer than the run ({self.steps} steps)")
+            raise RuleError(
+                f"cooldown ({self.cooldown}) cannot be longer than the run ({self.steps} steps)",
+                hint="set cooldown lower, or steps higher",
+            )
         return self
 
     @model_validator(mode="after")
     def _lowest_rate_is_low(self) -> "TrainingSettings":
         if self.lowest_rate > self.learning_rate:
-            raise ValueError(
+            raise RuleError(
                 f"lowest_rate ({self.lowest_rate:g}) is above learning_rate ({self.learning_rate:g}), "
-                "from which the schedule falls; set it lower, or leave it out"
+                "from which the schedule falls",
+                hint="set it lower, or leave it out",
             )
         return self
 
     @model_validator(mode="after")
     def _decay_is_used(self) -> "TrainingSettings":
         if self.weight_decay and self.optimiser != "adamw":
-            raise ValueError(
-                f'weight_decay has no effect with the optimiser {self.optimiser}; set optimiser = "adamw", '
-                "or leave weight_decay out"
+            raise RuleError(
+                f"weight_decay has no effect with the optimiser {self.optimiser}",
+                hint='set optimiser = "adamw", or leave weight_decay out',
             )
         return self
 
     @model_validator(mode="after")
     def _metric_is_measured(self) -> "TrainingSettings":
         if self.metric != "loss" and self.validation_sentences == 0:
-            raise ValueError(
-                f'the metric {self.metric} needs translations: set validation_sentences, or metric = "loss"'
+            raise RuleError(
+                f"the metric {self.metric} needs translations, and validation_sentences is 0",
+                hint='set validation_sentences, or metric = "loss"',
             )
         return self

@@ -21,12 +21,17 @@ def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], origin: str
     missing, foreign = sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
     if missing or foreign:
         why = f"missing: {', '.join(missing[:3]) or 'none'}; unknown: {', '.join(foreign[:3]) or 'none'}"
-        raise BundleError(f"{origin}: these weights belong to another model", why=why)
+        raise BundleError(
+            f"{origin}: these weights belong to another model",
+            why=why,
+            hint="copy the folder again: weights and settings must be of one model",
+        )
     for name, tensor in own.items():
         if tensor.shape != weights[name].shape:
             raise BundleError(
                 f"{origin}: these weights belong to a model of other sizes",
                 why=f"{name} is {tuple(weights[name].shape)} there and {tuple(tensor.shape)} in the settings",
+                hint="copy the folder again: weights and settings must be of one model",
             )
     for name, tensor in own.items():
         tensor.copy_(weights[name])
@@ -42,8 +47,14 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     try:
         return load(path.read_bytes())
     except FileNotFoundError as error:
-        raise BundleError(f"{path}: the file is missing") from error
+        raise BundleError(f"{path}: the file is missing", hint="copy the whole folder again") from error
     except OSError as error:
-        raise BundleError(f"{path}: cannot be read", why=error.strerror or str(error)) from error
+        raise BundleError(
+            f"{path}: cannot be read",
+            why=error.strerror or str(error),
+            hint="check that it is a file, and that you may read it",
+        ) from error
     except SafetensorError as error:
-        raise BundleError(f"{path}: damaged or not a safetensors file", why=str(error)) from error
+        raise BundleError(
+            f"{path}: damaged or not a safetensors file", why=str(error), hint="copy the whole folder again"
+        ) from error

@@ -2,14 +2,16 @@
 
 import builtins
 import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from openwork.base.errors import UsageError
+from openwork.base.errors import DataError, UsageError
 from openwork.text.foreign import ForeignTokenizer, Marks
 from openwork.text.foreign.adopted import Adopted
+from openwork.text.foreign.marian import read_marian
 from openwork.text.foreign.reading import read_tokenizer
 from openwork.text.kinds import load_tokenizer
 from text.foreign.learnt_from import LINES
@@ -97,3 +99,20 @@ def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path, m
     with pytest.raises(UsageError, match="needs the package sentencepiece") as caught:
         read_tokenizer(tmp_path / "m.model")
     assert caught.value.hint == "pip install 'openwork[spm]'"
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "why"),
+    [
+        (["cat", "sat"], "it does not give each piece its id"),
+        ({"<unk>": 0, "cat": 0}, "several pieces have one id"),
+        ({"cat": 0}, "it has no <unk>"),
+    ],
+    ids=["list", "one id", "no unknown"],
+)
+def test_a_vocabulary_that_is_not_marians(tmp_path: Path, vocabulary: object, why: str) -> None:
+    model = made(tmp_path / "source.spm", model_type="unigram", vocab_size=90)
+    (tmp_path / "vocab.json").write_text(json.dumps(vocabulary))
+    with pytest.raises(DataError, match="this is not a vocabulary of Marian's") as refused:
+        read_marian(model, tmp_path / "vocab.json")
+    assert refused.value.why == why and "vocab.json" in refused.value.hint

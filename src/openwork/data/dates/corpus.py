@@ -50,7 +50,11 @@ def generate(split: str, count: int, seed: int = 0) -> Iterator[DateExample]:
 def express(day: date, locale: str, format_name: str) -> str:
     """A date as the corpus writes it, tag included; `format_name` is one of `format_names(locale)`."""
     if not FIRST_YEAR <= day.year <= LAST_YEAR:
-        raise DataError(f"{day}: the year is outside {FIRST_YEAR} to {LAST_YEAR}", why="the corpus has no such dates")
+        raise DataError(
+            f"{day}: the year is outside {FIRST_YEAR} to {LAST_YEAR}",
+            why="the corpus has no such dates",
+            hint=f"take a date of the years {FIRST_YEAR} to {LAST_YEAR}",
+        )
     for form in usable_formats(_known(locale)):
         if form.name == format_name:
             return _write(day, form)

@@ -93,7 +93,11 @@ class _Reader:
                 hint="mend the file, or export it again; `xmllint --noout FILE` checks it",
             ) from error
         except (ValueError, LookupError) as error:  # an encoding that is declared and unknown
-            raise DataError(f"{self._path}:1: the file's encoding is not understood", why=str(error)) from error
+            raise DataError(
+                f"{self._path}:1: the file's encoding is not understood",
+                why=str(error),
+                hint='save the file as UTF-8, with encoding="UTF-8" in its first line',
+            ) from error
         if self._fed - self._parser.CurrentByteIndex > _MOST_PENDING:
             raise DataError(
                 f"{self._path}:{self._parser.CurrentLineNumber}: a tag without end",
@@ -114,7 +118,10 @@ class _Reader:
                     hint="name the file's true format with format in the run file's [data]",
                 )
         if self._depth > _DEEPEST:
-            raise DataError(f"{self._path}:{line}: more than {_DEEPEST} elements within each other")
+            raise DataError(
+                f"{self._path}:{line}: more than {_DEEPEST} elements within each other",
+                hint="check that the file is what its name says, or export it again",
+            )
         plain = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
         self._events.append(Start(self._name(namespace, local), line, plain))
 

@@ -99,7 +99,14 @@ def _add(entry: _Entry, keyword: str, text: str, path: Path, number: int, *, is_
             hint='an entry is msgid "..." and msgstr "..."; `msgfmt --check FILE` checks the file',
         )
     if is_new and keyword in entry.texts:
-        raise _incomplete(path, number) if keyword == "msgid" else DataError(f"{path}:{number}: a second {keyword}")
+        raise (
+            _incomplete(path, number)
+            if keyword == "msgid"
+            else DataError(
+                f"{path}:{number}: a second {keyword}",
+                hint="put an empty line between two entries; `msgfmt --check FILE` checks the file",
+            )
+        )
     if keyword == "msgid" and is_new:
         entry.line = number
     entry.texts[keyword] = entry.texts.get(keyword, "") + _unescape(text, path, number)

@@ -18,7 +18,11 @@ def read_yaml(text: str, file: str) -> list[Option]:
     """The options of nested mappings as dotted names, in the order of the file; DataError where it is no such YAML."""
     loader = None
     if _nesting(text) > DEEPEST:  # the library would take seconds to find out
-        raise DataError(f"{file}: nested too deeply", hint="no configuration needs so many levels")
+        raise DataError(
+            f"{file}: nested too deeply",
+            why="no configuration needs so many levels",
+            hint="check that this is the right file",
+        )
     try:
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
@@ -33,7 +37,11 @@ def read_yaml(text: str, file: str) -> list[Option]:
         place = _place(error, file, text)
         raise DataError(f"{place}: not valid YAML", why=_why(error), hint="correct the YAML at that line") from error
     except RecursionError as error:
-        raise DataError(f"{file}: nested too deeply", hint="no configuration needs so many levels") from error
+        raise DataError(
+            f"{file}: nested too deeply",
+            why="no configuration needs so many levels",
+            hint="check that this is the right file",
+        ) from error
     finally:
         if loader is not None:
             loader.dispose()

@@ -57,7 +57,7 @@ class Adopted(Tokenizer):
 
     def encode_batch_sampled(self, texts: Sequence[str], seed: int, strength: float) -> list[list[int]]:
         raise ConfigError(
-            "a tokenizer from a file cannot be sampled",
+            "this tokenizer is from a file, so it cannot be sampled",
             why="only the vocabularies that openwork learns can be",
             hint="set text.sampling = 0, or leave out text.source_file and text.target_file",
         )

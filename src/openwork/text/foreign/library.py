@@ -142,7 +142,11 @@ def read_json(path: Path) -> Any:
     with open_binary(path) as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise DataError(f"{path}: too large for a tokenizer", why=f"more than {MOST_BYTES:,} bytes")
+        raise DataError(
+            f"{path}: too large for a tokenizer",
+            why=f"more than {MOST_BYTES:,} bytes",
+            hint="name the tokenizer's own file, such as tokenizer.json",
+        )
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

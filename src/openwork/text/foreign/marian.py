@@ -26,7 +26,11 @@ def read_marian(model: Path, vocabulary: Path) -> "MarianForeign":
     try:
         return MarianForeign(pieces, _checked(content))
     except ValueError as error:
-        raise DataError(f"{vocabulary}: this is not a vocabulary of Marian's", why=str(error)) from error
+        raise DataError(
+            f"{vocabulary}: this is not a vocabulary of Marian's",
+            why=str(error),
+            hint="name the folder with vocab.json, source.spm and target.spm of one model",
+        ) from error
 
 
 def _checked(content: Any) -> dict[str, int]:

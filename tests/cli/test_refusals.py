@@ -1,0 +1,80 @@
+"""Options that do not go together, and what is not there: refused in a sentence before anything is loaded or made."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from journeys.command import Finished, told
+
+Call = Callable[..., Finished]
+
+# The command line; words of what is said, and of the remedy. FILE is a file of two lines, FOLDER an empty folder.
+REFUSED = [
+    ("explain", "give one of these: a sentence, --example, --list", "openwork explain"),
+    ("explain Hallo --list", "give one of these: a sentence, --example, --list", "--bundle DIR"),
+    ("explain Hallo", "a sentence and --bundle go together", "openwork train --out wrote"),
+    ("explain --list --layer 0", "--layer, --head and --all are for a sentence", "leave them out"),
+    ("train --corpus copy --plan --check-resume", "are different answers", "give one of them"),
+    ("train --corpus copy --json --out FOLDER/a", "--json is the form of a plan or a profile", "add --plan"),
+    ("train --corpus copy", "--out is missing", "--out en-de"),
+    ("train --out FOLDER/a", "there is nothing to train on", "--corpus"),
+    ("train --profile --out FOLDER", "there is no run to profile", "name a run file"),
+    ("translate --bundle FOLDER --guard --alternatives 2", "--guard does not go with --alternatives", "leave one"),
+    ("translate --bundle FOLDER --stream --guard", "--stream does not go with --guard", "leave one"),
+    ("translate", "no bundle was named", "--bundle DIR"),
+    ("data check copy --languages en", "--languages en: no pair of languages", "--languages en-de"),
+    ("data check", "there is nothing to check", "--source and --target"),
+    ("data check --source FILE", "its other side was not named", "both files"),
+    ("data stats", "name what to measure", "--source and --target"),
+    ("import ct3 FOLDER --out FOLDER/a", "'ct3' is no form that openwork knows", "ct2 and hf"),
+    ("import ct2 FOLDER --out FOLDER/a --target-tokenizer FILE", "--target-tokenizer needs --source-tokenizer",
+        "--source-tokenizer FILE"),
+    ("tokenize", "whose tokenizer to use is not clear", "--tokenizer a tokenizer's file"),
+    ("tokenize --bundle FOLDER --tokenizer FILE", "whose tokenizer to use is not clear", "--bundle takes the folder"),
+    ("tokenize --bundle FOLDER --side left", "--side left: there is no such side", "source or target"),
+    ("score --bundle FOLDER --source FILE", "--source and --target go together", "give both files"),
+    ("evaluate --bundle FOLDER", "name what to evaluate on", "--corpus"),
+    ("config show", "there is nothing to show", "--set data.corpus=copy"),
+    ("config explain model.wdith", "no run file has such a key", "did you mean"),
+    ("info --options base", "asked for several things at once", "--table 3"),
+    ("info no-such-thing", "neither a folder nor a preset", "hint"),
+    ("info --table 5", "table 5 of the paper lists no models", "--table 3"),
+    ("paper eq 1 --row A", "--row is for table 3", "openwork paper table 3"),
+    ("paper eq 1 --markdown", "--markdown is for the whole list", "openwork paper --markdown"),
+    ("paper eq 99", "openwork paper has no", "there are"),
+    ("paper theorem", "nothing of the paper is called theorem", "openwork paper lists"),
+    ("study --set width=3", "no study is named", "openwork study lists them"),
+    ("study no-such-study", "no study is named no-such-study", "there are"),
+    ("completion powershell", "there is no completion for this shell", "choose from"),
+    ("explain --example no-such-example", "there is no example no-such-example", "--list names them"),
+    ("train --set nonsense --corpus copy --out FOLDER/a", "not an assignment", "model.width=256"),
+    ("no-such-command", "no such command", "--help shows what there is"),
+    ("train --no-such-option", "no such option", "--help shows what there is"),
+    ("compare a", "missing argument", "--help shows what there is"),
+    ("evaluate", "missing option", "--help shows what there is"),
+    ("translate --bundle FOLDER --beam two", "invalid value for", "--help shows what there is"),
+    ("translate --bundle", "requires an argument", "--help shows what there is"),
+    ("translate --json=yes", "does not take a value", "--help shows what there is"),
+    ("translate surplus", "unexpected extra argument", "--help shows what there is"),
+    ("translate more surplus", "unexpected extra argument", "--help shows what there is"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "words", "remedy"), REFUSED, ids=[entry[0] for entry in REFUSED])
+def test_a_wrong_command_line_is_refused(line: str, words: str, remedy: str, call: Call, tmp_path: Path):
+    file, folder = tmp_path / "lines.txt", tmp_path / "folder"
+    file.write_text("one\ntwo\n")
+    folder.mkdir()
+    arguments = [word.replace("FILE", str(file)).replace("FOLDER", str(folder)) for word in line.split()]
+    result = call(*arguments)
+    assert result.code in (2, 3) and result.out == b""
+    told(result, result.code, words, remedy)
+    assert list(folder.iterdir()) == []
+
+
+def test_telling_languages_without_its_package(call: Call, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "py3langid.langid", None)
+    result = call("data", "check", "copy", "--languages", "en-de")
+    told(result, 2, "py3langid, which is not installed", "leave --languages out")
