@@ -17,7 +17,7 @@ REFUSED = [
     ("explain Hallo", "a sentence and --bundle go together", "openwork train --out wrote"),
     ("explain --list --layer 0", "--layer, --head and --all are for a sentence", "leave them out"),
     ("train --corpus copy --plan --check-resume", "are different answers", "give one of them"),
-    ("train --corpus copy --json --out FOLDER/a", "--json is the form of a plan or a profile", "add --plan"),
+    ("train --corpus copy --json --out FOLDER/a", "a plan, a profile or a preflight", "add --plan"),
     ("train --corpus copy", "--out is missing", "--out en-de"),
     ("train --out FOLDER/a", "there is nothing to train on", "--corpus"),
     ("train --profile --out FOLDER", "there is no run to profile", "name a run file"),

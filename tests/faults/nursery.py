@@ -137,6 +137,7 @@ def _run(request: Mapping[str, Any]) -> None:
     for number, (path, how) in enumerate(zip(request["streams"], (os.O_RDONLY, flags, flags), strict=True)):
         os.dup2(os.open(path, how), number)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
     sys.argv = ["openwork", *request["arguments"]]
     code: object = 70
     try:

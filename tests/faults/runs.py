@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from faults.nursery import Nursery
-from journeys.command import TINY, Finished, run_file
+from journeys.command import ERROR, TINY, Finished, run_file
 from openwork.data.synthetic import copy
 
 LONG = os.environ.get("OPENWORK_FAULTS") == "long"
@@ -73,7 +73,7 @@ def is_a_sentence(done: Finished, *words: str) -> str:
     """A failure told in a sentence: no traceback, no mistake of ours."""
     assert done.code > 0, f"{done.code}: {done.err}"
     assert "Traceback" not in done.err and "mistake in openwork" not in done.err, done.err
-    assert "error: " in done.err, done.err
+    assert ERROR.search(done.err), done.err
     for word in words:
         assert word in done.err, f"{word!r} is not in:\n{done.err}"
     return done.err

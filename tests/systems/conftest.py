@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from journeys.command import Finished
+from openwork.base.messages import LANGUAGE_VARIABLE
 from openwork.cli.main import main
 from openwork.data.synthetic import copy
 from openwork.decoding.settings import DecodingSettings
@@ -29,6 +30,7 @@ def call(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPa
         given.write_bytes(stdin)
         capfdbinary.readouterr()
         monkeypatch.setattr(sys, "argv", ["openwork", *map(str, arguments)])
+        monkeypatch.setenv(LANGUAGE_VARIABLE, "en")  # --lang changes it, and must not for who comes next
         with given.open() as stream:
             monkeypatch.setattr(sys, "stdin", stream)
             with pytest.raises(SystemExit) as ended:

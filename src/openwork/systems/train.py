@@ -194,7 +194,6 @@ def _train_claimed(
     model, training = learner.model, settings.training
     probe = Probe(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, validator.language)
     writer = RecordWriter(folder.records)
-    writer.write("run", **_circumstances(corpus, device))
     observers = [
         PresenceObserver(presence.check),
         RecoveryObserver(partial(_go_back, folder, learner), partial(_keep_batches, folder, corpus, stream), say),
@@ -210,6 +209,7 @@ def _train_claimed(
     run = Run(training, progress, observers)
     with made_ready(ready.updater, stream, run, device, say) as batches:
         _look_ahead(ready.subject(settings, folder), progress, say)
+        writer.write("run", **_circumstances(corpus, device))
         train(ready.updater, batches, run)
     if run.stop_reason == INTERRUPTED:
         return Outcome(None, progress)

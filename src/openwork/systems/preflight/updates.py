@@ -16,6 +16,7 @@ from openwork.training.step import is_out_of_memory
 from openwork.training.trial import timed_trial
 
 TIMED = 5  # updates
+MOST_BATCHES = 8  # of each; with more to accumulate, the seconds are those of so many, times how often they go into it
 ENOUGH = 2.0  # seconds after which no further one is timed
 
 
@@ -57,11 +58,13 @@ def _seconds(subject: Subject, batch: DemandingBatch) -> float:
 
 
 def _usual(subject: Subject) -> float:
-    """Mean seconds of the first updates' batches."""
+    """Mean seconds of an update of the first batches."""
     place, seconds, begun = Progress(), [], time.perf_counter()
+    accumulate = subject.settings.training.accumulate
+    count = min(accumulate, MOST_BATCHES)
     while len(seconds) < TIMED and (not seconds or time.perf_counter() - begun < ENOUGH):
         start = time.perf_counter()
-        batches = [subject.stream.next(place) for _ in range(subject.settings.training.accumulate)]
+        batches = [subject.stream.next(place) for _ in range(count)]
         ready = time.perf_counter() - start
         seconds.append(ready + timed_trial(subject.updater, batches))
-    return sum(seconds) / len(seconds)
+    return sum(seconds) / len(seconds) * accumulate / count
