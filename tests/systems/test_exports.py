@@ -19,20 +19,20 @@ SMALL: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("changes", "closed"),
     [
-        ({}, set()),
-        ({"norm": "pre"}, set()),
-        ({"positions": "learned", "embedding_norm": True}, set()),
-        ({"positions": "rotary"}, {"Hugging Face"}),
-        ({"feedforward": "swiglu"}, {"Hugging Face"}),
-        ({"norm_epsilon": 1e-3}, {"Hugging Face"}),
-        ({"norm": "pre", "tying": "target"}, {"Hugging Face"}),
-        ({"positions": "alibi"}, {"Hugging Face", "CTranslate2"}),
-        ({"embedding_width": 6}, {"Hugging Face", "CTranslate2"}),
+        ({}, []),
+        ({"norm": "pre"}, []),
+        ({"positions": "learned", "embedding_norm": True}, []),
+        ({"positions": "rotary"}, ["Hugging Face"]),
+        ({"feedforward": "swiglu"}, ["Hugging Face"]),
+        ({"norm_epsilon": 1e-3}, ["Hugging Face"]),
+        ({"norm": "pre", "tying": "target"}, ["Hugging Face"]),
+        ({"positions": "alibi"}, ["CTranslate2", "Hugging Face"]),
+        ({"embedding_width": 6}, ["CTranslate2", "Hugging Face"]),
     ],
     ids=str,
 )
-def test_settings_and_the_forms_that_they_close(changes: dict[str, Any], closed: set[str]):
-    assert closed_forms(TransformerSettings.model_validate(SMALL | changes), ()).keys() == closed
+def test_settings_and_the_forms_that_they_close(changes: dict[str, Any], closed: list[str]):
+    assert sorted(closed_forms(TransformerSettings.model_validate(SMALL | changes), ())) == closed
 
 
 def test_a_recurrent_model_has_no_form_at_all():
