@@ -186,6 +186,12 @@ def caching_section(measured: Measured, folder: Path) -> Iterator[str]:
     yield from ["", f"![{title}]({folder.name}/caching.svg)", ""]
 
 
+CORPUS_NOTE = (
+    "Resident while planning counts pages of the mapped store, which the system takes back when it wants them; the "
+    "plan itself holds a window of a million pairs at most (`data/windows.py`)."
+)
+
+
 def corpus_section(measured: Measured) -> Iterator[str]:
     """What the size of the corpus costs."""
     if not measured.corpus:
@@ -196,14 +202,16 @@ def corpus_section(measured: Measured) -> Iterator[str]:
             f"{found['store_bytes'] / 1e6:,.0f}", f"{found['indexing_peak_bytes'] / 1e6:,.0f}",
             f"{found['planning_seconds']:.2f}", f"{found['planning_peak_bytes'] / 1e6:,.0f}",
             f"{found['first_update_seconds']:.1f}", f"{1000 * found['seconds_waiting_an_update']:.1f}",
+            found.get("commit", ""),
         ]
         for found in measured.corpus
     ]  # fmt: skip
     head = [
         "pairs", "indexed from", "indexing, s", "store, MB", "resident while indexing, MB", "planning, s",
         "resident while planning, MB", "to the end of the first update, s", "waiting for a batch, ms",
+        "commit, where another",
     ]  # fmt: skip
-    yield from ["## Size of the corpus", "", *table(head, rows), ""]
+    yield from ["## Size of the corpus", "", *table(head, rows), "", CORPUS_NOTE, ""]
 
 
 def main() -> None:
