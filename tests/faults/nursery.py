@@ -85,6 +85,7 @@ class Nursery:
         request = {
             "arguments": [str(one) for one in arguments],
             "faults": [[str(one) if isinstance(one, Path) else one for one in fault] for fault in faults],
+            "test": os.environ.get("PYTEST_CURRENT_TEST", ""),
             "streams": [str(streams / "in"), stdout or str(streams / "out"), str(streams / "err")],
         }
         for name in ("out", "err"):
@@ -129,6 +130,7 @@ def _start(request: Mapping[str, Any]) -> int:
 
 
 def _run(request: Mapping[str, Any]) -> None:
+    from architecture.provoked import VARIABLE, note_all
     from faults.making import FAULTS
     from openwork.cli.main import main
 
@@ -139,6 +141,9 @@ def _run(request: Mapping[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
     sys.argv = ["openwork", *request["arguments"]]
+    if os.environ.get(VARIABLE):  # the errors that tests provoke are being noted
+        os.environ["PYTEST_CURRENT_TEST"] = request["test"]
+        note_all()
     code: object = 70
     try:
         for name, *arguments in request["faults"]:

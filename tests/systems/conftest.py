@@ -1,5 +1,6 @@
 """The command line within the test's own process (torch is loaded once), and things to be wrong about."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,13 +29,14 @@ def call(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPa
     def run(*arguments: str | Path, stdin: bytes = b"") -> Finished:
         given = tmp_path / ".stdin"
         given.write_bytes(stdin)
+        language = os.environ[LANGUAGE_VARIABLE]
         capfdbinary.readouterr()
         monkeypatch.setattr(sys, "argv", ["openwork", *map(str, arguments)])
-        monkeypatch.setenv(LANGUAGE_VARIABLE, "en")  # --lang changes it, and must not for who comes next
         with given.open() as stream:
             monkeypatch.setattr(sys, "stdin", stream)
             with pytest.raises(SystemExit) as ended:
                 main()
+        monkeypatch.setenv(LANGUAGE_VARIABLE, language)  # --lang changes it, and must not for who comes next
         printed = capfdbinary.readouterr()
         code = ended.value.code
         return Finished(code if isinstance(code, int) else 0, printed.out, printed.err.decode())

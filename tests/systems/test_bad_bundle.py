@@ -3,13 +3,15 @@
 import json
 import os
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from journeys.command import Finished, told
-from openwork.base.files import sha256_file
+from openwork.base.files import atomic_folder, sha256_file
+from openwork.systems import bundle as bundles
 
 pytestmark = pytest.mark.slow
 
@@ -126,3 +128,17 @@ def test_the_other_commands_refuse_it_too(call: Call, tmp_path: Path, command: s
 def test_tokenizing_checks_the_bundle_too(call: Call, bundle_folder: Path):
     change_manifest(bundle_folder, version=99)
     told(call("tokenize", "--bundle", bundle_folder, stdin=b"a\n"), 4, "written in bundle version 99")
+
+
+def test_a_bundle_that_is_never_the_same_twice(call: Call, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch):
+    """Each reading ends with another bundle under the name: nobody can say which one was read."""
+    read = bundles._read_bundle
+
+    def and_replace(folder: Path) -> bundles.Bundle:
+        found = read(folder)
+        with atomic_folder(folder) as partial:
+            shutil.copytree(folder, partial, dirs_exist_ok=True)
+        return found
+
+    monkeypatch.setattr(bundles, "_read_bundle", and_replace)
+    told(call("translate", "--bundle", bundle_folder), 4, "replaced again and again", "wait until it is written")

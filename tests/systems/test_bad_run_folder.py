@@ -7,14 +7,17 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from journeys.command import TINY, Finished, run_file, told, tree
 from openwork.base.config import read_run_file
+from openwork.systems import train as training_module
 from openwork.systems.preflight import disk
-from openwork.systems.run_file import resolve_run
+from openwork.systems.run_file import RunSettings, resolve_run
 from openwork.systems.train import train_bundle
+from openwork.text.pair import TokenizerPair
 from openwork.training.moments import Observer, Run
 from openwork.training.observers.interruption import INTERRUPTED
 from openwork.training.step import StepReport
@@ -135,6 +138,19 @@ def test_run_whose_data_has_changed(call: Call, pair_files: tuple[Path, Path], t
     before = tree(tmp_path / "out/checkpoints")
     told(call("train", path, "--out", tmp_path / "out"), 3, "not the pairs with which this run began", "hint:")
     assert tree(tmp_path / "out/checkpoints") == before
+
+
+def test_vocabulary_that_cannot_be_made_again(call: Call, run: Path, monkeypatch: pytest.MonkeyPatch):
+    """It is damaged, and the same data gives another one, as a later version of a library may make it."""
+    (run / "out/tokenizers/tokenizer.json").write_text("{}")
+    make = training_module.new_tokenizers
+
+    def otherwise(settings: RunSettings, *more: Any) -> TokenizerPair:
+        text = settings.text.model_copy(update={"placeholders": 1})
+        return make(settings.model_copy(update={"text": text}), *more)
+
+    monkeypatch.setattr(training_module, "new_tokenizers", otherwise)
+    told(go_on(call, run), 4, "the vocabulary of this run is damaged", "give another --out")
 
 
 def test_two_trainings_in_one_folder(call: Call, run: Path):

@@ -41,8 +41,9 @@ def _locate(language: str, folder: Path | None) -> Path:
     name = f"{_NAME}.{language}"
     path = find_file(HOME, name, folder)
     if path is None:
+        file = f"{name}.gz"
         raise DataError(
-            f"{HOME}: {name}.gz is not on this machine",
+            f"{HOME}: {file} is not on this machine",
             why="the corpus is made of the PO files of github.com/python/python-docs-zh-cn, which are not fetched",
             hint=f"train on those PO files, or put both files into a folder FOLDER/{HOME} and set OPENWORK_DATA=FOLDER",
         )

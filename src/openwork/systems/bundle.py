@@ -123,26 +123,30 @@ def load_bundle(path: Path) -> Bundle:
 
     One that is replaced meanwhile is read again: parts of two bundles are never put together.
     """
-    for last in (False,) * (READINGS - 1) + (True,):
+    for _ in range(READINGS):
         folder = find_bundle(path)
-        before = _manifest_of(folder)
+        before = _state_of(folder)
         try:
             bundle = _read_bundle(folder)
         except BundleError:
-            if last or _manifest_of(folder) == before:
+            if _state_of(folder) == before:
                 raise
             continue
-        if _manifest_of(folder) == before:
+        if _state_of(folder) == before:
             return bundle
     raise BundleError(f"{path}: the bundle is being replaced again and again", hint="wait until it is written")
 
 
-def _manifest_of(folder: Path) -> bytes:
-    """It has the checksums of all other files: while it is the same, they belong together."""
+def _state_of(folder: Path) -> tuple[int, int, bytes]:
+    """Which folder has the name, since when, and its manifest, which has the checksums of all other files.
+
+    The manifest alone would not do: two bundles may take turns under the name, and the first be back at the end.
+    """
     try:
-        return (folder / MANIFEST).read_bytes()
+        stat = folder.stat()
+        return stat.st_ino, stat.st_ctime_ns, (folder / MANIFEST).read_bytes()
     except OSError:
-        return b""
+        return 0, 0, b""
 
 
 def _read_bundle(folder: Path) -> Bundle:

@@ -91,9 +91,10 @@ class TokenizerPair:
         shared = (folder / _SHARED).exists()
         separate = (folder / _SOURCE).exists() or (folder / _TARGET).exists()
         if shared == separate:
-            found = "a shared tokenizer and separate ones" if shared else "no tokenizer"
             raise BundleError(
-                f"{folder}: the folder holds {found}",
+                f"{folder}: the folder holds a shared tokenizer and separate ones"
+                if shared
+                else f"{folder}: the folder holds no tokenizer",
                 why=f"either {_SHARED} is needed, or {_SOURCE} and {_TARGET}",
                 hint="copy the whole bundle again",
             )
