@@ -121,14 +121,13 @@ class Trial(Subject):
         updater = Updater(self.model, optimiser, schedule, training, "float32")
         vocabulary = self.tokenizers.target.vocabulary_size
         floor = smoothing_floor(training.label_smoothing, training.smoothing_form, vocabulary)
-        begun, first, done = time.perf_counter(), 0.0, 0
-        for done in range(1, UPDATES + 1):
-            report = updater.update([batch], done)
-            first = report.likelihood if done == 1 else first
-            if report.loss - floor < GOOD / 4 or time.perf_counter() - begun > SECONDS:
-                break
+        begun = time.perf_counter()
+        report = first = updater.update([batch], 1)
+        while report.loss - floor >= GOOD / 4 and report.step < UPDATES and time.perf_counter() - begun <= SECONDS:
+            report = updater.update([batch], report.step + 1)
         self.model.eval()
-        return Learning(first, report.likelihood, report.loss, floor, done, time.perf_counter() - begun)
+        seconds = time.perf_counter() - begun
+        return Learning(first.likelihood, report.likelihood, report.loss, floor, report.step, seconds)
 
     def _training(self) -> TrainingSettings:
         chosen = {
