@@ -43,6 +43,4 @@ def test_without_the_package_nothing_is_told(monkeypatch: pytest.MonkeyPatch) ->
         raise ImportError(name)
 
     monkeypatch.setattr(languages, "import_module", missing)
-    languages._identifier.cache_clear()
     assert not languages.can_tell_languages() and languages.other_language(FRENCH, "en") is None
-    languages._identifier.cache_clear()

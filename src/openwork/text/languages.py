@@ -25,10 +25,14 @@ def other_language(text: str, wanted: str) -> str | None:
     return found if found != wanted and probability >= SURE else None
 
 
-@cache
 def _identifier() -> Any | None:
     try:
-        langid = import_module("py3langid.langid")
+        return _loaded(import_module("py3langid.langid"))
     except ImportError:
         return None
+
+
+@cache
+def _loaded(langid: Any) -> Any:
+    """Loading takes half a second; that the package is missing is not remembered."""
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
