@@ -1,14 +1,12 @@
 """Disks that are full: at any write of a training, truly full ones, and behind the output of a translation."""
 
-import errno
-import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from disks import filled, mounted
 from faults.nursery import Nursery
 from faults.runs import LONG, Undisturbed, is_a_sentence, some
 from journeys.command import tree
@@ -44,27 +42,14 @@ def test_files_that_the_system_cuts_off(whole: Undisturbed, tmp_path: Path, most
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 700 kB, where the machine lets us mount one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("mounting a small disk needs rights that this process lacks")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with mounted(tmp_path / "disk", "700k") as disk:
+        yield disk
 
 
 @pytest.mark.parametrize("room", [8, 60, 260] if not LONG else range(0, 640, 20))
 def test_a_disk_with_little_room(whole: Undisturbed, small_disk: Path, room: int):
     """A real disk gets full somewhere between the run file and the bundle."""
-    filler = small_disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(b"x" * 4096)
-        except OSError as error:
-            assert error.errno == errno.ENOSPC
-    os.truncate(filler, filler.stat().st_size - room * 1024)
+    filler = filled(small_disk, room * 1024)
     out = small_disk / "run"
     full = whole.start_again(out)
     if full.code:

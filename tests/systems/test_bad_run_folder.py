@@ -4,13 +4,13 @@ import errno
 import fcntl
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from disks import filled, mounted
 from journeys.command import TINY, Finished, run_file, told, tree
 from openwork.base.config import read_run_file
 from openwork.systems import train as training_module
@@ -192,27 +192,14 @@ def test_read_only_folder(call: Call, run: Path, tmp_path: Path):
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 2 MB, where the machine lets us mount one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("mounting a small disk needs rights that this process lacks")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with mounted(tmp_path / "disk", "2m") as disk:
+        yield disk
 
 
 def test_disk_gets_full_while_saving(call: Call, run: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch):
     """The old checkpoints stay, no half one stays beside them, and with room the run goes on to its end."""
     here = shutil.copytree(run, small_disk / "run")
-    filler = small_disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(b"x" * 4096)
-        except OSError as error:
-            assert error.errno == errno.ENOSPC
-    os.truncate(filler, max(0, filler.stat().st_size - 24 * 1024))  # a file fits still, a checkpoint does not
+    filler = filled(small_disk, 24 * 1024)  # a file fits still, a checkpoint does not
     before = tree(here / "out/checkpoints")
     told(go_on(call, here), 1, "the disk has too little room for the checkpoints", "free some")
     with monkeypatch.context() as before_it_got_full:

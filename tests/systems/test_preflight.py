@@ -17,7 +17,7 @@ from openwork.base.errors import OpenworkError
 from openwork.data.batching import assemble
 from openwork.systems import train as training_module
 from openwork.systems.cost import cost_of
-from openwork.systems.preflight import disk, memory
+from openwork.systems.preflight import disk, memory, updates
 from openwork.systems.preflight.check import preflight
 from openwork.systems.preflight.finish import clock
 from openwork.systems.preflight.longest import beyond_budget, demanding_batches
@@ -345,6 +345,21 @@ def test_the_time_is_that_of_updates_and_validations(subject: Subject):
     )
     again = preflight(subject)
     assert again.finish.seconds == pytest.approx(12 * again.updates.usual + 6 * again.validation.seconds)
+
+
+def test_of_many_accumulated_batches_a_few_are_timed(subject: Subject, monkeypatch: pytest.MonkeyPatch):
+    """An update of a thousand takes a thousand times as long as one of them, and is not waited for."""
+    sizes: list[int] = []
+
+    def timed(updater: Any, batches: list[Any]) -> float:
+        sizes.append(len(batches))
+        return 2.0 * len(batches)
+
+    monkeypatch.setattr(updates, "timed_trial", timed)
+    monkeypatch.setattr(updates.time, "perf_counter", lambda: 0.0)
+    assert updates._usual(changed(subject, accumulate=3)) == 6.0
+    assert updates._usual(changed(subject, accumulate=1000)) == 2000.0
+    assert set(sizes) == {3, updates.MOST_BATCHES}
 
 
 # ------------------------------------------------------------------------------------------------ vocabulary and search

@@ -10,6 +10,7 @@ import difflib
 import errno
 import hashlib
 import io
+import json
 import os
 import secrets
 import shutil
@@ -155,6 +156,11 @@ def sha256_file(path: Path | str) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             _refuse_reading(path, error)
+
+
+def sha256_values(values: object) -> str:
+    """Of plain values, in whatever order their keys are written; JSON gives numbers back exactly."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode("utf-8")).hexdigest()
 
 
 def _open_plain(path: Path) -> io.BufferedReader:

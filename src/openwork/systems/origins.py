@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from openwork.base.errors import ConfigError
-from openwork.base.files import atomic_write_text
+from openwork.base.files import atomic_write_text, sha256_values
 from openwork.data.records import Pair
 from openwork.systems.pair_sources import PairSource, Part, digested
 
@@ -41,9 +41,8 @@ def origins_of(parts: Sequence[Part], valid: PairSource | None) -> Origins:
 
 
 def _counted(pairs: Iterable[Pair]) -> tuple[int, str]:
-    digest, count = hashlib.sha256(), 0
-    for count, _ in enumerate(digested(pairs, digest), start=1):  # noqa: B007
-        pass
+    digest = hashlib.sha256()
+    count = sum(1 for _ in digested(pairs, digest))
     return count, digest.hexdigest()
 
 
@@ -51,7 +50,8 @@ def write_origins(folder: Path, origins: Origins) -> None:
     """Notes them in the folder of the stores."""
     values = asdict(origins)
     atomic_write_text(
-        folder / NAME, json.dumps({"sha256": _checksum(values), "origins": values}, ensure_ascii=False, indent=1) + "\n"
+        folder / NAME,
+        json.dumps({"sha256": sha256_values(values), "origins": values}, ensure_ascii=False, indent=1) + "\n",
     )
 
 
@@ -60,15 +60,11 @@ def read_origins(folder: Path) -> Origins | None:
     try:
         content = json.loads((folder / NAME).read_text(encoding="utf-8"))
         values = content["origins"]
-        if content["sha256"] != _checksum(values):
+        if content["sha256"] != sha256_values(values):
             return None
         return Origins(tuple(Origin(**one) for one in values["data"]), values["vocabulary"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _checksum(values: object) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def check_origins(before: Origins, now: Origins, folder: Path) -> None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from openwork.base.errors import BundleError
-from openwork.base.files import atomic_folder
+from openwork.base.files import atomic_folder, sha256_values
 from openwork.training.moving_average import MovingAverage
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.progress import Progress
@@ -46,7 +46,7 @@ def save_checkpoint(
             checksums[name] = hashlib.sha256(data).hexdigest()
             (partial / name).write_bytes(data)
         place = progress.to_json()
-        checksums[_PROGRESS] = _checksum_of(place)
+        checksums[_PROGRESS] = sha256_values(place)
         state = {"format": FORMAT, "sha256": checksums, _PROGRESS: place}
         (partial / STATE).write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
     return path
@@ -87,7 +87,7 @@ def load_checkpoint(
     state = _read_state(path)
     for name in (WEIGHTS, OPTIMISER, *([MOVING_AVERAGE] if moving_average is not None else [])):
         _check(path, name, state)
-    if _checksum_of(state[_PROGRESS]) != state["sha256"].get(_PROGRESS):
+    if sha256_values(state[_PROGRESS]) != state["sha256"].get(_PROGRESS):
         raise _incomplete(path)
     restore_weights(model, read_tensors(path / WEIGHTS), str(path))
     try:
@@ -164,11 +164,6 @@ def _incomplete(path: Path) -> BundleError:
     return BundleError(
         f"{path}: not a complete checkpoint", why=f"{STATE} is missing or damaged", hint="delete this folder"
     )
-
-
-def _checksum_of(values: dict) -> str:
-    """Of plain values, however they are written; JSON gives numbers back exactly."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode("utf-8")).hexdigest()
 
 
 def _check(path: Path, name: str, state: dict) -> None:
