@@ -11,22 +11,28 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
+from safetensors.torch import save
 
+from fuzz.sentence_piece import sentence_piece_model
 from fuzz.target import Target
-from interop.small_bundles import small_bundle
+from interop.small_bundles import small_bundle, tokenizers
+from openwork.base.files import sha256_values
 from openwork.data.store import TokenStore, write_store
 from openwork.interop.ctranslate2_bundle import bundle_from_ctranslate2
 from openwork.interop.ctranslate2_writing import write_ctranslate2
 from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.hugging_face_tokenizers import read_tokenizers
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.systems.bundle import load_bundle, make_golden, write_bundle
 from openwork.systems.evaluation_folder import SavedEvaluation, read_evaluation, write_evaluation
 from openwork.systems.run_folder import RunFolder
-from openwork.training.checkpoint import _checksum_of, resume_latest, save_checkpoint
+from openwork.systems.shortlists import Sizes, make_shortlist, read_shortlist
+from openwork.training.checkpoint import resume_latest, save_checkpoint
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress, Validation
 from openwork.training.settings import TrainingSettings
@@ -104,7 +110,7 @@ def sign_checkpoint(folder: Path) -> None:
         for name in state["sha256"]:
             known = name == "progress"
             state["sha256"][name] = (
-                _checksum_of(state[name]) if known else hashlib.sha256((path / name).read_bytes()).hexdigest()
+                sha256_values(state[name]) if known else hashlib.sha256((path / name).read_bytes()).hexdigest()
             )
         (path / "state.json").write_text(json.dumps(state))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -148,6 +154,24 @@ def _run(folder: Path) -> None:
     (folder / "records.jsonl").write_text('{"time": 1.5, "kind": "step", "step": 1}\n')
 
 
+@cache
+def _shortlist() -> list[bytes]:
+    pieces = tokenizers(shared=True)
+    made = make_shortlist([([5, 6], [7]), ([8], [9, 5, 6])], pieces, Sizes(each=2, common=3))
+    told = {"tokenizers": pieces.fingerprint}
+    return [save({"always": made.always, "table": made.table.to(torch.int32)}, told)]
+
+
+def _marian(folder: Path) -> None:
+    """Both sides' pieces and the vocabulary that numbers them, as Hugging Face's MarianTokenizer has them."""
+    folder.mkdir()
+    model = sentence_piece_model("unigram")
+    for side in ("source", "target"):
+        (folder / f"{side}.spm").write_bytes(model)
+    names = ["</s>", "<unk>", "\u2581", "\u2581E", "in", "H", "<pad>"]
+    (folder / "vocab.json").write_text(json.dumps({name: number for number, name in enumerate(names)}))
+
+
 FOLDERS: dict[str, Target] = {
     "bundle": spoilt(_bundle, load_bundle),
     "bundle, signed": spoilt(_bundle, load_bundle, sign_bundle),
@@ -156,8 +180,10 @@ FOLDERS: dict[str, Target] = {
     "token store": spoilt(_store, lambda folder: TokenStore.open(folder).verify()),
     "evaluation": spoilt(_evaluation, read_evaluation),
     "run folder": spoilt(_run, lambda folder: RunFolder(folder).read_settings()),
+    "shortlist": Target("a.shortlist", _shortlist, lambda path: read_shortlist(path, tokenizers(shared=True))),
     "Hugging Face's folder": spoilt(
         lambda folder: write_hugging_face_folder(folder, small_bundle()), bundle_from_hugging_face
     ),
+    **({"Marian's pieces": spoilt(_marian, read_tokenizers)} if find_spec("sentencepiece") else {}),
     "CTranslate2's folder": spoilt(lambda folder: write_ctranslate2(folder, small_bundle()), bundle_from_ctranslate2),
 }

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import save
 
 from fuzz.folders import FOLDERS
+from fuzz.sentence_piece import TEXT, sentence_piece_model
 from fuzz.target import Target
 from openwork.base.files import read_lines
 from openwork.base.records import RecordWriter, read_records
@@ -40,8 +41,6 @@ from openwork.text.kinds import load_tokenizer
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 from openwork.training.weights import read_tensors
-
-TEXT = ["Ein Hund läuft.", "Zwei Männer 2, 3 und <b>.", "狗在跑步。", ""]
 
 
 def _all(read: Callable[[Path], Iterator[object]]) -> Callable[[Path], object]:
@@ -217,19 +216,8 @@ def _archives() -> list[bytes]:
     return found
 
 
-@cache
 def _sentence_piece() -> list[bytes]:
-    import sentencepiece
-
-    found = []
-    for kind in ("unigram", "bpe", "char"):
-        model = io.BytesIO()
-        sentencepiece.SentencePieceTrainer.train(  # pyright: ignore[reportAttributeAccessIssue]
-            sentence_iterator=iter(TEXT * 5), model_writer=model, vocab_size=40, model_type=kind, minloglevel=2,
-            hard_vocab_limit=False,
-        )  # fmt: skip
-        found.append(model.getvalue())
-    return found
+    return [sentence_piece_model(kind) for kind in ("unigram", "bpe", "char")]
 
 
 TARGETS: dict[str, Target] = {
