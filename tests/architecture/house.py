@@ -37,6 +37,7 @@ NARROW_DOORS: dict[tuple[str, str], frozenset[str]] = {
 TORCH_FREE_FLOORS = ("base", "text", "metrics", "data")
 # Besides every module with "settings" in its name: what reads run files and lines, and what finds a bundle.
 TORCH_FREE_MODULES = (
+    "models.families",
     "models.presets",
     "systems.run_file",
     "systems.bundle_folder",

@@ -63,7 +63,7 @@ def test_torch_is_not_in_memory_after_the_import(module: str):
 
 def test_a_hidden_way_to_torch_is_found(tmp_path: Path):
     files = {
-        "cli/main.py": "from openwork.models.settings import ModelSettings",
+        "cli/main.py": "from openwork.models.families import ModelSettings",
         "models/__init__.py": "from openwork.models.build import build",
         "models/settings.py": "",
         "models/build.py": "from safetensors.torch import load_file",

@@ -1,7 +1,10 @@
-"""What every sequence-to-sequence model must do. A family's test names its settings and inherits the checks:
+"""What every model behind start, step and select must do. A family's test names its settings and inherits the checks:
 
-class TestMine(ModelContract):
+class TestMine(EncoderDecoderContract):
     settings = MySettings(width=8)
+
+`ModelContract` holds for all of them, `WritingContract` for those that write one token after the other,
+`EncoderDecoderContract` for those of them with embeddings of a source and of a target.
 """
 
 from typing import Any
@@ -11,7 +14,8 @@ import torch
 from torch import Tensor
 
 from openwork.base.errors import ConfigError
-from openwork.models.build import ModelSettings, build_model
+from openwork.models.build import build_model
+from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 13
@@ -70,14 +74,6 @@ class ModelContract:
         first, second = (model.step(TARGET, model.start(source, LENGTHS))[0] for source in (SOURCE, other))
         assert not torch.isclose(first, second, atol=1e-4).all(dim=-1).any()
 
-    @pytest.mark.parametrize("place", [1, 3])
-    def test_no_position_sees_a_later_token(self, model: SequenceModel[Any], place: int) -> None:
-        changed = TARGET.clone()
-        changed[:, place] = torch.tensor([9, 5, 4])
-        before, after = (model.step(tokens, model.start(SOURCE, LENGTHS))[0] for tokens in (TARGET, changed))
-        assert torch.equal(before[:, :place], after[:, :place])
-        assert not torch.isclose(before[:, place:], after[:, place:], atol=1e-4).all(dim=-1).any()
-
     @pytest.mark.parametrize("read", [0, 2])
     @pytest.mark.parametrize("rows", [[2, 0, 0, 1], [1], [0, 1, 2]])
     def test_rows_are_reordered_repeated_and_dropped(
@@ -120,28 +116,6 @@ class ModelContract:
         assert len({weight.data_ptr() for _, weight in named}) == len(named)
         assert any(weight is model.output_weight for _, weight in named)
 
-    def test_tying(self) -> None:
-        size = TARGET_VOCABULARY
-        for tying, matrices in (("three-way", 1), ("target", 2), ("none", 3)):
-            settings = self.settings.model_copy(update={"tying": tying})
-            model = build_model(settings, size, size)
-            width = model.output_weight.shape[1]
-            found = [weight for weight in model.parameters() if weight.shape == (size, width)]
-            assert len(found) == matrices, tying
-            if matrices == 1:  # all three parts move when the one matrix moves
-                model.eval()
-                read, written = model.start(SOURCE, LENGTHS), model(SOURCE, LENGTHS, TARGET)
-                found[0].detach().mul_(-1.5)
-                assert not torch.allclose(model.advance(TARGET, read)[0], written)  # the target embedding
-                again = model(SOURCE, LENGTHS, TARGET)
-                assert not torch.allclose(again, model.advance(TARGET, read)[0])  # the source embedding
-
-    def test_two_vocabularies_cannot_be_one_matrix(self) -> None:
-        settings = self.settings.model_copy(update={"tying": "three-way"})
-        with pytest.raises(ConfigError, match="one vocabulary") as refused:
-            build_model(settings, 11, 12)
-        assert "11" in refused.value.why and "12" in refused.value.why
-
     def test_bfloat16_is_close(self, model: SequenceModel[Any]) -> None:
         exact, _ = model.step(TARGET, model.start(SOURCE, LENGTHS))
         with torch.autocast("cpu", torch.bfloat16):
@@ -166,3 +140,41 @@ class ModelContract:
             return list(build_model(self.settings, 5, 5).parameters())
 
         assert all(torch.equal(a, b) for a, b in zip(first(), first(), strict=True))
+
+
+class WritingContract(ModelContract):
+    """Each token is read before the next one is told."""
+
+    @pytest.mark.parametrize("place", [1, 3])
+    def test_no_position_sees_a_later_token(self, model: SequenceModel[Any], place: int) -> None:
+        changed = TARGET.clone()
+        changed[:, place] = torch.tensor([9, 5, 4])
+        before, after = (model.step(tokens, model.start(SOURCE, LENGTHS))[0] for tokens in (TARGET, changed))
+        assert torch.equal(before[:, :place], after[:, :place])
+        assert not torch.isclose(before[:, place:], after[:, place:], atol=1e-4).all(dim=-1).any()
+
+
+class EncoderDecoderContract(WritingContract):
+    """Source embedding, target embedding and output matrix, which may be one."""
+
+    def test_tying(self) -> None:
+        size = TARGET_VOCABULARY
+        for tying, matrices in (("three-way", 1), ("target", 2), ("none", 3)):
+            settings = self.settings.model_copy(update={"tying": tying})
+            model = build_model(settings, size, size)
+            width = model.output_weight.shape[1]
+            found = [weight for weight in model.parameters() if weight.shape == (size, width)]
+            assert len(found) == matrices, tying
+            if matrices == 1:  # all three parts move when the one matrix moves
+                model.eval()
+                read, written = model.start(SOURCE, LENGTHS), model(SOURCE, LENGTHS, TARGET)
+                found[0].detach().mul_(-1.5)
+                assert not torch.allclose(model.advance(TARGET, read)[0], written)  # the target embedding
+                again = model(SOURCE, LENGTHS, TARGET)
+                assert not torch.allclose(again, model.advance(TARGET, read)[0])  # the source embedding
+
+    def test_two_vocabularies_cannot_be_one_matrix(self) -> None:
+        settings = self.settings.model_copy(update={"tying": "three-way"})
+        with pytest.raises(ConfigError, match="one vocabulary") as refused:
+            build_model(settings, 11, 12)
+        assert "11" in refused.value.why and "12" in refused.value.why

@@ -4,7 +4,7 @@ import pytest
 
 pytest.register_assert_rewrite("models.contract")
 
-from models.contract import ModelContract  # noqa: E402
+from models.contract import EncoderDecoderContract  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 
@@ -13,15 +13,15 @@ TRANSFORMER = TransformerSettings(
 )
 
 
-class TestPostNorm(ModelContract):
+class TestPostNorm(EncoderDecoderContract):
     settings = TRANSFORMER
 
 
-class TestPreNorm(ModelContract):
+class TestPreNorm(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"norm": "pre"})
 
 
-class TestEveryOption(ModelContract):
+class TestEveryOption(EncoderDecoderContract):
     """Odd width, free head widths, biases, all dropouts, nothing tied."""
 
     settings = TransformerSettings(
@@ -37,51 +37,51 @@ SHARED = {"key_value_heads": 1, "embedding_width": 7}
 
 
 @pytest.mark.slow
-class TestLearnedPositions(ModelContract):
+class TestLearnedPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "learned", "longest": 7})
 
 
 @pytest.mark.slow
-class TestRotaryPositions(ModelContract):
+class TestRotaryPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "rotary"})
 
 
 @pytest.mark.slow
-class TestAlibi(ModelContract):
+class TestAlibi(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "alibi"})
 
 
 @pytest.mark.slow
-class TestRelativePositions(ModelContract):
+class TestRelativePositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "relative", "relative_distance": 2})
 
 
 @pytest.mark.slow
-class TestBucketedPositions(ModelContract):
+class TestBucketedPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "bucketed"})
 
 
 @pytest.mark.slow
-class TestNoPositions(ModelContract):
+class TestNoPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "none"})
 
 
 @pytest.mark.slow
-class TestRootMeanSquare(ModelContract):
+class TestRootMeanSquare(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"normalisation": "rms"})
 
 
 @pytest.mark.slow
-class TestGroupedQueries(ModelContract):
+class TestGroupedQueries(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"heads": 4, "key_value_heads": 2})
 
 
 @pytest.mark.slow
-class TestProjectedResidual(ModelContract):
+class TestProjectedResidual(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"embedding_width": 7})
 
 
-class TestGatedRotary(ModelContract):
+class TestGatedRotary(EncoderDecoderContract):
     """What large models of today have, with keys and values for one head only."""
 
     settings = TRANSFORMER.model_copy(
@@ -90,21 +90,21 @@ class TestGatedRotary(ModelContract):
 
 
 @pytest.mark.slow
-class TestGatedRelative(ModelContract):
+class TestGatedRelative(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
         update={"feedforward": "geglu", "positions": "relative", "attention_dropout": 0.1, **SHARED}
     )
 
 
 @pytest.mark.slow
-class TestGatedAlibi(ModelContract):
+class TestGatedAlibi(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
         update={"feedforward": "reglu", "positions": "alibi", "feedforward_dropout": 0.1, **SHARED}
     )
 
 
 @pytest.mark.slow
-class TestGatedLearned(ModelContract):
+class TestGatedLearned(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
         update={"norm": "pre", "feedforward": "glu", "positions": "learned", "tying": "none", "attention_bias": True}
         | SHARED
@@ -113,7 +113,7 @@ class TestGatedLearned(ModelContract):
 
 
 @pytest.mark.slow
-class TestAsOthersHaveIt(ModelContract):
+class TestAsOthersHaveIt(EncoderDecoderContract):
     """What the models of other toolkits have and the paper's has not."""
 
     settings = TRANSFORMER.model_copy(
@@ -125,10 +125,10 @@ class TestAsOthersHaveIt(ModelContract):
     flat = ("key.bias",)
 
 
-class TestRecurrent(ModelContract):
+class TestRecurrent(EncoderDecoderContract):
     settings = RecurrentSettings(width=8)
 
 
 @pytest.mark.slow
-class TestDeepRecurrent(ModelContract):
+class TestDeepRecurrent(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, encoder_layers=2, decoder_layers=3, attention_width=5, tying="none")

@@ -11,8 +11,9 @@ from openwork.base.errors import ConfigError
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 from openwork.inspection.capture import recording
-from openwork.models.build import DISTANCES, FEEDFORWARDS, NORMS, POSITIONS, WIRINGS, build_transformer
+from openwork.models.build import build_transformer
 from openwork.models.interfaces import count_weights
+from openwork.models.parts import DISTANCES, FEEDFORWARDS, NORMS, POSITIONS, WIRINGS
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import Kernel, fused, reference

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from nn.framework import copy_attention, copy_decoder_layer, copy_encoder_layer, copy_transformer, disturb
 from nn.framework import without_biases as zero_biases
-from openwork.models.build import FEEDFORWARDS, WIRINGS, build_transformer
+from openwork.models.build import build_transformer
+from openwork.models.parts import FEEDFORWARDS, WIRINGS
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.decoder import DecoderLayer

@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from openwork.models.build import FEEDFORWARDS, NORMS, ModelSettings, build_model, build_transformer
+from openwork.models.build import build_model, build_transformer
+from openwork.models.families import ModelSettings
 from openwork.models.interfaces import count_weights
+from openwork.models.parts import FEEDFORWARDS, NORMS
 from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings

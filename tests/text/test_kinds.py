@@ -233,3 +233,13 @@ def test_byte_level_pieces_show_text_or_bytes() -> None:
     assert learnt.encode_pieces("猫 é!").pieces == ["猫", " ", "<0xC3>", "<0xA9>", "!"]
     assert learnt.encode_pieces("猫é").offsets == [(0, 1), (1, 2), (1, 2)]
     assert learnt.decode([2, *learnt.encode("猫"), 4 + 0xE7, 3]) == "猫\ufffd"
+
+
+@pytest.mark.parametrize("kind", ["byte-pair", "byte-level", "characters"])
+def test_a_file_without_its_merges_is_refused(kind: str, tmp_path: Path) -> None:
+    """Found by `make fuzz`: a key that is misspelt is a key that is missing."""
+    path = tmp_path / "t.json"
+    KINDS[kind].learn(["a b a b"] * 5, 400, minimum_frequency=2, placeholders=0).save(path)
+    path.write_text(path.read_text("utf-8").replace('"merges"', '"merge"'), "utf-8")
+    with pytest.raises(BundleError):
+        load_tokenizer(path)

@@ -20,11 +20,11 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.interop.hugging_face_config import CONFIG, GENERATION
 from openwork.interop.hugging_face_layout import Place, places, stream_order
 from openwork.interop.hugging_face_weights import WEIGHTS
+from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
 from openwork.systems.exports import Architecture, architecture_of, hugging_face_closed
-from openwork.systems.run_file import ModelSettings
 from openwork.text.symbols import SYMBOL_IDS
 
 LONGEST = 1024  # positions that are announced where the positions reach any length

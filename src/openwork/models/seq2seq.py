@@ -15,9 +15,7 @@ from openwork.nn.encoder import Encoder
 from openwork.nn.kernels import packed
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask
-from openwork.nn.positions import LearnedPositions, NoPositions, NormalisedPositions, SinusoidalPositions
-
-Positions = SinusoidalPositions | LearnedPositions | NormalisedPositions | NoPositions
+from openwork.nn.positions import Positions
 
 
 @dataclass(frozen=True)

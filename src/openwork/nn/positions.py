@@ -144,3 +144,6 @@ class NoPositions(nn.Module):
         self, x: Float[Tensor, "batch position width"], segments: Segments
     ) -> Float[Tensor, "batch position width"]:
         return x
+
+
+Positions = SinusoidalPositions | LearnedPositions | NormalisedPositions | NoPositions

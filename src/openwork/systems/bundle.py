@@ -19,6 +19,7 @@ from openwork.base.errors import BundleError, ConfigError
 from openwork.base.files import atomic_folder, sha256_file
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
+from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.systems.bundle_folder import (
     CARD,
@@ -33,7 +34,7 @@ from openwork.systems.bundle_folder import (
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.device import choose_device
 from openwork.systems.languages import languages_of
-from openwork.systems.run_file import ModelSettings, RunSettings
+from openwork.systems.run_file import RunSettings
 from openwork.systems.translator import Translator
 from openwork.text.pair import TokenizerPair
 from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes

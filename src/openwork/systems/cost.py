@@ -7,6 +7,7 @@ against torch's own counter, and the numbers kept for the backward pass against 
 from dataclasses import dataclass
 from functools import cached_property
 
+from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.systems.cost_memory import BYTES, Memory, ending_bytes, loss_bytes
@@ -109,7 +110,7 @@ class Cost:
 
 
 def cost_of(
-    settings: TransformerSettings | RecurrentSettings,
+    settings: ModelSettings,
     source_vocabulary: int,
     target_vocabulary: int | None = None,
     *,

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from openwork.models.settings import BUCKETS, TransformerSettings
+from openwork.models.layer_settings import BUCKETS
+from openwork.models.settings import TransformerSettings
 from openwork.systems.cost_part import Lengths, Part
 
 # Matrices of the feed-forward network, and the inner numbers that its backward pass needs.

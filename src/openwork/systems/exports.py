@@ -5,8 +5,8 @@ a bundle is written in their form (`interop`). No torch here.
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from openwork.models.families import ModelSettings
 from openwork.models.settings import TransformerSettings
-from openwork.systems.run_file import ModelSettings
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 

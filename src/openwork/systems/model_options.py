@@ -7,10 +7,7 @@ from typing import Any
 from openwork.base.config import Settings
 from openwork.base.fields import all_keys
 from openwork.base.phrases import AsIs, Joined
-from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.settings import TransformerSettings
-
-FAMILIES: tuple[type[Settings], ...] = (TransformerSettings, RecurrentSettings)
+from openwork.models.families import FAMILIES
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from openwork.base.config import Layer, Settings, apply_assignments, build, read_run_file
 from openwork.base.errors import ConfigError, RuleError
@@ -14,14 +14,12 @@ from openwork.data.batching import BatchSettings
 from openwork.data.filters import FilterSettings
 from openwork.data.settings import DataSettings
 from openwork.decoding.settings import DecodingSettings
+from openwork.models.families import ModelSettings
 from openwork.models.presets import PRESETS
-from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.systems.fine_tuning_settings import FineTuningSettings
 from openwork.text.settings import TextSettings
 from openwork.training.settings import TrainingSettings
-
-ModelSettings = Annotated[TransformerSettings | RecurrentSettings, Field(discriminator="kind")]
 
 
 class _ModelSection(Settings):
@@ -81,7 +79,7 @@ def _nearest_preset(wrong: str) -> str:
     return f"did you mean {close[0]}?" if close else "openwork info lists them with their sizes"
 
 
-def model_settings(values: Mapping[str, object]) -> TransformerSettings | RecurrentSettings:
+def model_settings(values: Mapping[str, object]) -> ModelSettings:
     """The settings of a model alone, from values such as a preset's."""
     return _ModelSection.model_validate({"model": {"kind": "transformer", **values}}).model
 

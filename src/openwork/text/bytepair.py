@@ -77,7 +77,7 @@ class BytePair(LearntTokenizer):
 
 def flaw_of_merges(model: Mapping[str, Any], fixed: tuple[str, ...]) -> str:
     """What makes merges from a file unfit."""
-    merges = model["merges"]
+    merges = model.get("merges")
     if not isinstance(merges, list) or not all(isinstance(merge, list) and len(merge) == 2 for merge in merges):
         return "its merges are not pairs"
     if any("".join(map(str, merge)) in fixed for merge in merges):
@@ -87,7 +87,7 @@ def flaw_of_merges(model: Mapping[str, Any], fixed: tuple[str, ...]) -> str:
 
 def merges_of(model: Mapping[str, Any]) -> Merges:
     """The merges of a model as the library writes it."""
-    return [(left, right) for left, right in model["merges"]]
+    return [(left, right) for left, right in model.get("merges")]
 
 
 def train_byte_pair(

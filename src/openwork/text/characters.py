@@ -37,7 +37,7 @@ class Characters(LearntTokenizer):
 
     @classmethod
     def flaw(cls, model: dict[str, Any]) -> str:
-        return "it merges characters" if model["merges"] else ""
+        return "it merges characters" if model.get("merges") else ""
 
     def _extended(self, lines: Iterable[str], size: int) -> "Characters":
         known = [self.piece(number) for number in range(len(FIXED_NAMES), self.vocabulary_size)]

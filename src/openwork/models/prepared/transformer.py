@@ -24,11 +24,11 @@ from openwork.models.prepared.layers import (
     prepared_norm,
 )
 from openwork.models.prepared.products import PRODUCTS, Product, ProductType
-from openwork.models.seq2seq import Positions, Transformer
+from openwork.models.seq2seq import Transformer
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.distances import NoDistances
 from openwork.nn.masks import Mask
-from openwork.nn.positions import NoPositions, NormalisedPositions
+from openwork.nn.positions import NoPositions, NormalisedPositions, Positions
 
 READ_TOGETHER = 1024  # source positions that the encoder reads at once: their inner vectors fit into a core's cache
 

@@ -1,0 +1,239 @@
+"""What can be chosen about the layers of any Transformer. No torch here, so that help and checks are instant.
+
+`values` says of each value of a choice what it is and where it comes from; `openwork info --options` prints it.
+"""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from openwork.base.config import Settings
+from openwork.base.errors import RuleError
+
+BUCKETS, FURTHEST = 32, 128  # ranges of distances of bucketed positions, and where the last one begins; T5's
+LONGEST, RELATIVE_DISTANCE = 1024, 16  # what `longest` and `relative_distance` are where they are needed and not given
+
+
+class LayerSettings(Settings):
+    """Of the layers of every kind of Transformer; the defaults are those of the paper's base model."""
+
+    width: int = Field(
+        default=512,
+        ge=1,
+        description="d_model: numbers in the vector of one token",
+        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.1"},
+    )
+    heads: int = Field(
+        default=8,
+        ge=1,
+        description="h: attention heads",
+        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.2.2"},
+    )
+    head_width: int | None = Field(
+        default=None,
+        ge=1,
+        description="d_k: width of a head's queries and keys; width / heads",
+        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.2.2"},
+    )
+    value_width: int | None = Field(
+        default=None,
+        ge=1,
+        description="d_v: width of a head's values; width / heads",
+        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.2.2"},
+    )
+    key_value_heads: int | None = Field(
+        default=None,
+        ge=1,
+        description="heads of keys and values, each shared by a group of query heads; as many as heads, 1: multi-query",
+        json_schema_extra={"origin": "Shazeer 2019; Ainslie et al. 2023"},
+    )
+    feedforward_width: int = Field(
+        default=2048,
+        ge=1,
+        description="d_ff: width inside the feed-forward network",
+        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.3"},
+    )
+    feedforward: Literal["relu", "gelu", "swish", "glu", "reglu", "geglu", "swiglu"] = Field(
+        default="relu",
+        description="the feed-forward network; the gated ones have three matrices, so 2/3 of the width weighs the same",
+        json_schema_extra={
+            "values": {
+                "relu": "max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, equation 2)",
+                "gelu": "the same with x times the normal distribution's P(X <= x) (Hendrycks and Gimpel 2016)",
+                "swish": "the same with x sigmoid(x) (Ramachandran et al. 2017)",
+                "glu": "gated by a sigmoid: (sigmoid(x W) * x V) W_2, without biases (Dauphin et al. 2017)",
+                "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",
+                "geglu": "gated by GELU(x W) (Shazeer 2020, equation 6)",
+                "swiglu": "gated by x W sigmoid(x W) (Shazeer 2020, equation 6)",
+            }
+        },
+    )
+    norm: Literal["post", "pre"] = Field(
+        default="post",
+        description="where the layer norm stands: post is the paper's",
+        json_schema_extra={
+            "values": {
+                "post": "after each sub-layer and its residual (Vaswani et al. 2017, section 3.1)",
+                "pre": "before each sub-layer, and once after the stack (Xiong et al. 2020)",
+            }
+        },
+    )
+    normalisation: Literal["layer", "rms"] = Field(
+        default="layer",
+        description="what a norm divides by: layer is the paper's",
+        json_schema_extra={
+            "values": {
+                "layer": "the standard deviation, after taking the mean away (Ba et al. 2016)",
+                "rms": "the root mean square; no mean, no shift (Zhang and Sennrich 2019)",
+            }
+        },
+    )
+    norm_epsilon: float = Field(
+        default=1e-6,
+        gt=0,
+        lt=1,
+        description="added to what a norm divides by, before its root is taken; many libraries have 1e-5",
+        json_schema_extra={"origin": "Ba et al. 2016"},
+    )
+    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "bucketed", "none"] = Field(
+        default="sinusoidal",
+        description="how the order of the tokens is known: sinusoidal is the paper's",
+        json_schema_extra={
+            "values": {
+                "sinusoidal": "sines and cosines added to the embeddings (Vaswani et al. 2017, section 3.5)",
+                "learned": "a table of learnt vectors added to the embeddings (Gehring et al. 2017)",
+                "rotary": "queries and keys turned by angles that grow with the position (Su et al. 2021)",
+                "alibi": "scores lowered in proportion to the distance (Press et al. 2022)",
+                "relative": "a learnt vector for each distance, added to the keys (Shaw et al. 2018)",
+                "bucketed": "a learnt number for each range of distances, added to the scores (Raffel et al. 2020)",
+                "none": "nothing; only the decoder's mask tells earlier from later",
+            }
+        },
+    )
+    longest: int | None = Field(
+        default=None,
+        ge=2,
+        description=f"tokens of the longest sentence that learned positions reach, end symbol included; {LONGEST}",
+        json_schema_extra={"origin": "Gehring et al. 2017, section 3.1"},
+    )
+    relative_distance: int | None = Field(
+        default=None,
+        ge=1,
+        description=f"k: distances from which on relative positions see no difference; {RELATIVE_DISTANCE}",
+        json_schema_extra={"origin": "Shaw et al. 2018, section 3.2"},
+    )
+    embedding_width: int | None = Field(
+        default=None,
+        ge=1,
+        description="width of the embeddings; where it is not the width, the first residual of each stack is projected",
+        json_schema_extra={"origin": "He et al. 2016, equation 2; Lan et al. 2020, section 3.1"},
+    )
+    embedding_scale: bool = Field(
+        default=True,
+        description="embeddings are multiplied by the root of their width",
+        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.4"},
+    )
+    embedding_norm: bool = Field(
+        default=False,
+        description="a norm after embeddings and positions are added up; not in the paper",
+        json_schema_extra={"origin": "Lewis et al. 2020 (BART)"},
+    )
+    output_bias: bool = Field(
+        default=False,
+        description="a bias for each piece of the target vocabulary, added to the logits; the paper has none",
+        json_schema_extra={"origin": "Marian"},
+    )
+    attention_bias: bool = Field(
+        default=False,
+        description="biases in the attention's projections; the paper has none",
+        json_schema_extra={"origin": "fairseq, torch.nn.Transformer"},
+    )
+    dropout: float = Field(
+        default=0.1,
+        ge=0,
+        lt=1,
+        description="P_drop: on sub-layer outputs and on embeddings",
+        json_schema_extra={"origin": "Vaswani et al. 2017, section 5.4"},
+    )
+    attention_dropout: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="on attention weights; not in the paper",
+        json_schema_extra={"origin": "the authors' own tensor2tensor"},
+    )
+    feedforward_dropout: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="on the feed-forward's inner units; not in the paper",
+        json_schema_extra={"origin": "the authors' own tensor2tensor"},
+    )
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> "LayerSettings":
+        if self.width % self.heads and (self.head_width is None or self.value_width is None):
+            fitting = [heads for heads in range(1, self.heads + 1) if self.width % heads == 0]
+            raise RuleError(
+                f"width {self.width} is not divisible by {self.heads} heads",
+                hint=f"take {fitting[-1]} heads, a width of {-(-self.width // self.heads) * self.heads}, "
+                "or set head_width and value_width",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _groups_divide_heads(self) -> "LayerSettings":
+        if self.heads % self.key_value_count:
+            fitting = ", ".join(str(count) for count in range(1, self.heads + 1) if self.heads % count == 0)
+            raise RuleError(
+                f"{self.heads} heads cannot share {self.key_value_count} heads of keys and values evenly",
+                hint=f"set key_value_heads to one of {fitting}",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _positions_have_what_they_need(self) -> "LayerSettings":
+        if self.positions == "rotary" and self.key_width % 2:
+            raise RuleError(
+                f"rotary positions turn pairs of numbers, and a head's width of {self.key_width} is odd",
+                hint=f"set head_width to {self.key_width + 1}",
+            )
+        if self.longest is not None and self.positions != "learned":
+            raise RuleError(
+                "longest is the size of learned positions", hint='set positions = "learned", or leave it out'
+            )
+        if self.relative_distance is not None and self.positions != "relative":
+            raise RuleError(
+                "relative_distance is for relative positions", hint='set positions = "relative", or leave it out'
+            )
+        return self
+
+    @property
+    def key_width(self) -> int:
+        """d_k, given or width / heads."""
+        return self.head_width or self.width // self.heads
+
+    @property
+    def value_head_width(self) -> int:
+        """d_v, given or width / heads."""
+        return self.value_width or self.width // self.heads
+
+    @property
+    def key_value_count(self) -> int:
+        """Heads of keys and values, given or as many as query heads."""
+        return self.key_value_heads or self.heads
+
+    @property
+    def stream_start(self) -> int:
+        """Width of the embeddings, given or that of the rest."""
+        return self.embedding_width or self.width
+
+    @property
+    def table_size(self) -> int:
+        """Entries of a table of learned positions, given or 1,024."""
+        return self.longest or LONGEST
+
+    @property
+    def clipping_distance(self) -> int:
+        """k of relative positions, given or 16."""
+        return self.relative_distance or RELATIVE_DISTANCE

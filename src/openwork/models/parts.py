@@ -1,0 +1,109 @@
+"""The parts of a Transformer's layers, as settings name them. Choices are tables, values their lines."""
+
+from collections.abc import Callable
+from functools import partial
+
+from torch import nn
+
+from openwork.models.layer_settings import BUCKETS, FURTHEST, LayerSettings
+from openwork.nn.attention import Heads, MultiHeadAttention
+from openwork.nn.decoder import DecoderLayer
+from openwork.nn.distances import BucketedBiases, Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
+from openwork.nn.embedding import TokenEmbedding
+from openwork.nn.encoder import EncoderLayer
+from openwork.nn.feedforward import FeedForward, GatedFeedForward
+from openwork.nn.kernels import Kernel
+from openwork.nn.normalisation import Norm, RMSNorm, layer_norm
+from openwork.nn.positions import LearnedPositions, NoPositions, NormalisedPositions, Positions, SinusoidalPositions
+from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual, Wiring
+
+WIRINGS: dict[str, type[PostNorm] | type[PreNorm]] = {"post": PostNorm, "pre": PreNorm}
+NORMS: dict[str, Callable[..., nn.Module]] = {"layer": layer_norm, "rms": RMSNorm}
+FEEDFORWARDS: dict[str, Callable[[int, int, float], nn.Module]] = {
+    "relu": FeedForward,
+    "gelu": partial(FeedForward, activation=nn.GELU),
+    "swish": partial(FeedForward, activation=nn.SiLU),
+    "glu": partial(GatedFeedForward, activation=nn.Sigmoid),
+    "reglu": partial(GatedFeedForward, activation=nn.ReLU),
+    "geglu": partial(GatedFeedForward, activation=nn.GELU),
+    "swiglu": partial(GatedFeedForward, activation=nn.SiLU),
+}
+# What is added to the embeddings, and what acts inside self-attention; a kind that is in one table only does but that.
+POSITIONS: dict[str, Callable[[LayerSettings], SinusoidalPositions | LearnedPositions]] = {
+    "sinusoidal": lambda s: SinusoidalPositions(s.stream_start),
+    "learned": lambda s: LearnedPositions(s.stream_start, s.table_size),
+}
+DISTANCES: dict[str, Callable[[LayerSettings, bool], Distances]] = {
+    "rotary": lambda s, _: Rotary(s.key_width),
+    "alibi": lambda s, _: LinearBiases(s.heads),
+    "relative": lambda s, _: RelativeKeys(s.key_width, s.clipping_distance),
+    "bucketed": lambda s, causal: BucketedBiases(s.heads, BUCKETS, FURTHEST, both_ways=not causal),
+}
+
+
+class Parts:
+    """Makes the parts of one Transformer, each call a new one."""
+
+    def __init__(self, settings: LayerSettings, kernel: Kernel) -> None:
+        self.settings = settings
+        self.kernel = kernel
+        self.wiring = WIRINGS[settings.norm]
+        self.norm: Norm = partial(NORMS[settings.normalisation], epsilon=settings.norm_epsilon)
+
+    def embedding(self, vocabulary: int) -> TokenEmbedding:
+        return TokenEmbedding(vocabulary, self.settings.stream_start, self.settings.embedding_scale)
+
+    def positions(self) -> Positions:
+        s = self.settings
+        added = POSITIONS[s.positions](s) if s.positions in POSITIONS else NoPositions()
+        return NormalisedPositions(added, self.norm(s.stream_start)) if s.embedding_norm else added
+
+    def distances(self, causal: bool) -> Distances:
+        make = DISTANCES.get(self.settings.positions)
+        return make(self.settings, causal) if make else NoDistances()
+
+    def self_attention(self, layer: int, causal: bool) -> MultiHeadAttention:
+        width = self.settings.stream_start if layer == 0 else self.settings.width
+        return self._attention(width, self.distances(causal))
+
+    def cross_attention(self) -> MultiHeadAttention:
+        return self._attention(self.settings.width, NoDistances())
+
+    def _attention(self, width: int, distances: Distances) -> MultiHeadAttention:
+        s = self.settings
+        return MultiHeadAttention(
+            width, Heads(s.heads, s.key_width, s.value_head_width, s.key_value_heads), output_width=s.width,
+            bias=s.attention_bias, weight_dropout=s.attention_dropout, kernel=self.kernel, distances=distances,
+        )  # fmt: skip
+
+    def feedforward(self) -> nn.Module:
+        s = self.settings
+        return FEEDFORWARDS[s.feedforward](s.width, s.feedforward_width, s.feedforward_dropout)
+
+    def wire(self) -> PostNorm | PreNorm:
+        return self.wiring(self.settings.width, self.settings.dropout, self.norm)
+
+    def wire_self_attention(self, layer: int) -> Wiring:
+        """The first one of a stack must also bring the embeddings to the width, if theirs is another."""
+        before, after = self.settings.stream_start, self.settings.width
+        if layer > 0 or before == after:
+            return self.wire()
+        wiring = self.wiring(self.wiring.norm_width(before, after), self.settings.dropout, self.norm)
+        return ProjectedResidual(wiring, before, after)
+
+    def encoder_layer(self, layer: int) -> EncoderLayer:
+        attention, feedforward = self.self_attention(layer, causal=False), self.feedforward()
+        return EncoderLayer(attention, feedforward, (self.wire_self_attention(layer), self.wire()))
+
+    def decoder_layer(self, layer: int) -> DecoderLayer:
+        attention, cross, feedforward = self.self_attention(layer, True), self.cross_attention(), self.feedforward()
+        wirings = (self.wire_self_attention(layer), self.wire(), self.wire())
+        return DecoderLayer(attention, cross, feedforward, wirings)
+
+    def final_norm(self) -> nn.Module:
+        return self.wiring.final_norm(self.settings.width, self.norm)
+
+    def narrow(self) -> nn.Module:
+        """From the decoder to the output matrix, which is as wide as the embeddings."""
+        s = self.settings
+        return nn.Identity() if s.stream_start == s.width else nn.Linear(s.width, s.stream_start, bias=False)
