@@ -243,6 +243,24 @@ def test_a_folder_without_a_tokenizer_says_what_it_was_searched_for(tmp_path: Pa
         read_tokenizer(tmp_path)
 
 
+# The library takes memory for every id below the largest: at this one the whole process would die of it.
+FAR = 2**31 - 1
+
+
+def test_an_id_beyond_all_bounds_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
+    """Found by `make fuzz`."""
+    (tmp_path / "vocab.json").write_text(f'{{"a": 0, "b": {FAR}}}')
+    (tmp_path / "merges.txt").write_text("")
+    with pytest.raises(DataError, match="not GPT-2's vocabulary"):
+        read_tokenizer(tmp_path / "vocab.json")
+    content = json.loads(words().to_str())
+    content["model"]["vocab"]["far"] = FAR
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match="tokenizer") as refused:
+        read_tokenizer(tmp_path / "tokenizer.json")
+    assert str(FAR) in refused.value.why
+
+
 def test_a_file_beyond_all_bounds_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(library, "MOST_BYTES", 20)
     (tmp_path / "tokenizer.json").write_text(json.dumps({"model": "x" * 20}))

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
-from openwork.text.foreign.library import LibraryForeign, read_json
+from openwork.text.foreign.library import MOST_IDS, LibraryForeign, read_json
 
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
 _SYMBOLS = ("<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>")
@@ -29,7 +29,7 @@ def read_gpt2(vocabulary: Path, merges: Path) -> LibraryForeign:
 
 def _read_vocabulary(path: Path) -> dict[str, int]:
     content = read_json(path)
-    fits = isinstance(content, dict) and all(type(n) is int and 0 <= n < 2**31 for n in content.values())
+    fits = isinstance(content, dict) and all(type(n) is int and 0 <= n < MOST_IDS for n in content.values())
     if not fits or not content or not _is_text("".join(content)):
         raise DataError(
             f"{path}: this is not GPT-2's vocabulary",

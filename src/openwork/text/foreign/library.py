@@ -18,6 +18,7 @@ from openwork.text.tokenizer import refuse_surrogates
 from openwork.text.work import Algorithm, WordWork, shown_work
 
 MOST_BYTES = 256 << 20  # of a file, far above any that is in use
+MOST_IDS = 10_000_000  # a library that is given a larger id takes memory for all ids below, and the process dies of it
 # The names under which the symbols go, the usual first.
 _PAD = ("<pad>", "[PAD]", "<|pad|>", "<|endoftext|>")
 _UNKNOWN = ("<unk>", "[UNK]", "<|unk|>")
@@ -35,6 +36,8 @@ class LibraryForeign:
         library.no_padding()
         self.library = library
         self.vocabulary_size: int = max(library.get_vocab().values(), default=-1) + 1
+        if self.vocabulary_size > MOST_IDS:
+            raise ValueError(f"a piece has the id {self.vocabulary_size - 1}")
         self._content = json.loads(library.to_str())
         self.kind = f"foreign {model_type(self._content['model'])}"
         known = library.get_vocab()

@@ -11,7 +11,7 @@ from typing import Any
 
 from openwork.base.errors import DataError
 from openwork.text.foreign import Marks
-from openwork.text.foreign.library import read_json
+from openwork.text.foreign.library import MOST_IDS, read_json
 from openwork.text.foreign.sentence_piece import SentencePieceForeign, read_sentence_piece
 from openwork.text.symbols import Pieces
 from openwork.text.work import WordWork
@@ -34,7 +34,9 @@ def read_marian(model: Path, vocabulary: Path) -> "MarianForeign":
 
 
 def _checked(content: Any) -> dict[str, int]:
-    if not isinstance(content, dict) or not all(type(number) is int and number >= 0 for number in content.values()):
+    if not isinstance(content, dict) or not all(
+        type(number) is int and 0 <= number < MOST_IDS for number in content.values()
+    ):
         raise ValueError("it does not give each piece its id")
     if len(set(content.values())) < len(content):
         raise ValueError("several pieces have one id")
