@@ -9,6 +9,8 @@ from safetensors.torch import save_file
 from journeys.command import openwork
 from openwork.systems.check_resume import Likeness, _apart, resume_lines
 
+pytestmark = pytest.mark.slow
+
 RUN = """
 [data]
 corpus = "copy"

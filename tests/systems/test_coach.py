@@ -23,6 +23,8 @@ from openwork.text.learnt import LearntTokenizer
 from openwork.training.loss import smoothed_cross_entropy
 from openwork.training.step import Updater
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 Patch = pytest.MonkeyPatch
 TRANSFORMER = {

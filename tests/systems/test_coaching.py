@@ -14,6 +14,8 @@ from openwork.systems.train import new_model, prepare_corpus, train_bundle
 from openwork.training.signs import SIGNS
 from systems.test_coach import RECURRENT, TRANSFORMER, answer_seen, dead_padding, settings_of, spaces_lost
 
+pytestmark = pytest.mark.slow
+
 Patch = pytest.MonkeyPatch
 TRAINING = {
     "schedule": "inverse-square-root", "learning_rate": 0.01, "warmup": 50, "steps": 400, "validate_every": 100,

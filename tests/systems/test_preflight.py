@@ -33,6 +33,8 @@ from openwork.training.progress import Progress, Validation
 from openwork.training.settings import TrainingSettings
 from openwork.training.step import Updater
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 CPU = torch.device("cpu")
 

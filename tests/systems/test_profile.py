@@ -14,6 +14,8 @@ from openwork.systems.matrix_rate import matrix_rate
 from openwork.systems.run_file import RunSettings
 from openwork.training.operators import GROUPS
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 
 

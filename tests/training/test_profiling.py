@@ -14,6 +14,8 @@ from openwork.training.progress import Progress
 from openwork.training.weights import model_weights
 from training.tiny import SETTINGS, make_store, make_training
 
+pytestmark = pytest.mark.slow
+
 MODEL = TransformerSettings(
     width=8, heads=2, feedforward_width=12, encoder_layers=1, decoder_layers=1, dropout=0.2, attention_dropout=0.1
 )

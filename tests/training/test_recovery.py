@@ -22,6 +22,8 @@ from openwork.training.stream import TrainingBatch
 from openwork.training.weights import model_weights
 from training.tiny import MODEL, SETTINGS, Training, make_store, make_training, validation
 
+pytestmark = pytest.mark.slow
+
 LONG = SETTINGS.model_copy(update={"steps": 40})
 
 

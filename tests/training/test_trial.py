@@ -13,6 +13,8 @@ from openwork.training.trial import on_trial, timed_trial
 from openwork.training.weights import model_weights, tensors_to_bytes
 from training.tiny import MODEL, RECURRENT, SETTINGS, Training, make_store, make_training
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:

@@ -19,8 +19,8 @@ from openwork.data import batching
 from openwork.decoding import scoring
 from openwork.metrics import translation
 from openwork.models import interfaces
+from openwork.models.layer_settings import LayerSettings
 from openwork.models.presets import PRESETS
-from openwork.models.settings import TransformerSettings
 from openwork.nn import initialise, kernels, masks, normalisation, positions, recurrent, residual
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
@@ -92,7 +92,7 @@ MUTATIONS = (
         Expression(MultiHeadAttention.__init__, "heads.count * heads.value_width, output", "heads.value_width, output"),
         ("000.mha.wo_shape", "002.mha.concat")),
     Mutation("d_k half as wide",
-        Expression(vars(TransformerSettings)["key_width"].fget, "// self.heads", "// self.heads // 2"),
+        Expression(vars(LayerSettings)["key_width"].fget, "// self.heads", "// self.heads // 2"),
         ("001.dk",)),
     Mutation("sinusoids to the base 100",
         Expression(positions.exact_sinusoids, "-math.log(base) / width", "-math.log(base) / 2 / width"),
