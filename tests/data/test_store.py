@@ -130,6 +130,14 @@ def test_offsets_that_disagree_with_the_pair_count_are_refused(folder: Path) -> 
         TokenStore.open(folder)
 
 
+def test_a_header_without_checksums_is_refused(folder: Path) -> None:
+    """Found by `make fuzz`: it was opened, and only `verify` missed them."""
+    header = (folder / "header.json").read_text().replace('"sha256"', '"sha265"')
+    (folder / "header.json").write_text(header)
+    with pytest.raises(DataError, match="damaged"):
+        TokenStore.open(folder)
+
+
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="nowhere: not a token store"):
         TokenStore.open(tmp_path / "nowhere")

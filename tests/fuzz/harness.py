@@ -16,7 +16,8 @@ from fuzz.target import Target
 from fuzz.targets import TARGETS
 from openwork.base.errors import OpenworkError
 
-PATIENCE = 5.0  # seconds for one input
+PATIENCE = 5.0  # seconds of computing for one input
+WAITING = 60.0  # seconds in all: a machine that is busy with other things makes no hang
 MEMORY = 2 << 30  # bytes of address space for one input, beyond what is there
 
 
@@ -70,13 +71,17 @@ def _patience() -> Iterator[None]:
     def give_up(*_: object) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, PATIENCE), signal.SIGALRM: (signal.ITIMER_REAL, WAITING)}
+    before = {number: signal.signal(number, give_up) for number in timers}
+    for timer, seconds in timers.values():
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer, _ in timers.values():
+            signal.setitimer(timer, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -153,7 +153,7 @@ class TokenStore:
         self.target = target
         self.fingerprint: str = header["fingerprint"]
         self.vocabulary_size: int = header["vocabulary_size"]
-        self._files: Mapping[str, Mapping[str, Any]] = header["files"]
+        self._checksums: Mapping[str, str] = {name: facts["sha256"] for name, facts in header["files"].items()}
 
     @classmethod
     def open(cls, folder: Path) -> "TokenStore":
@@ -191,8 +191,8 @@ class TokenStore:
 
     def verify(self) -> None:
         """Read every byte and compare with the header's SHA-256; `DataError` names the file that differs."""
-        for name, facts in self._files.items():
-            if sha256_file(self.folder / name) != facts["sha256"]:
+        for name, checksum in self._checksums.items():
+            if sha256_file(self.folder / name) != checksum:
                 raise _damaged(self.folder / name, "its bytes are not those that were written")
 
 

@@ -107,8 +107,10 @@ def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path, m
         (["cat", "sat"], "it does not give each piece its id"),
         ({"<unk>": 0, "cat": 0}, "several pieces have one id"),
         ({"cat": 0}, "it has no <unk>"),
+        ({"<unk>": 0, "cat": 10**9}, "it does not give each piece its id"),
+        ({"<unk>": 0, "\ud800": 1}, "the name of a piece is no Unicode text"),
     ],
-    ids=["list", "one id", "no unknown"],
+    ids=["list", "one id", "no unknown", "far id", "half a pair"],
 )
 def test_a_vocabulary_that_is_not_marians(tmp_path: Path, vocabulary: object, why: str) -> None:
     model = made(tmp_path / "source.spm", model_type="unigram", vocab_size=90)

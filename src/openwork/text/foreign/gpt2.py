@@ -10,7 +10,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
-from openwork.text.foreign.library import MOST_IDS, LibraryForeign, read_json
+from openwork.text.foreign.library import MOST_IDS, LibraryForeign, is_text, read_json
 
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
 _SYMBOLS = ("<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>")
@@ -30,18 +30,13 @@ def read_gpt2(vocabulary: Path, merges: Path) -> LibraryForeign:
 def _read_vocabulary(path: Path) -> dict[str, int]:
     content = read_json(path)
     fits = isinstance(content, dict) and all(type(n) is int and 0 <= n < MOST_IDS for n in content.values())
-    if not fits or not content or not _is_text("".join(content)):
+    if not fits or not content or not is_text("".join(content)):
         raise DataError(
             f"{path}: this is not GPT-2's vocabulary",
             why="it is no table of pieces with their numbers",
             hint=f"name the {VOCABULARY} that belongs to {MERGES}",
         )
     return content
-
-
-def _is_text(text: str) -> bool:
-    """Whether it is Unicode; JSON can write halves of a surrogate pair alone."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _read_merges(path: Path, ids: dict[str, int]) -> list[tuple[str, str]]:

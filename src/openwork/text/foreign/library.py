@@ -156,6 +156,11 @@ def read_json(path: Path) -> Any:
         raise DataError(f"{path}: the file is not whole JSON", why=str(error), hint="fetch the file again") from error
 
 
+def is_text(text: str) -> bool:
+    """Whether it is Unicode; JSON can write halves of a surrogate pair alone."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _spelling_of(content: dict[str, Any], characters: list[str]) -> LibraryTokenizer:
     model = {"type": "BPE", "vocab": {c: n for n, c in enumerate(characters)}, "merges": []}
     added = [{**entry, "id": len(characters) + n} for n, entry in enumerate(content.get("added_tokens") or [])]

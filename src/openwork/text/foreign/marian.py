@@ -11,7 +11,7 @@ from typing import Any
 
 from openwork.base.errors import DataError
 from openwork.text.foreign import Marks
-from openwork.text.foreign.library import MOST_IDS, read_json
+from openwork.text.foreign.library import MOST_IDS, is_text, read_json
 from openwork.text.foreign.sentence_piece import SentencePieceForeign, read_sentence_piece
 from openwork.text.symbols import Pieces
 from openwork.text.work import WordWork
@@ -40,6 +40,8 @@ def _checked(content: Any) -> dict[str, int]:
         raise ValueError("it does not give each piece its id")
     if len(set(content.values())) < len(content):
         raise ValueError("several pieces have one id")
+    if not is_text("".join(content)):
+        raise ValueError("the name of a piece is no Unicode text")
     if UNKNOWN not in content:
         raise ValueError(f"it has no {UNKNOWN}")
     return content
