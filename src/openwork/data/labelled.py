@@ -19,12 +19,11 @@ from openwork.data.readers.parallel import read_parallel
 from openwork.data.readers.tsv import read_tsv
 from openwork.data.records import Pair
 
+TERMS = "research corpora: the Stanford Sentiment Treebank (Socher et al. 2013); ATIS and Snips as JointBERT has them"
 NAMES = ("train", "dev", "test")
 SENTIMENTS = {"0": "negative", "1": "positive"}
 
-_SST2_TERMS = "Stanford Sentiment Treebank (Socher et al. 2013), by way of clairett/pytorch-sentiment-classification"
 _SST2_AT = "https://github.com/clairett/pytorch-sentiment-classification (data/SST2)"
-_JOINT_TERMS = "as in github.com/monologg/JointBERT (Apache-2.0)"
 _JOINT_AT = "https://github.com/monologg/JointBERT (data)"
 _ORIGIN_OF_SPLIT = dict(zip(("train", "valid", "test"), NAMES, strict=True))
 
@@ -54,7 +53,7 @@ def _sentiment() -> Corpus:
     def found(folder: Path | None) -> str:
         return find_folder("sst2", ["train.tsv", "dev.tsv"], folder)
 
-    return Corpus(read, _SST2_TERMS, _SST2_AT, (), (6_920, 872, None), NAMES, found)
+    return Corpus(read, TERMS, _SST2_AT, (), (6_920, 872, None), NAMES, found)
 
 
 def _utterances(home: str, side: str, sizes: tuple[int, int]) -> Corpus:
@@ -70,7 +69,7 @@ def _utterances(home: str, side: str, sizes: tuple[int, int]) -> Corpus:
         parts = [f"{split}/{name}" for split in NAMES[:2] for name in ("seq.in", side)]
         return find_folder(home, parts, folder).removesuffix("train").rstrip("/\\")
 
-    return Corpus(read, f"{home.upper()}, {_JOINT_TERMS}", _JOINT_AT, (), (*sizes, None), NAMES, found)
+    return Corpus(read, TERMS, _JOINT_AT, (), (*sizes, None), NAMES, found)
 
 
 CORPORA = {

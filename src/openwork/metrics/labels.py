@@ -13,6 +13,15 @@ from numpy.typing import NDArray
 from openwork.base.errors import DataError
 
 
+def check_counts(references: Sequence[Hashable], hypotheses: Sequence[Hashable]) -> None:
+    """`DataError` unless there are as many of the one as of the other."""
+    if len(references) != len(hypotheses):
+        raise DataError(
+            f"{len(hypotheses):,} labels cannot be compared with {len(references):,} references",
+            hint="give one reference for each label, in the same order",
+        )
+
+
 @dataclass(frozen=True)
 class Labelled:
     """What was right and what was said of each example, as numbers of classes."""
@@ -24,11 +33,7 @@ class Labelled:
     @classmethod
     def of(cls, references: Sequence[Hashable], hypotheses: Sequence[Hashable]) -> "Labelled":
         """Classes are all labels that occur on either side. `DataError` if the two counts differ."""
-        if len(references) != len(hypotheses):
-            raise DataError(
-                f"{len(hypotheses):,} labels cannot be compared with {len(references):,} references",
-                hint="give one reference for each label, in the same order",
-            )
+        check_counts(references, hypotheses)
         numbers = {label: number for number, label in enumerate(dict.fromkeys([*references, *hypotheses]))}
         right, said = (np.array([numbers[label] for label in side], np.intp) for side in (references, hypotheses))
         return cls(right, said, len(numbers))

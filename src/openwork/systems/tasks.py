@@ -1,6 +1,6 @@
 """What the models that label are asked for: their tasks, and what that means for pairs, tokenizers and vocabularies."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -17,6 +17,16 @@ from openwork.text.parted import Parted
 from openwork.text.word_by_word import WordByWord
 
 Task = Literal["write", "classify", "tag", "fill", "answer"]
+
+
+COMMANDS: dict[Task, str] = {
+    "write": "openwork translate",
+    "classify": "openwork classify",
+    "tag": "openwork tag",
+    "fill": "openwork fill",
+    "answer": "openwork answer",
+}
+"""What a bundle of each task is used with."""
 
 
 def task_of(model: Any) -> Task:
@@ -69,6 +79,14 @@ def checked(pairs: PairSource, task: Task) -> PairSource:
     return replace(pairs, read=read)
 
 
+def check_pairs(pairs: Sequence[Pair], task: Task, name: str) -> None:
+    """DataError for the first of some pairs whose target does not fit the task; `name` is what they are called."""
+    flaw = _FLAWS.get(task)
+    for number, pair in enumerate(pairs, start=1):
+        if flaw is not None and pair.source.strip() and pair.target.strip():
+            flaw(f"{name}:{number}", pair)
+
+
 def _one_label(place: str, pair: Pair) -> None:
     words = pair.target.split()
     if len(words) != 1:
@@ -113,9 +131,10 @@ def check_known(
         return
     number, name = strange[0]
     if pairs.files and not held_out:
+        names = ", ".join([*labels.names[:_SHOWN], *(["..."] if len(labels.names) > _SHOWN else [])])
         raise DataError(
             f"{pairs.place(number)}: the label {name!r} is not in the training pairs",
-            why=f"they have {', '.join(labels.names[:_SHOWN])}" + (", ..." if len(labels.names) > _SHOWN else ""),
+            why=f"they have {names}",
             hint="correct the label, or give training pairs that have it",
         )
     say(

@@ -39,6 +39,7 @@ from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import Presence, RunFolder
 from openwork.systems.tasks import MarksBeginnings, check_known, in_form, task_of, wished_pairs
 from openwork.systems.validate import Validator
+from openwork.systems.validate_labels import LabelValidator
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.word_by_word import beginnings
 from openwork.training.batches import BatchStream
@@ -274,7 +275,9 @@ def made_ready_to_train(
     model, training = learner.model, settings.training
     precision = choose_precision(training.precision, device)
     language = languages_of(settings.data)[1]
-    validator = Validator(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language)
+    task, looked_at = task_of(settings.model), (corpus.valid, corpus.valid_pairs)
+    parts = (model, corpus.tokenizers, *looked_at, precision, language)
+    validator = Validator(*parts) if task == "write" else LabelValidator(task, *parts)
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
