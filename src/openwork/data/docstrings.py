@@ -2,8 +2,8 @@
 
 The source is the name of a class or function with its parameters, and the docstring without its first sentence; the
 target is that sentence. Read from the library's files without running them, on the machine itself; so the pairs are
-those of this Python version, and scores are comparable between runs on the same one. The splits are made by content, and
-no text stands in two of them. Test code is left out.
+those of this Python version, and scores are comparable between runs on the same one. The splits are made by content,
+and no text stands in two of them. Test code is left out.
 """
 
 import ast

@@ -1,11 +1,11 @@
 """Corpora for classifying and tagging: sst2 (sentiment), ATIS and Snips (intents of utterances, and their slots).
 
 sst2: the Stanford Sentiment Treebank, whole sentences, two classes (Socher et al. 2013, "Recursive Deep Models for
-Semantic Compositionality Over a Sentiment Treebank"), as github.com/clairett/pytorch-sentiment-classification has it. ATIS
-(Hemphill et al. 1990) and Snips (Coucke et al. 2018) as github.com/monologg/JointBERT has them: the label of an utterance
-for the task classify, and one tag a word (BIO: what begins a slot, what is inside one, what is outside) for the task tag.
-A folder holds train and dev, under sst2 as train.tsv, under atis and snips as train/seq.in, train/seq.out and
-train/label. No test split has a name here: choices are made on dev.
+Semantic Compositionality Over a Sentiment Treebank"), as github.com/clairett/pytorch-sentiment-classification has it.
+ATIS (Hemphill et al. 1990) and Snips (Coucke et al. 2018) as github.com/monologg/JointBERT has them: the label of an
+utterance for the task classify, and one tag a word (BIO: what begins a slot, what is inside one, what is outside) for
+the task tag. A folder holds train and dev, under sst2 as train.tsv, under atis and snips as train/seq.in, train/seq.out
+and train/label. No test split has a name here: choices are made on dev.
 """
 
 from collections.abc import Iterator

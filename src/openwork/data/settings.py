@@ -24,8 +24,8 @@ class OriginSettings(Settings):
     )
     columns: tuple[str, ...] = Field(
         default=(),
-        description="names in the first line of a file of columns with tabs between: that of the source, or two of them "
-        "for pairs of sentences, and last that of the label",
+        description="names in the first line of a file of columns with tabs between: that of the source, or two of "
+        "them for pairs of sentences, and last that of the label",
     )
 
     @field_validator("format")

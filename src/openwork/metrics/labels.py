@@ -58,7 +58,7 @@ def accuracy(labelled: Labelled) -> float:
 
 
 def f1(true: float, said: float, right: float) -> float:
-    """2 true / (said + right): of how many that were said, and that there are, so many are true; 0 where there are none."""
+    """2 true / (said + right), of what was said, what is right and what is both; 0 where there is nothing."""
     return 2 * true / (said + right) if said + right else 0.0
 
 
@@ -83,8 +83,9 @@ def macro_f1(labelled: Labelled) -> float:
 def matthews(labelled: Labelled) -> float:
     """Matthews' correlation coefficient for any number of classes; 0 where one side has one class alone.
 
-    (c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2) (s^2 - sum t_k^2)) with c right of s examples, class k said p_k times and
-    right t_k times. Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient" (2004).
+    (c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2) (s^2 - sum t_k^2)) with c right of s examples, class k said p_k times
+    and right t_k times. Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient"
+    (2004).
     """
     table = labelled.table.astype(np.float64)
     said, right, count, true = table.sum(axis=0), table.sum(axis=1), table.sum(), np.trace(table)

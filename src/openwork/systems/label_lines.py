@@ -38,7 +38,7 @@ def labelling(labeller: Labeller, best: int, *, as_json: bool) -> Answering:
 
 
 def text_line(found: Labelling, best: int) -> str:
-    """The labels with spaces between; where several are wanted, each place's with probabilities, tabs between places."""
+    """The labels with spaces between; of several for each place the probabilities too, with tabs between places."""
     if best == 1:
         return " ".join(found.best)
     places = [" ".join(f"{choice.probability:.4f} {choice.label}" for choice in place) for place in found.places]

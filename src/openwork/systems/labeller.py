@@ -145,7 +145,8 @@ class Labeller:
 def _most_probable(logits: Tensor, best: int) -> tuple[Tensor, Tensor]:
     """Probabilities among the labels alone, and the labels' ids, both (rows, places, best), the greatest first."""
     kept = logits.float().clone()
-    kept[..., list((*SYMBOL_IDS.forbidden, SYMBOL_IDS.end))] = -torch.inf
-    most = min(best, logits.shape[-1] - len((*SYMBOL_IDS.forbidden, SYMBOL_IDS.end)))
+    symbols = [*SYMBOL_IDS.forbidden, SYMBOL_IDS.end]
+    kept[..., symbols] = -torch.inf
+    most = min(best, logits.shape[-1] - len(symbols))
     probabilities, labels = kept.softmax(dim=-1).topk(most, dim=-1)
     return probabilities, labels

@@ -1,7 +1,7 @@
-"""Texts of several parts, for tasks about two sentences: a tab parts them, and each part but the last gets an end symbol.
+"""Texts of several parts, for tasks about two sentences: a tab parts them, and each but the last gets an end symbol.
 
-So a model sees where the second sentence begins, as BERT does by its [SEP] (Devlin et al. 2019, section 3): the source's
-own end symbol closes the last part.
+So a model sees where the second sentence begins, as BERT does by its [SEP] (Devlin et al. 2019, section 3): the
+source's own end symbol closes the last part.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """Texts cut word by word, for tagging: each word between spaces begins with one piece that begins a word.
 
-A tagger gives one tag for each piece that begins a word, and which pieces do is a fact of the vocabulary (`beginnings`).
+A tagger gives one tag for each piece that begins a word; which pieces do is a fact of the vocabulary (`beginnings`).
 Our own kinds keep the space before a word inside its first piece, so a text is given a space before its first word too.
 Foreign tokenizers part a word at marks ("o'hare" becomes o, ', hare), which would be three beginnings: there the pieces
 of a word end before a second beginning. What is lost of such a word the tagger cannot read; its tag stays in its place.

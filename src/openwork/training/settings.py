@@ -76,7 +76,7 @@ class TrainingSettings(Settings):
     )
     metric: Literal["loss", "bleu", "chrf", "exact", "score"] = Field(
         default="bleu",
-        description="validation figure that says which checkpoint is best; score: accuracy or F1 of a model that labels",
+        description="validation figure that says which checkpoint is best; score: accuracy or F1 of labels",
     )
     patience: int = Field(
         default=10, ge=1, description="validations without a better figure after which training stops"
