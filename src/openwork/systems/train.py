@@ -25,7 +25,7 @@ from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_
 from openwork.systems.card import write_card
 from openwork.systems.choice import choose_weights
 from openwork.systems.coach.probe import Probe, frequency_entropy
-from openwork.systems.computing import arrangement, made_ready
+from openwork.systems.computing import arrangement, made_ready, validation_arrangement
 from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
 from openwork.systems.languages import languages_of
@@ -266,7 +266,10 @@ def made_ready_to_train(
     model, training = learner.model, settings.training
     precision = choose_precision(training.precision, device)
     language = languages_of(settings.data)[1]
-    validator = Validator(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language)
+    same_each_time = validation_arrangement(training, model)
+    validator = Validator(
+        model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language, same_each_time
+    )
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
