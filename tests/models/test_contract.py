@@ -1,11 +1,17 @@
 """Every family and every wiring keeps the promises of the interface."""
 
+from typing import Any
+
 import pytest
+import torch
 
 pytest.register_assert_rewrite("models.contract")
 
-from models.contract import EncoderDecoderContract, ModelContract  # noqa: E402
+from models.contract import TARGET_VOCABULARY, EncoderDecoderContract, ModelContract  # noqa: E402
+from openwork.base.errors import ConfigError  # noqa: E402
+from openwork.models.build import build_model  # noqa: E402
 from openwork.models.encoder_lm_settings import EncoderSettings  # noqa: E402
+from openwork.models.interfaces import SequenceModel  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 
@@ -149,6 +155,46 @@ class TestClassifier(ModelContract):
 
 class TestTagger(ModelContract):
     settings = ENCODER.model_copy(update={"task": "tag"})
+    flat = ("key.bias",)
+
+
+class TestAnswerer(ModelContract):
+    """Its vectors are the logits: there is nothing to learn in its output matrix."""
+
+    settings = ENCODER.model_copy(update={"task": "answer"})
+    flat = ("key.bias",)
+
+    def test_names_are_unique_and_shared_weights_have_one(self, model: SequenceModel[Any]) -> None:
+        assert torch.equal(model.output_weight, torch.eye(TARGET_VOCABULARY))
+        assert all(weight is not model.output_weight for _, weight in model.named_parameters())
+
+
+class OneVocabularyContract(ModelContract):
+    """Families that tell pieces of the source itself: both vocabularies are the target's, as this contract has it."""
+
+    @pytest.fixture
+    def model(self) -> SequenceModel[Any]:
+        torch.manual_seed(7)
+        return build_model(self.settings, TARGET_VOCABULARY, TARGET_VOCABULARY).eval()
+
+    def test_two_vocabularies_cannot_be_one_matrix(self) -> None:
+        with pytest.raises(ConfigError, match="one vocabulary"):
+            build_model(self.settings, 11, 12)
+
+
+class TestFiller(OneVocabularyContract):
+    settings = ENCODER.model_copy(update={"task": "fill"})
+    flat = ("key.bias",)
+
+
+@pytest.mark.slow
+class TestNarrowFiller(OneVocabularyContract):
+    settings = ENCODER.model_copy(update={"task": "fill", "embedding_width": 7})
+    flat = ("key.bias",)
+
+
+class TestTextEncoder(OneVocabularyContract):
+    settings = ENCODER.model_copy(update={"task": "embed"})
     flat = ("key.bias",)
 
 

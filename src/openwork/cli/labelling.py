@@ -22,10 +22,10 @@ def run_labelling(task: Literal["classify", "tag", "fill", "answer"], bundle: Pa
 
     def work() -> None:
         from openwork.systems.bundle import load_bundle
-        from openwork.systems.label_lines import labeller_of, labelling
+        from openwork.systems.label_lines import labelling_of
         from openwork.systems.translate import answer_stream
 
-        labeller = labeller_of(load_bundle(bundle), bundle, task)
-        answer_stream(labelling(labeller, options.best, as_json=options.as_json), say)
+        answering = labelling_of(load_bundle(bundle), bundle, task, options.best, as_json=options.as_json)
+        answer_stream(answering, say)
 
     run(work)

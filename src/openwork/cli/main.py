@@ -12,6 +12,7 @@ from openwork import __version__
 from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
 from openwork.cli import (
+    answer,
     average,
     classify,
     coach,
@@ -24,6 +25,7 @@ from openwork.cli import (
     evaluate,
     explain,
     export,
+    fill,
     import_model,
     info,
     paper,
@@ -74,6 +76,8 @@ app.command("train")(train.train)
 app.command("translate")(translate.translate)
 app.command("classify")(classify.classify)
 app.command("tag")(tag.tag)
+app.command("fill")(fill.fill)
+app.command("answer")(answer.answer)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("score")(score.score)

@@ -8,7 +8,10 @@ the task tag. A folder holds train and dev, under sst2 as train.tsv, under atis 
 and train/label. No test split has a name here: choices are made on dev.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -72,7 +75,37 @@ def _utterances(home: str, side: str, sizes: tuple[int, int]) -> Corpus:
     return Corpus(read, TERMS, _JOINT_AT, (), (*sizes, None), NAMES, found)
 
 
+def _questions() -> Corpus:
+    """ATIS asked about itself: where each slot stands that an utterance has once."""
+    slots = _utterances("atis", "seq.out", (0, 0))
+
+    def read(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
+        return islice((pair for one in slots.read(split, folder, None, seed) for pair in slot_questions(one)), count)
+
+    return replace(slots, read=read, pairs=(14_142, 1_579, None))
+
+
+def slot_questions(tagged: Pair) -> Iterator[Pair]:
+    """For each slot that a tagged utterance has once: the slot's name as words, a tab, the utterance.
+
+    The target: the numbers of the slot's first and last word, from 0, the words of the name counted too.
+    """
+    tags = tagged.target.split()
+    kinds = Counter(tag[2:] for tag in tags if tag.startswith("B-"))
+    for first, tag in enumerate(tags):
+        kind = tag[2:]
+        if not tag.startswith("B-") or kinds[kind] > 1:
+            continue
+        last = first
+        while last + 1 < len(tags) and tags[last + 1] == f"I-{kind}":
+            last += 1
+        name = re.sub(r"[._]", " ", kind)
+        before = len(name.split())
+        yield Pair(f"{name}\t{tagged.source}", f"{before + first} {before + last}")
+
+
 CORPORA = {
+    "atis-questions": _questions(),
     "sst2": _sentiment(),
     "atis-intent": _utterances("atis", "label", (4_478, 500)),
     "atis-slots": _utterances("atis", "seq.out", (4_478, 500)),

@@ -1,15 +1,17 @@
 """BERT: the Transformer's encoder with a head (Devlin et al. 2019), behind the interface of all families.
 
 The start symbol stands before each source, as their [CLS]; the end symbol closes it, and parts it into segments, as
-their [SEP].
+their [SEP]. Each task is a class: what it tells the places of the target from, and what it makes of it.
 """
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from openwork.base.errors import ConfigError
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.label_model import LabelModel, word_places
 from openwork.models.parts import Parts
@@ -20,9 +22,12 @@ from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.kernels import Kernel, packed
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask
-from openwork.nn.pooling import Pooler
+from openwork.nn.pooling import Pooler, Transform, mean_of
 from openwork.nn.positions import Positions
 from openwork.text.symbols import SYMBOL_IDS
+
+SPANS = 3  # of a position: how well an answer begins there, ends there, and has ended
+NEVER = -1e4  # a logit whose probability is zero, and which no type of numbers makes infinite
 
 
 def segment_numbers(tokens: Int[Tensor, "batch position"], count: int) -> Int[Tensor, "batch position"]:
@@ -34,46 +39,33 @@ def segment_numbers(tokens: Int[Tensor, "batch position"], count: int) -> Int[Te
     return (closing.cumsum(dim=1) - closing).clamp(max=count - 1)
 
 
+@dataclass(frozen=True)
+class Reader:
+    """What reads a source, without the head. `segments`: the vectors that tell a source's segments apart, or None."""
+
+    embedding: TokenEmbedding
+    segments: nn.Embedding | None
+    positions: Positions
+    encoder: Encoder
+    dropout: float
+
+
 class EncoderModel(LabelModel):
-    """Reads a source in both directions; `head` makes of the vectors of some positions what labels are told from.
+    """Reads a source in both directions; what is told of it, and from which positions, the subclasses know."""
 
-    `segments`: the vectors that tell a source's segments from each other; None: nothing does. `output`, a parameter, is
-    the matrix of the labels, and `bias` is added to their logits.
-    """
-
-    def __init__(
-        self,
-        embedding: TokenEmbedding,
-        segments: nn.Embedding | None,
-        positions: Positions,
-        encoder: Encoder,
-        head: nn.Module,
-        output: nn.Parameter,
-        dropout: float,
-    ) -> None:
-        super().__init__(embedding.table.num_embeddings)
-        self.source_embedding = embedding
-        self.segments = segments
-        self.source_positions = positions
-        self.embedding_dropout = Dropout(dropout)
-        self.encoder = encoder
-        self.head = head
-        self.head_dropout = Dropout(dropout)
-        self.output = output
-        self.bias = nn.Parameter(torch.zeros(output.shape[0]))
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader.embedding.table.num_embeddings)
+        self.source_embedding = reader.embedding
+        self.segments = reader.segments
+        self.source_positions = reader.positions
+        self.embedding_dropout = Dropout(reader.dropout)
+        self.encoder = reader.encoder
+        self.head_dropout = Dropout(reader.dropout)
 
     @property
     def longest(self) -> int | None:
         reached = self.source_positions.longest
         return None if reached is None else reached - 1  # the start symbol takes one
-
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
-
-    @property
-    def output_bias(self) -> Tensor:
-        return self.bias
 
     def encode(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
@@ -92,12 +84,11 @@ class EncoderModel(LabelModel):
     ) -> Int[Tensor, "batch place"]:
         """From which position's vector each place of the target is told; the start symbol is at position 0."""
 
-    def read(
+    def chosen(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place width"]:
-        vectors = self.encode(source, source_lengths)
-        at = self.told_from(source, source_lengths)[:, :, None].expand(-1, -1, vectors.shape[2])
-        return self.head_dropout(self.head(vectors.gather(1, at)))
+        """The vectors of these positions."""
+        return _at(self.encode(source, source_lengths), self.told_from(source, source_lengths))
 
     def look(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
@@ -105,22 +96,50 @@ class EncoderModel(LabelModel):
         """The last layer's attention, the mean of its heads, without its share for the start symbol."""
         with weights_of(self.encoder.layers[-1].self_attention) as kept:  # type: ignore[arg-type]
             self.encode(source, source_lengths)
-        weights = kept[0].mean(dim=1)[:, :, 1:]
-        at = self.told_from(source, source_lengths)[:, :, None].expand(-1, -1, weights.shape[2])
-        chosen = weights.gather(1, at)
-        return chosen / chosen.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(chosen.dtype).tiny)
+        weights = _at(kept[0].mean(dim=1)[:, :, 1:], self.told_from(source, source_lengths))
+        return weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
 
 
-class Classifier(EncoderModel):
+def _at(vectors: Float[Tensor, "batch position width"], places: Int[Tensor, "batch place"]) -> Tensor:
+    return vectors.gather(1, places[:, :, None].expand(-1, -1, vectors.shape[2]))
+
+
+class Labelling(EncoderModel):
+    """Tells labels; `output`, a parameter, is their matrix, and `bias` is added to their logits."""
+
+    def __init__(self, reader: Reader, output: nn.Parameter) -> None:
+        super().__init__(reader)
+        self.output = output
+        self.bias = nn.Parameter(torch.zeros(output.shape[0]))
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.output
+
+    @property
+    def output_bias(self) -> Tensor:
+        return self.bias
+
+
+class Classifier(Labelling):
     """One label for a source, from the vector of the start symbol (Devlin et al. 2019, section 4.1)."""
+
+    def __init__(self, reader: Reader, output: nn.Parameter, pooler: Pooler) -> None:
+        super().__init__(reader, output)
+        self.pooler = pooler
 
     def told_from(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Int[Tensor, "batch place"]:
         return torch.stack([torch.zeros_like(source_lengths), source_lengths], dim=1)
 
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        return self.head_dropout(self.pooler(self.chosen(source, source_lengths)))
 
-class Tagger(EncoderModel):
+
+class Tagger(Labelling):
     """One label for each word of a source, from the vector of its first piece (Devlin et al. 2019, section 5.3)."""
 
     def told_from(
@@ -128,21 +147,144 @@ class Tagger(EncoderModel):
     ) -> Int[Tensor, "batch place"]:
         return word_places(source, source_lengths, self.begins) + 1
 
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        return self.head_dropout(self.chosen(source, source_lengths))
+
+
+class Filler(EncoderModel):
+    """The source with its masked pieces restored, each told from its own position (Devlin et al. 2019, section 3.1).
+
+    `mask_piece` stands for what is masked. The output matrix is the embedding's; `bias` is added to the logits.
+    """
+
+    def __init__(self, reader: Reader, transform: Transform, mask_piece: int) -> None:
+        super().__init__(reader)
+        self.transform = transform
+        self.mask_piece = mask_piece
+        self.bias = nn.Parameter(torch.zeros(self.begins.shape[0]))
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.source_embedding.table.weight
+
+    @property
+    def output_bias(self) -> Tensor:
+        return self.bias
+
+    def told_from(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch place"]:
+        positions = torch.arange(1, source.shape[1] + 1, device=source.device)
+        return positions.minimum(source_lengths[:, None])
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        return self.transform(self.chosen(source, source_lengths))
+
+
+class Answerer(EncoderModel):
+    """The first and the last word of an answer within the source (Devlin et al. 2019, section 4.2).
+
+    Label 4 + j is the source's j-th word. A vector has a number for each label, so that the output matrix is the
+    identity. The first two places score the words as the answer's first and as its last one; the end symbol's score is
+    told from the start symbol: where it comes first, the source holds no answer (section 4.3).
+    """
+
+    output: Tensor
+
+    def __init__(self, reader: Reader, spans: nn.Linear, labels: int) -> None:
+        super().__init__(reader)
+        self.spans = spans
+        self.register_buffer("output", torch.eye(labels), persistent=False)
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.output
+
+    def told_from(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch place"]:
+        return torch.zeros_like(source_lengths)[:, None]
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        scores = self.spans(self.head_dropout(self.encode(source, source_lengths)))
+        first_label = SYMBOL_IDS.end + 1
+        words = word_places(source, source_lengths, self.begins)[:, : self.output.shape[0] - first_label]
+        is_word = words < (source_lengths - 1)[:, None]
+        of_words = _at(scores, words + 1).masked_fill(~is_word[:, :, None], NEVER).transpose(1, 2)
+        before = scores.new_full((*of_words.shape[:2], SYMBOL_IDS.end), NEVER)
+        found = torch.cat([before, scores[:, 0, :, None], of_words], dim=-1)
+        return nn.functional.pad(found, (0, self.output.shape[0] - found.shape[2]), value=NEVER)
+
+
+class TextEncoder(EncoderModel):
+    """Vectors for whole sources: first the mean of all positions, then what the pooler makes of the start symbol.
+
+    Their logits, by the embedding's matrix, say which pieces are near.
+    """
+
+    def __init__(self, reader: Reader, pooler: Pooler, narrow: nn.Module) -> None:
+        super().__init__(reader)
+        self.pooler = pooler
+        self.narrow = narrow
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.source_embedding.table.weight
+
+    def told_from(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch place"]:
+        return torch.zeros_like(source_lengths)[:, None]
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        vectors = self.encode(source, source_lengths)
+        both = torch.stack([mean_of(vectors, source_lengths + 1), self.pooler(vectors[:, :1])[:, 0]], dim=1)
+        return self.narrow(self.head_dropout(both))
+
 
 def build_encoder(
     settings: EncoderSettings, source_vocabulary: int, target_vocabulary: int, kernel: Kernel = packed.attention
 ) -> EncoderModel:
-    """The model in the sizes and with the options of `settings`, with fresh weights from torch's generator."""
+    """The model in the sizes and with the options of `settings`, with fresh weights from torch's generator.
+
+    ConfigError for a mask that is no piece of the vocabulary.
+    """
     s, parts = settings, Parts(settings, kernel)
-    kind = {"classify": Classifier, "tag": Tagger}[s.task]
-    model = kind(
+    reader = Reader(
         parts.embedding(source_vocabulary),
         nn.Embedding(s.segments, s.stream_start) if s.segments else None,
         parts.positions(),
         Encoder([parts.encoder_layer(layer) for layer in range(s.layers)], parts.final_norm()),
-        Pooler(s.width) if s.task == "classify" else nn.Identity(),
-        output_matrix(target_vocabulary, s.width),
         s.dropout,
     )
+    match s.task:
+        case "classify":
+            model = Classifier(reader, output_matrix(target_vocabulary, s.width), Pooler(s.width))
+        case "tag":
+            model = Tagger(reader, output_matrix(target_vocabulary, s.width))
+        case "fill":
+            _check_mask(s.mask_piece, source_vocabulary)
+            model = Filler(reader, Transform(s.width, s.stream_start, parts.norm), s.mask_piece)
+        case "answer":
+            model = Answerer(reader, nn.Linear(s.width, SPANS), target_vocabulary)
+        case "embed":
+            model = TextEncoder(reader, Pooler(s.width), parts.narrow())
     initialise(model)
     return model
+
+
+def _check_mask(mask_piece: int, vocabulary: int) -> None:
+    if mask_piece >= vocabulary:
+        raise ConfigError(
+            f"model.mask_piece is {mask_piece}, and the vocabulary has {vocabulary:,} pieces",
+            why="the id of a piece is less than their number",
+            hint="leave it out: the unknown symbol is then the mask",
+        )

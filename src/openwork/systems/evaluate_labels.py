@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from openwork.base.errors import UsageError
 from openwork.metrics.translation import Score
 from openwork.systems.bundle import Bundle
 from openwork.systems.evaluate import BOOTSTRAP, EvaluationSet
 from openwork.systems.evaluation_folder import SavedEvaluation
 from openwork.systems.label_scores import label_scores
 from openwork.systems.labeller import Labeller
-from openwork.systems.tasks import check_pairs, task_of
+from openwork.systems.tasks import COMMANDS, LABELLING, check_pairs, task_of
 
 Say = Callable[[str], None]
 Advanced = Callable[[int], None]
@@ -48,6 +49,11 @@ def evaluate_labels(
 ) -> tuple[LabelEvaluation, SavedEvaluation]:
     """The scores of a bundle on a labelled set, and all that was said, to be saved."""
     task = task_of(bundle.settings.model)
+    if task not in LABELLING:
+        raise UsageError(
+            f"a model for the task {task} is not scored on labelled examples",
+            hint=f"{COMMANDS[task]} is what it is for",
+        )
     check_pairs(tested.pairs, task, tested.name)
     sources = [pair.source for pair in tested.pairs]
     found = Labeller(bundle.model, bundle.tokenizers, task).label(sources, advanced=advanced)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from openwork.base.errors import DataError
 from openwork.metrics.bootstrap import SEED, interval
 from openwork.metrics.correlation import pearson, spearman
-from openwork.metrics.labels import Labelled, accuracy, check_counts, macro_f1, matthews, micro_f1
+from openwork.metrics.labels import Labelled, accuracy, check_counts, f1, macro_f1, matthews, micro_f1
 from openwork.metrics.spans import Spans, count_spans, is_bio
 from openwork.metrics.translation import Score
 from openwork.systems.tasks import Task
@@ -28,7 +28,8 @@ def label_scores(task: Task, references: Sequence[str], told: Sequence[str], res
             why="the corpus is empty",
             hint="name files with text, or another split of the corpus",
         )
-    found = _tag_statistics(references, told) if task == "tag" else _class_statistics(references, told)
+    kinds = {"tag": _tag_statistics, "answer": _answer_statistics}
+    found = kinds.get(task, _class_statistics)(references, told)
     return tuple(_score(name, statistic, len(references), resamples) for name, statistic in found.items())
 
 
@@ -92,3 +93,25 @@ def _tag_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str,
 def _hits(right: Sequence[str], said: Sequence[str]) -> tuple[int, int]:
     """How many tags are right, of how many there are; a missing one is wrong."""
     return sum(first == second for first, second in zip(right, said, strict=False)), len(right)
+
+
+def _answer_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
+    """Exact answers, and F1 over the words of both, an example at a time (Rajpurkar et al. 2016, section 6.1)."""
+    right, said = ([_numbers_of_words(text) for text in side] for side in (references, told))
+    overlaps = np.array([_overlap(*pair) for pair in zip(right, said, strict=True)])
+    exact = np.array([first == second for first, second in zip(right, said, strict=True)], np.float64)
+    return {
+        "word F1": lambda chosen: float(overlaps[chosen].mean()),
+        "exact": lambda chosen: float(exact[chosen].mean()),
+    }
+
+
+def _numbers_of_words(answer: str) -> set[int]:
+    """All numbers from the first to the last; none for no answer."""
+    ends = [int(number) for number in answer.split() if number.isdigit()]
+    return set(range(ends[0], ends[-1] + 1)) if ends else set()
+
+
+def _overlap(right: set[int], said: set[int]) -> float:
+    """1 where both say that there is no answer."""
+    return f1(len(right & said), len(said), len(right)) if right or said else 1.0

@@ -20,6 +20,8 @@ from openwork.text.word_by_word import WordByWord
 
 BATCH_TOKENS = 4096  # padded source positions that are read together
 LONGEST_SOURCE = 1024  # pieces with the end symbol; what is longer is cut there, and flagged
+LONGEST_ANSWER = 30  # words, as in Devlin et al.'s published code
+SYMBOLS = [*SYMBOL_IDS.forbidden, SYMBOL_IDS.end]
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,43 @@ def _ignore(count: int) -> None:
     """For those who do not watch."""
 
 
+class Sources:
+    """Rows of source ids read by a model in batches of like lengths, and the logits of places of their targets."""
+
+    def __init__(self, model: SequenceModel, precision: TranslationPrecision = "float32") -> None:
+        self.engine = Engine(model, precision)
+        self.model = model
+        self.longest = min(LONGEST_SOURCE, model.longest or LONGEST_SOURCE) - 1  # without the end symbol
+
+    def batches(self, rows: dict[int, list[int]]) -> Iterator[list[int]]:
+        """The numbers of the rows, longest first, within the budget of tokens."""
+        batch: list[int] = []
+        room = 0
+        for place in sorted(rows, key=lambda place: -len(rows[place])):
+            if not batch:
+                room = max(1, BATCH_TOKENS // (min(len(rows[place]), self.longest) + 1))
+            batch.append(place)
+            if len(batch) >= room:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def logits(self, rows: Sequence[Sequence[int]], places: int) -> Tensor:
+        """Logits (rows, places, vocabulary) of the first places of each target; rows without their end symbols."""
+        device = next(self.model.parameters()).device
+        lengths = torch.tensor([len(row) + 1 for row in rows])
+        longest = int(lengths.max())
+        padded = [[*row, SYMBOL_IDS.end, *[SYMBOL_IDS.pad] * (longest - len(row) - 1)] for row in rows]
+        model = self.engine.ready()
+        with torch.inference_mode(), self.engine.computing():
+            state = model.start(torch.tensor(padded, device=device), lengths.to(device))
+            read = torch.full((len(rows), places), SYMBOL_IDS.start, device=device)
+            return model.step(read, state)[0].float()
+
+
 class Labeller:
-    """Tells labels of texts in batches of like lengths; the order of the results is that of the texts."""
+    """Tells labels of texts; the order of the results is that of the texts."""
 
     def __init__(
         self,
@@ -71,11 +108,9 @@ class Labeller:
         *,
         precision: TranslationPrecision = "float32",
     ) -> None:
-        self.engine = Engine(model, precision)
-        self.model = model
+        self.sources = Sources(model, precision)
         self.tokenizers = tokenizers
         self.task: Task = task
-        self.longest = min(LONGEST_SOURCE, model.longest or LONGEST_SOURCE)
 
     def label(
         self, texts: Sequence[str], best: int = 1, *, advanced: Callable[[int], None] = _ignore
@@ -87,12 +122,12 @@ class Labeller:
         rows = self.tokenizers.source.encode_batch(texts)
         found = [Labelling(()) for _ in texts]
         asked = {place: row for place, row in enumerate(rows) if texts[place].strip() and row}
-        for batch in self._batches(asked):
-            chosen = [asked[place][: self.longest - 1] for place in batch]
-            counts = [self._places(row) for row in chosen]
-            for place, told in zip(batch, self._told(chosen, counts, best), strict=True):
+        longest = self.sources.longest
+        for batch in self.sources.batches(asked):
+            told = self._told([asked[place][:longest] for place in batch], best)
+            for place, places in zip(batch, told, strict=True):
                 words = tuple(texts[place].split()) if self.task == "tag" else ()
-                found[place] = Labelling(told, words, len(asked[place]) > self.longest - 1)
+                found[place] = Labelling(places, words, len(asked[place]) > longest)
             advanced(len(batch))
         return found
 
@@ -100,53 +135,47 @@ class Labeller:
         """The best labels of each text, with spaces between them, as a target has them."""
         return [" ".join(labelling.best) for labelling in self.label(texts)]
 
+    def _told(self, rows: Sequence[list[int]], best: int) -> Iterator[tuple[Place, ...]]:
+        if self.task == "answer":
+            for firsts in self.sources.logits(rows, 2):
+                yield self._answers(firsts, best)
+            return
+        counts = [self._places(row) for row in rows]
+        for logits, count in zip(self.sources.logits(rows, max(counts)), counts, strict=True):
+            yield self.most_probable(logits[:count], best)
+
     def _places(self, row: Sequence[int]) -> int:
         """How many places the target of these pieces has."""
         source = self.tokenizers.source
-        if isinstance(source, WordByWord):
-            return sum(source.begins[number] for number in row)
-        return 1
+        return sum(source.begins[number] for number in row) if isinstance(source, WordByWord) else 1
 
-    def _batches(self, rows: dict[int, list[int]]) -> Iterator[list[int]]:
-        """The numbers of the texts, longest first, within the budget of tokens."""
-        batch: list[int] = []
-        room = 0
-        for place in sorted(rows, key=lambda place: -len(rows[place])):
-            if not batch:
-                room = max(1, BATCH_TOKENS // (min(len(rows[place]), self.longest - 1) + 1))
-            batch.append(place)
-            if len(batch) >= room:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
-
-    def _told(self, rows: Sequence[list[int]], counts: Sequence[int], best: int) -> Iterator[tuple[Place, ...]]:
-        device = next(self.model.parameters()).device
-        lengths = torch.tensor([len(row) + 1 for row in rows])
-        padded = torch.tensor(
-            [[*row, SYMBOL_IDS.end, *[SYMBOL_IDS.pad] * (int(lengths.max()) - len(row) - 1)] for row in rows]
-        )
-        model = self.engine.ready()
-        with torch.inference_mode(), self.engine.computing():
-            state = model.start(padded.to(device), lengths.to(device))
-            read = torch.full((len(rows), max(counts)), SYMBOL_IDS.start, device=device)
-            logits, _ = model.step(read, state)
-            probabilities, labels = _most_probable(logits, best)
+    def most_probable(self, logits: Tensor, best: int) -> tuple[Place, ...]:
+        """The most probable labels of each place, with their probabilities among the labels alone."""
+        kept = logits.clone()
+        kept[:, SYMBOLS] = -torch.inf
+        shares, numbers = kept.softmax(dim=-1).topk(min(best, kept.shape[-1] - len(SYMBOLS)), dim=-1)
         name = self.tokenizers.target.piece
-        for row, count in enumerate(counts):
-            shares, numbers = probabilities[row, :count].tolist(), labels[row, :count].tolist()
-            yield tuple(
-                tuple(Choice(name(number), share) for number, share in zip(*place, strict=True))
-                for place in zip(numbers, shares, strict=True)
-            )
+        return tuple(
+            tuple(Choice(name(number), share) for number, share in zip(*place, strict=True))
+            for place in zip(numbers.tolist(), shares.tolist(), strict=True)
+        )
 
+    def _answers(self, logits: Tensor, best: int) -> tuple[Place, ...]:
+        """One place, of answers: "first last", or nothing where the source is said to hold none.
 
-def _most_probable(logits: Tensor, best: int) -> tuple[Tensor, Tensor]:
-    """Probabilities among the labels alone, and the labels' ids, both (rows, places, best), the greatest first."""
-    kept = logits.float().clone()
-    symbols = [*SYMBOL_IDS.forbidden, SYMBOL_IDS.end]
-    kept[..., symbols] = -torch.inf
-    most = min(best, logits.shape[-1] - len(symbols))
-    probabilities, labels = kept.softmax(dim=-1).topk(most, dim=-1)
-    return probabilities, labels
+        The probability of an answer is that of its first word times that of its last, which is not before it nor too
+        far behind it; Devlin et al. 2019, section 4.2.
+        """
+        kept = logits.clone()
+        kept[:, list(SYMBOL_IDS.forbidden)] = -torch.inf
+        shares = kept.softmax(dim=-1)
+        first, last = shares[:, len(SYMBOLS) :]
+        spans = (first[:, None] * last[None, :]).triu().tril(LONGEST_ANSWER - 1)
+        values, places = spans.flatten().topk(min(best, spans.numel()))
+        size = spans.shape[1]
+        found = [
+            Choice(f"{place // size} {place % size}", value)
+            for place, value in zip(places.tolist(), values.tolist(), strict=True)
+        ]
+        nothing = Choice("", float(shares[0, SYMBOL_IDS.end]))
+        return (tuple(sorted([*found, nothing], key=lambda choice: -choice.probability)[:best]),)

@@ -62,21 +62,23 @@ class RunSettings(Settings):
 
     @model_validator(mode="after")
     def _labels_fit_the_task(self) -> "RunSettings":
-        task = getattr(self.model, "task", None)  # families that write their targets name none
-        if task in ("classify", "tag") and not self.text.has_labels:
+        task = getattr(self.model, "task", "write")  # families that write their targets name none
+        kind = {"classify": "labels", "tag": "labels", "answer": "positions"}.get(task)
+        if kind is not None and self.text.target_kind != kind:
             raise RuleError(
                 f'model.task = "{task}" tells labels, and the targets are cut into pieces of text',
-                hint='set text.target_kind = "labels" and text.shared = false',
+                hint=f'set text.target_kind = "{kind}" and text.shared = false',
             )
-        if task is not None and self.training.metric in ("bleu", "chrf"):
+        metric = self.training.metric
+        if task != "write" and metric in ("bleu", "chrf"):
             raise RuleError(
-                f'training.metric = "{self.training.metric}" is for texts, and model.task = "{task}" writes none',
-                hint='set training.metric = "score", which is accuracy or F1, or "loss"',
+                f'training.metric = "{metric}" is for texts, and model.task = "{task}" writes none',
+                hint='set training.metric = "loss", or "score" where labels are told',
             )
-        if task is None and self.training.metric == "score":
+        if kind is None and (metric == "score" or (task != "write" and metric == "exact")):
             raise RuleError(
-                'training.metric = "score" is that of a model with a task, and this one writes texts',
-                hint='set training.metric = "bleu", "chrf", "exact" or "loss"',
+                f'training.metric = "{metric}" is that of a model that tells labels',
+                hint='set training.metric = "loss", or "bleu" where texts are written',
             )
         return self
 

@@ -1,7 +1,7 @@
 """What the models that label are asked for: their tasks, and what that means for pairs, tokenizers and vocabularies."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -15,8 +15,11 @@ from openwork.text.labels import Labels
 from openwork.text.pair import TokenizerPair
 from openwork.text.parted import Parted
 from openwork.text.word_by_word import WordByWord
+from openwork.text.wrapped import unwrapped
 
-Task = Literal["write", "classify", "tag", "fill", "answer"]
+Task = Literal["write", "classify", "tag", "answer", "fill", "embed"]
+LABELLING: tuple[Task, ...] = ("classify", "tag", "answer")
+"""Those whose targets are labels: `openwork evaluate` and the validation score them."""
 
 
 COMMANDS: dict[Task, str] = {
@@ -25,6 +28,7 @@ COMMANDS: dict[Task, str] = {
     "tag": "openwork tag",
     "fill": "openwork fill",
     "answer": "openwork answer",
+    "embed": "openwork info",
 }
 """What a bundle of each task is used with."""
 
@@ -45,15 +49,32 @@ class MarksBeginnings(Protocol):
 
 _ANY_RATIO = 1e9
 
-_FORMS: dict[str, Callable[..., Any]] = {"tag": WordByWord, "classify": Parted, "answer": Parted}
+_FORMS: dict[str, Callable[..., Any]] = {
+    "tag": WordByWord.of,
+    "classify": Parted.of,
+    "answer": lambda tokenizer: Parted.of(WordByWord.of(tokenizer)),
+}
+
+
+@dataclass(frozen=True)
+class LinesInForm:
+    """Lines to learn a vocabulary from, as the task has its sources cut; readable again and again if they are."""
+
+    lines: Iterable[str]
+    task: Task
+
+    def __iter__(self) -> Iterator[str]:
+        if self.task not in ("tag", "answer"):
+            return iter(self.lines)
+        return (f" {' '.join(line.split())}" for line in self.lines)  # the first word has a space before it too
 
 
 def in_form(tokenizers: TokenizerPair, task: Task) -> TokenizerPair:
     """The tokenizers as the task needs its sources cut; what is so already stays as it is."""
     form = _FORMS.get(task)
-    if form is None or isinstance(tokenizers.source, form):
+    if form is None:
         return tokenizers
-    return TokenizerPair(form(tokenizers.source), tokenizers.target)
+    return TokenizerPair(form(unwrapped(tokenizers.source)), tokenizers.target)
 
 
 def wished_pairs(settings: RunSettings) -> tuple[DataSettings, FilterSettings, Callable[[PairSource], PairSource]]:
@@ -107,7 +128,22 @@ def _as_many_tags(place: str, pair: Pair) -> None:
         )
 
 
-_FLAWS: dict[str, Callable[[str, Pair], None]] = {"classify": _one_label, "tag": _as_many_tags}
+def _words_of_source(place: str, pair: Pair) -> None:
+    words, numbers = len(pair.source.split()), pair.target.split()
+    known = [int(number) for number in numbers if number.isascii() and number.isdigit()]
+    if len(numbers) != 2 or len(known) != 2 or not known[0] <= known[1] < words:
+        raise DataError(
+            f"{place}: {pair.target.strip()!r} are not the numbers of a first and a last word",
+            why=f"the source has {words} words, counted from 0",
+            hint="write two numbers with a space between, the first not above the second",
+        )
+
+
+_FLAWS: dict[str, Callable[[str, Pair], None]] = {
+    "classify": _one_label,
+    "tag": _as_many_tags,
+    "answer": _words_of_source,
+}
 
 
 def check_known(

@@ -25,7 +25,7 @@ from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_
 from openwork.systems.card import write_card
 from openwork.systems.choice import choose_weights
 from openwork.systems.coach.probe import Probe, frequency_entropy
-from openwork.systems.computing import arrangement, made_ready
+from openwork.systems.computing import arrangement, made_ready, validation_arrangement
 from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
 from openwork.systems.languages import languages_of
@@ -37,9 +37,9 @@ from openwork.systems.preflight.subject import Subject
 from openwork.systems.reach import check_reach
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import Presence, RunFolder
-from openwork.systems.tasks import MarksBeginnings, check_known, in_form, task_of, wished_pairs
+from openwork.systems.tasks import LinesInForm, MarksBeginnings, check_known, in_form, task_of, wished_pairs
 from openwork.systems.validate import Validator
-from openwork.systems.validate_labels import LabelValidator
+from openwork.systems.validate_labels import validator_of
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.word_by_word import beginnings
 from openwork.training.batches import BatchStream
@@ -154,7 +154,8 @@ def new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> Tokeni
     tuning = settings.fine_tuning
     if tuning.from_bundle is None:
         say("learning the vocabulary")
-        learnt = train_pair(pairs.side("source"), pairs.side("target"), settings.text)
+        sources = LinesInForm(pairs.side("source"), task_of(settings.model))
+        learnt = train_pair(sources, pairs.side("target"), settings.text)
     else:
         before = Beginning.of(tuning.from_bundle).tokenizers
         learnt = extended_pair(before, pairs.side("source"), pairs.side("target"), tuning.new_pieces)
@@ -165,7 +166,7 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
     """The model with the first weights that the seed gives."""
     torch.manual_seed(settings.training.seed)
     model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
-    if task_of(settings.model) == "tag" and isinstance(model, MarksBeginnings):
+    if isinstance(model, MarksBeginnings):
         model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
     return model
 
@@ -275,9 +276,8 @@ def made_ready_to_train(
     model, training = learner.model, settings.training
     precision = choose_precision(training.precision, device)
     language = languages_of(settings.data)[1]
-    task, looked_at = task_of(settings.model), (corpus.valid, corpus.valid_pairs)
-    parts = (model, corpus.tokenizers, *looked_at, precision, language)
-    validator = Validator(*parts) if task == "write" else LabelValidator(task, *parts)
+    parts = (model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language)
+    validator = validator_of(task_of(settings.model), *parts, validation_arrangement(training, model))
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))

@@ -12,7 +12,7 @@ from openwork.text.bytelevel import ByteLevel, train_byte_level
 from openwork.text.bytepair import BytePair, train_byte_pair
 from openwork.text.characters import Characters, train_characters
 from openwork.text.foreign.adopted import adopted_from, is_adopted
-from openwork.text.labels import Labels, train_labels
+from openwork.text.labels import Labels, train_labels, train_positions
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 from openwork.text.unigram import Unigram, train_unigram
@@ -43,7 +43,11 @@ KINDS: dict[str, Kind] = {
     "characters": Kind(Characters, train_characters),
     "words": Kind(Words, train_words),
 }
-TARGET_KINDS: dict[str, Kind] = {**KINDS, "labels": Kind(Labels, train_labels)}
+TARGET_KINDS: dict[str, Kind] = {
+    **KINDS,
+    "labels": Kind(Labels, train_labels),
+    "positions": Kind(Labels, train_positions),
+}
 """What the pieces of a target with a vocabulary of its own may be."""
 
 

@@ -92,6 +92,16 @@ def train_labels(
     return Labels.of(names)
 
 
+LONGEST = 512  # words of a source that have numbers, if the vocabulary has room for them
+
+
+def train_positions(
+    lines: Iterable[str], vocabulary_size: int, *, minimum_frequency: int = 1, placeholders: int = 0
+) -> Labels:
+    """The numbers of words as labels, 0 and up, whatever the lines hold: the word with number j is label 4 + j."""
+    return Labels.of(str(number) for number in range(min(LONGEST, vocabulary_size - len(SYMBOL_NAMES))))
+
+
 def _by_frequency(lines: Iterable[str]) -> list[str]:
     """The labels, the commonest first, of equally common ones the lesser by code points."""
     counts = Counter(name for line in lines for name in line.split())

@@ -35,7 +35,7 @@ class TextSettings(Settings):
     target_kind: TargetKindName | None = Field(
         default=None,
         description="what the target's pieces are, where they are others; needs text.shared = false; "
-        "labels: each word of a target is the name of a class or tag",
+        "labels: each word of a target is the name of a class or tag; positions: numbers of the source's words",
     )
     minimum_frequency: int = Field(
         default=2,
@@ -105,7 +105,7 @@ class TextSettings(Settings):
     @property
     def has_labels(self) -> bool:
         """Whether targets are labels and no text."""
-        return self.target_kind == "labels"
+        return self.target_kind in ("labels", "positions")
 
     @model_validator(mode="after")
     def _sampling_fits_the_kind(self) -> "TextSettings":

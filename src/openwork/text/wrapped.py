@@ -22,6 +22,11 @@ class Wrapped(Tokenizer):
         self.vocabulary_size = inner.vocabulary_size
         self.fingerprint = hashlib.sha256(f"{self.form} {inner.fingerprint}".encode()).hexdigest()[:16]
 
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> "Wrapped":
+        """The tokenizer for texts of this form; what is so already stays as it is."""
+        return tokenizer if isinstance(tokenizer, cls) else cls(tokenizer)
+
     @abstractmethod
     def _cut(self, texts: Sequence[str], encode: Callable[[Sequence[str]], list[list[int]]]) -> list[list[int]]:
         """The ids of texts, by a way to cut parts of them."""

@@ -62,6 +62,12 @@ class TrainingSettings(Settings):
         default="auto",
         description="a batch's sentences padded to one length, or packed into one row; auto packs them on a GPU",
     )
+    mask_share: float = Field(
+        default=0.15, gt=0, lt=1, description="of a sentence's pieces, those that a model is to restore (task fill)"
+    )
+    mask_whole_words: bool = Field(
+        default=False, description="mask whole words, all pieces of each, instead of single pieces (task fill)"
+    )
     compile: Literal["auto", "on", "off"] = Field(
         default="auto", description="compile the layers of encoder and decoder while training; auto does on a GPU"
     )
