@@ -14,6 +14,7 @@ from openwork.base.messages import find_language
 from openwork.cli import (
     answer,
     average,
+    baseline,
     classify,
     coach,
     compare,
@@ -79,6 +80,7 @@ app.command("tag")(tag.tag)
 app.command("fill")(fill.fill)
 app.command("answer")(answer.answer)
 app.command("evaluate")(evaluate.evaluate)
+app.command("baseline")(baseline.baseline)
 app.command("compare")(compare.compare)
 app.command("score")(score.score)
 app.command("average")(average.average)
