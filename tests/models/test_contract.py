@@ -132,3 +132,35 @@ class TestRecurrent(EncoderDecoderContract):
 @pytest.mark.slow
 class TestDeepRecurrent(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, encoder_layers=2, decoder_layers=3, attention_width=5, tying="none")
+
+
+class TestOneHiddenState(EncoderDecoderContract):
+    """The classic encoder-decoder without attention."""
+
+    settings = RecurrentSettings(width=8, cell="rnn", attention="none")
+
+
+@pytest.mark.slow
+class TestDeepLstmsWithoutAttention(EncoderDecoderContract):
+    settings = RecurrentSettings(width=8, attention="none", encoder_layers=2, decoder_layers=2, tying="none")
+
+
+class TestGeneralAttention(EncoderDecoderContract):
+    settings = RecurrentSettings(width=8, cell="gru", attention="general", decoder_layers=2)
+
+
+@pytest.mark.slow
+class TestDotAttention(EncoderDecoderContract):
+    settings = RecurrentSettings(width=8, attention="dot", encoder_layers=2)
+
+
+@pytest.mark.slow
+class TestGatedUnits(EncoderDecoderContract):
+    """As Bahdanau et al. 2015 had them."""
+
+    settings = RecurrentSettings(width=8, cell="gru", decoder_layers=2)
+
+
+@pytest.mark.slow
+class TestVanillaCellsWithAttention(EncoderDecoderContract):
+    settings = RecurrentSettings(width=8, cell="rnn")
