@@ -4,7 +4,8 @@ import pytest
 
 pytest.register_assert_rewrite("models.contract")
 
-from models.contract import EncoderDecoderContract  # noqa: E402
+from models.contract import EncoderDecoderContract, ModelContract  # noqa: E402
+from openwork.models.encoder_lm_settings import EncoderSettings  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 
@@ -164,3 +165,30 @@ class TestGatedUnits(EncoderDecoderContract):
 @pytest.mark.slow
 class TestVanillaCellsWithAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, cell="rnn")
+
+
+# BERT, as its authors have it.
+ENCODER = EncoderSettings(
+    width=12, heads=3, feedforward_width=20, layers=2, segments=2, positions="learned", longest=8, feedforward="gelu",
+    attention_bias=True, embedding_norm=True, embedding_scale=False, norm_epsilon=1e-12, attention_dropout=0.1,
+)  # fmt: skip
+
+
+class TestClassifier(ModelContract):
+    settings = ENCODER
+    flat = ("key.bias",)
+
+
+class TestTagger(ModelContract):
+    settings = ENCODER.model_copy(update={"task": "tag"})
+    flat = ("key.bias",)
+
+
+@pytest.mark.slow
+class TestPreNormTagger(ModelContract):
+    """What large encoders of today have, and embeddings of a width of their own."""
+
+    settings = EncoderSettings(
+        task="tag", width=12, heads=4, feedforward_width=20, layers=2, norm="pre", normalisation="rms",
+        feedforward="geglu", positions="rotary", head_width=4, value_width=4, key_value_heads=1, embedding_width=7,
+    )  # fmt: skip
