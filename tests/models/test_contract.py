@@ -6,6 +6,7 @@ pytest.register_assert_rewrite("models.contract")
 
 from models.contract import EncoderDecoderContract, ModelContract  # noqa: E402
 from openwork.models.encoder_lm_settings import EncoderSettings  # noqa: E402
+from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 
@@ -192,3 +193,22 @@ class TestPreNormTagger(ModelContract):
         task="tag", width=12, heads=4, feedforward_width=20, layers=2, norm="pre", normalisation="rms",
         feedforward="geglu", positions="rotary", head_width=4, value_width=4, key_value_heads=1, embedding_width=7,
     )  # fmt: skip
+
+
+class TestManyToMany(ModelContract):
+    """The vanilla network that gives an output for each input, in one direction."""
+
+    settings = RecurrentLabelsSettings(width=8, task="tag", cell="rnn", bidirectional=False)
+
+
+class TestRecurrentTagger(ModelContract):
+    settings = RecurrentLabelsSettings(width=8, task="tag", layers=2)
+
+
+class TestRecurrentClassifier(ModelContract):
+    settings = RecurrentLabelsSettings(width=8, task="classify", cell="gru")
+
+
+@pytest.mark.slow
+class TestClassifierInOneDirection(ModelContract):
+    settings = RecurrentLabelsSettings(width=8, task="classify", layers=3, bidirectional=False)

@@ -98,9 +98,14 @@ class RecurrentEncoder(nn.Module):
         self.layers = cell_layers(cell, inputs, width, layers, dropout, bidirectional=bidirectional)
 
     @property
+    def width(self) -> int:
+        """Numbers in the state of one direction; the forward one's come first in a memory."""
+        return self.layers.hidden_size
+
+    @property
     def memory_width(self) -> int:
         """Numbers in the memory of a token."""
-        return self.layers.hidden_size * (2 if self.layers.bidirectional else 1)
+        return self.width * (2 if self.layers.bidirectional else 1)
 
     def forward(
         self, x: Float[Tensor, "batch position inputs"], lengths: Int[Tensor, "batch"]
