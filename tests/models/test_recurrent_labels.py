@@ -33,8 +33,8 @@ def states(model: RecurrentLabels, cell: str, row: int) -> tuple[Tensor, Tensor]
     """What each direction knows at each token of a row (position, width), step by step by the formula."""
     kind, stack = CELLS[cell], model.encoder.layers
     x = model.source_embedding(SOURCE[row : row + 1, : int(LENGTHS[row])])
-    there, _ = unroll(kind, x, kind.beginning(x, 4), GateWeights.of(stack, "_l0"))
-    back, _ = unroll(kind, x.flip(1), kind.beginning(x, 4), GateWeights.of(stack, "_l0_reverse"))
+    there, _ = unroll(kind, x.unbind(1), kind.beginning(x, 4), GateWeights.of(stack, "_l0"))
+    back, _ = unroll(kind, x.flip(1).unbind(1), kind.beginning(x, 4), GateWeights.of(stack, "_l0_reverse"))
     return there[0].detach(), back.flip(1)[0].detach()
 
 

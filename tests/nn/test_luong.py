@@ -73,7 +73,7 @@ def test_the_decoder_is_its_equations(cell: str, attention: str) -> None:
     s, ends = x, []
     for layer in range(2):
         first = Passed(inner[:, layer].tanh(), inner[:, layer] if cell == "lstm" else None)
-        s, end = unroll(kind, s, first, GateWeights.of(decoder.stack, f"_l{layer}"))
+        s, end = unroll(kind, s.unbind(1), first, GateWeights.of(decoder.stack, f"_l{layer}"))
         ends.append(end)
     for row, length in enumerate([2, 3]):
         for place in range(5):

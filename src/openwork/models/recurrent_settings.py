@@ -81,7 +81,7 @@ class RecurrentSettings(Settings):
         if self.attention == "dot" and self.width % 2:
             raise RuleError(
                 f"attention dot needs an even width, and width is {self.width}",
-                hint="the two directions of the encoder share it; make it even, or set attention = \"general\"",
+                hint='the two directions of the encoder share it; make it even, or set attention = "general"',
             )
         if self.attention != "additive" and self.attention_width is not None:
             raise RuleError(

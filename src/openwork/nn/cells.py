@@ -5,7 +5,7 @@ for the output h_{t-1} of the step before, and two biases b and d, whose sum is 
 with the framework's fused layers, which the tests hold equal to these.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -123,11 +123,11 @@ CELLS: dict[str, Cell] = {
 
 
 def unroll(
-    cell: Cell, x: Float[Tensor, "rows position inputs"], before: Passed, weights: GateWeights
+    cell: Cell, inputs: Iterable[Float[Tensor, "rows inputs"]], before: Passed, weights: GateWeights
 ) -> tuple[Float[Tensor, "rows position width"], Passed]:
     """A layer in one direction, a step for each position: its outputs, and what it passes on after the last."""
     outputs = []
-    for one in x.unbind(1):
+    for one in inputs:
         before = cell.step(one, before, weights)
         outputs.append(before.hidden)
     return torch.stack(outputs, dim=1), before

@@ -162,8 +162,9 @@ def _recurrent(layer: nn.RNN, x: Tensor, repeats: int) -> Measured:
     """Step by step by the formula, so that each step stands in the graph; timed with the framework's own loop."""
     places = _places(x)
     cell, weights, whole = CELLS["rnn"], GateWeights.of(layer, "_l0"), Outputs(layer)
-    _, last = unroll(cell, torch.stack(places, dim=1), cell.beginning(x, layer.hidden_size), weights)
-    operations = _operations(lambda: unroll(cell, x, cell.beginning(x, layer.hidden_size), weights))
+    nothing = cell.beginning(x, layer.hidden_size)
+    _, last = unroll(cell, places, nothing, weights)
+    operations = _operations(lambda: unroll(cell, places, nothing, weights))
     way = shortest_way(last.hidden, places[0])
     seconds = _seconds(lambda: whole(x), repeats)
     return Measured(x.shape[1], operations, serial_products(last.hidden, places), way, seconds)
