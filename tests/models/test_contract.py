@@ -12,6 +12,7 @@ from openwork.base.errors import ConfigError  # noqa: E402
 from openwork.models.build import build_model  # noqa: E402
 from openwork.models.encoder_lm_settings import EncoderSettings  # noqa: E402
 from openwork.models.interfaces import SequenceModel  # noqa: E402
+from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 
@@ -141,6 +142,38 @@ class TestDeepRecurrent(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, encoder_layers=2, decoder_layers=3, attention_width=5, tying="none")
 
 
+class TestOneHiddenState(EncoderDecoderContract):
+    """The classic encoder-decoder without attention."""
+
+    settings = RecurrentSettings(width=8, cell="rnn", attention="none")
+
+
+@pytest.mark.slow
+class TestDeepLstmsWithoutAttention(EncoderDecoderContract):
+    settings = RecurrentSettings(width=8, attention="none", encoder_layers=2, decoder_layers=2, tying="none")
+
+
+class TestGeneralAttention(EncoderDecoderContract):
+    settings = RecurrentSettings(width=8, cell="gru", attention="general", decoder_layers=2)
+
+
+@pytest.mark.slow
+class TestDotAttention(EncoderDecoderContract):
+    settings = RecurrentSettings(width=8, attention="dot", encoder_layers=2)
+
+
+@pytest.mark.slow
+class TestGatedUnits(EncoderDecoderContract):
+    """As Bahdanau et al. 2015 had them."""
+
+    settings = RecurrentSettings(width=8, cell="gru", decoder_layers=2)
+
+
+@pytest.mark.slow
+class TestVanillaCellsWithAttention(EncoderDecoderContract):
+    settings = RecurrentSettings(width=8, cell="rnn")
+
+
 # BERT, as its authors have it.
 ENCODER = EncoderSettings(
     width=12, heads=3, feedforward_width=20, layers=2, segments=2, positions="learned", longest=8, feedforward="gelu",
@@ -206,3 +239,22 @@ class TestPreNormTagger(ModelContract):
         task="tag", width=12, heads=4, feedforward_width=20, layers=2, norm="pre", normalisation="rms",
         feedforward="geglu", positions="rotary", head_width=4, value_width=4, key_value_heads=1, embedding_width=7,
     )  # fmt: skip
+
+
+class TestManyToMany(ModelContract):
+    """The vanilla network that gives an output for each input, in one direction."""
+
+    settings = RecurrentLabelsSettings(width=8, task="tag", cell="rnn", bidirectional=False)
+
+
+class TestRecurrentTagger(ModelContract):
+    settings = RecurrentLabelsSettings(width=8, task="tag", layers=2)
+
+
+class TestRecurrentClassifier(ModelContract):
+    settings = RecurrentLabelsSettings(width=8, task="classify", cell="gru")
+
+
+@pytest.mark.slow
+class TestClassifierInOneDirection(ModelContract):
+    settings = RecurrentLabelsSettings(width=8, task="classify", layers=3, bidirectional=False)

@@ -19,6 +19,17 @@ SMALL: dict[str, dict[str, object]] = {
     },
     # Recurrence with additive attention (Bahdanau et al. 2015).
     "recurrent-small": {"kind": "recurrent", "width": 256},
+    # The same with each cell; without attention (Sutskever et al. 2014); with it after the cells (Luong et al. 2015).
+    "rnn-small": {"kind": "recurrent", "cell": "rnn", "width": 256},
+    "lstm-small": {"kind": "recurrent", "cell": "lstm", "width": 256},
+    "gru-small": {"kind": "recurrent", "cell": "gru", "width": 256},
+    "plain-small": {"kind": "recurrent", "attention": "none", "width": 256},
+    "luong-small": {"kind": "recurrent", "attention": "general", "width": 256},
+    # Labels of words, and of texts.
+    "rnn-tagger": {"kind": "recurrent-labels", "task": "tag", "cell": "rnn", "bidirectional": False, "width": 128},
+    "lstm-tagger": {"kind": "recurrent-labels", "task": "tag", "width": 128},
+    "lstm-classifier": {"kind": "recurrent-labels", "task": "classify", "width": 128},
+    "gru-classifier": {"kind": "recurrent-labels", "task": "classify", "cell": "gru", "width": 128},
 }  # fmt: skip
 # BERT's layers (Devlin et al. 2019, section 3, and their published code), in their base size and in one for two cores.
 _BERT: dict[str, object] = {
