@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 from numpy.typing import NDArray
@@ -65,10 +66,10 @@ class Validator:
         """Loss, perplexity and, if there are pairs to translate, BLEU, chrF, exact matches and a sample."""
         before = time.perf_counter()
         loss = self.loss()
-        scores: dict[str, float] = {}
+        scores: dict[str, Any] = {}
         sample, signature = None, ""
         if self.pairs:
-            hypotheses = self.translator.best([pair.source for pair in self.pairs])
+            hypotheses = self.told([pair.source for pair in self.pairs])
             scores, signature = self.scores(self.pairs, hypotheses)
             shown = (step * 7919) % len(self.pairs)  # another one each time
             sample = (self.pairs[shown].source, self.pairs[shown].target, hypotheses[shown])
@@ -78,7 +79,11 @@ class Validator:
             step, value, perplexity(loss), **scores, seconds=round(seconds, 3), sample=sample, signature=signature
         )
 
-    def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, float], str]:
+    def told(self, sources: Sequence[str]) -> list[str]:
+        """What the model makes of each source."""
+        return self.translator.best(sources)
+
+    def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         """BLEU, chrF and exact matches of translations of some pairs, and how BLEU was computed."""
         references = [pair.target for pair in pairs]
         score = bleu(hypotheses, references, language=self.language)

@@ -80,8 +80,9 @@ class TrainingSettings(Settings):
     validation_sentences: int = Field(
         default=1000, ge=0, description="validation sentences that are translated for the score; 0: loss only"
     )
-    metric: Literal["loss", "bleu", "chrf", "exact"] = Field(
-        default="bleu", description="validation figure that says which checkpoint is best"
+    metric: Literal["loss", "bleu", "chrf", "exact", "score"] = Field(
+        default="bleu",
+        description="validation figure that says which checkpoint is best; score: accuracy or F1 of a model that labels",
     )
     patience: int = Field(
         default=10, ge=1, description="validations without a better figure after which training stops"
