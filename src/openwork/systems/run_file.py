@@ -68,6 +68,11 @@ class RunSettings(Settings):
                 f'model.task = "{task}" tells labels, and the targets are cut into pieces of text',
                 hint='set text.target_kind = "labels" and text.shared = false',
             )
+        if task == "embed":
+            raise RuleError(
+                'model.task = "embed" has nothing to learn: what it gives, the mean of vectors, has no right answer',
+                hint='train with task = "fill", or read vectors of texts from a model that was (systems/embedding.py)',
+            )
         if task is not None and self.training.metric in ("bleu", "chrf"):
             raise RuleError(
                 f'training.metric = "{self.training.metric}" is for texts, and model.task = "{task}" writes none',

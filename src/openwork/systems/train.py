@@ -40,6 +40,7 @@ from openwork.systems.run_folder import Presence, RunFolder
 from openwork.systems.tasks import MarksBeginnings, check_known, in_form, task_of, wished_pairs
 from openwork.systems.validate import Validator
 from openwork.systems.validate_labels import LabelValidator
+from openwork.systems.validate_masked import MaskedValidator
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.word_by_word import beginnings
 from openwork.training.batches import BatchStream
@@ -67,6 +68,8 @@ from openwork.training.workers import choose_workers
 
 Say = Callable[[str], None]
 GOLDEN_EXAMPLES = 5
+# Who looks at held-out pairs, by the model's task; those that are not here tell labels.
+VALIDATORS: dict[str, type[Validator]] = {"write": Validator, "fill": MaskedValidator}
 
 
 @dataclass(frozen=True)
@@ -277,7 +280,7 @@ def made_ready_to_train(
     language = languages_of(settings.data)[1]
     task, looked_at = task_of(settings.model), (corpus.valid, corpus.valid_pairs)
     parts = (model, corpus.tokenizers, *looked_at, precision, language, validation_arrangement(training, model))
-    validator = Validator(*parts) if task == "write" else LabelValidator(task, *parts)
+    validator = VALIDATORS[task](*parts) if task in VALIDATORS else LabelValidator(task, *parts)
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
