@@ -118,6 +118,15 @@ class PackingModel(Protocol):
 
 
 @runtime_checkable
+class EncodingModel(Protocol):
+    """A model that has a vector for each token of a source before anything is written or told."""
+
+    def encode(self, source: Tensor, source_lengths: Tensor) -> Tensor:
+        """Vectors (batch, position, width) of ids (batch, source); some put a symbol before each source."""
+        ...
+
+
+@runtime_checkable
 class MaskedModel(Protocol):
     """A sequence model that learns to restore masked pieces of its source."""
 

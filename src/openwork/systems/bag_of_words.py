@@ -1,7 +1,8 @@
 """Baselines that know no order of words: what a model has to beat before its architecture means anything.
 
-For classes, logistic regression on which words and pairs of neighbouring words a text has, weighted by how rare they are
-(scikit-learn; the extra `tasks`). For tags, the tag that a word had most often; for what was never seen, the commonest.
+For classes, logistic regression on which words and pairs of neighbouring words a text has, weighted by how rare they
+are (scikit-learn; the extra `tasks`). For tags, the tag that a word had most often; for what was never seen, the
+commonest.
 """
 
 import warnings

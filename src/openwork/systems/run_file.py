@@ -69,16 +69,21 @@ class RunSettings(Settings):
                 f'model.task = "{task}" tells labels, and the targets are cut into pieces of text',
                 hint=f'set text.target_kind = "{kind}" and text.shared = false',
             )
+        if task == "embed":
+            raise RuleError(
+                'model.task = "embed" has nothing to learn: what it gives, the mean of vectors, has no right answer',
+                hint='train with task = "fill", or read vectors of texts from a model that was (systems/embedding.py)',
+            )
         metric = self.training.metric
         if task != "write" and metric in ("bleu", "chrf"):
             raise RuleError(
                 f'training.metric = "{metric}" is for texts, and model.task = "{task}" writes none',
-                hint='set training.metric = "loss", or "score" where labels are told',
+                hint='set training.metric = "score", the accuracy or F1 of the task, or "loss"',
             )
-        if kind is None and (metric == "score" or (task != "write" and metric == "exact")):
+        if task == "write" and metric == "score":
             raise RuleError(
-                f'training.metric = "{metric}" is that of a model that tells labels',
-                hint='set training.metric = "loss", or "bleu" where texts are written',
+                'training.metric = "score" is that of a model with a task, and this one writes texts',
+                hint='set training.metric = "bleu", "chrf", "exact" or "loss"',
             )
         return self
 

@@ -39,7 +39,8 @@ from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import Presence, RunFolder
 from openwork.systems.tasks import LinesInForm, MarksBeginnings, check_known, in_form, task_of, wished_pairs
 from openwork.systems.validate import Validator
-from openwork.systems.validate_labels import validator_of
+from openwork.systems.validate_labels import LabelValidator
+from openwork.systems.validate_masked import MaskedValidator
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.word_by_word import beginnings
 from openwork.training.batches import BatchStream
@@ -67,6 +68,8 @@ from openwork.training.workers import choose_workers
 
 Say = Callable[[str], None]
 GOLDEN_EXAMPLES = 5
+# Who looks at held-out pairs, by the model's task; those that are not here tell labels.
+VALIDATORS: dict[str, type[Validator]] = {"write": Validator, "fill": MaskedValidator}
 
 
 @dataclass(frozen=True)
@@ -276,8 +279,9 @@ def made_ready_to_train(
     model, training = learner.model, settings.training
     precision = choose_precision(training.precision, device)
     language = languages_of(settings.data)[1]
-    parts = (model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language)
-    validator = validator_of(task_of(settings.model), *parts, validation_arrangement(training, model))
+    task, looked_at = task_of(settings.model), (corpus.valid, corpus.valid_pairs)
+    parts = (model, corpus.tokenizers, *looked_at, precision, language, validation_arrangement(training, model))
+    validator = VALIDATORS[task](*parts) if task in VALIDATORS else LabelValidator(task, *parts)
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))

@@ -1,18 +1,14 @@
 """Validation while training a model with a task: the loss, and the score of its task."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from openwork.data.records import Pair
-from openwork.data.store import TokenStore
 from openwork.metrics.accuracy import exact_match
-from openwork.models.interfaces import SequenceModel
 from openwork.systems.label_scores import label_scores
 from openwork.systems.labeller import Labeller
-from openwork.systems.tasks import LABELLING, Task
+from openwork.systems.tasks import Task
 from openwork.systems.validate import Validator
-from openwork.text.pair import TokenizerPair
-from openwork.training.precision import PrecisionName
 
 
 class LabelValidator(Validator):
@@ -31,21 +27,3 @@ class LabelValidator(Validator):
         own, *_ = label_scores(self.labeller.task, references, hypotheses)
         exact = exact_match(hypotheses, references).value
         return {"score": own.value, "score_name": own.name.replace(" ", "_"), "exact": exact}, ""
-
-
-def validator_of(
-    task: Task,
-    model: SequenceModel,
-    tokenizers: TokenizerPair,
-    store: TokenStore,
-    pairs: list[Pair],
-    precision: PrecisionName,
-    language: str | None,
-    arranged: Callable[..., Any],
-) -> Validator:
-    """What looks at the validation pairs of a task; where no texts are written and no labels told, the loss alone."""
-    parts = (model, tokenizers, store)
-    rest = (precision, language, arranged)
-    if task in LABELLING:
-        return LabelValidator(task, *parts, pairs, *rest)
-    return Validator(*parts, pairs if task == "write" else [], *rest)
