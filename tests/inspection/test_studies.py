@@ -176,15 +176,6 @@ def test_layers_that_join_the_ends(length: int, kernel: int, dilated: bool, expe
     assert layers.layers_until_reached(length, kernel, dilated=dilated) == expected
 
 
-def test_the_unrolled_layer_is_the_frameworks() -> None:
-    torch.manual_seed(0)
-    layer = recurrence.recurrent_layer(6, 0.9)
-    nn.init.normal_(layer.bias_hh_l0)
-    x = torch.randn(2, 5, 6, dtype=torch.float64)
-    stepped = torch.stack(layers.unrolled(layer, list(x.unbind(1))), dim=1)
-    torch.testing.assert_close(stepped, layer(x)[0], rtol=0, atol=1e-12)
-
-
 def test_ways_through_a_graph_by_hand() -> None:
     first, second, apart = (torch.randn(2, 2, requires_grad=True) for _ in range(3))
     out = (first @ second).tanh() @ second + first.relu() @ second

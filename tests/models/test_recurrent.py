@@ -1,9 +1,14 @@
 """The recurrent model is searched and trained as any other; what all models promise stands in contract.py."""
 
+import math
+from typing import Literal
+
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
+from openwork.decoding.coverage import CoverageModel
 from openwork.decoding.rescore import score
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
@@ -14,6 +19,8 @@ SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 13
 SIZES = [
     RecurrentSettings(width=8),
     RecurrentSettings(width=8, encoder_layers=2, decoder_layers=3, attention_width=5, tying="none"),
+    RecurrentSettings(width=8, cell="gru", attention="dot"),
+    RecurrentSettings(width=8, cell="rnn", attention="none"),
 ]
 
 
@@ -30,7 +37,7 @@ def sentences() -> tuple[Tensor, Tensor]:
 TARGET = torch.tensor([[2, 4, 5, 6, 7], [2, 12, 4, 4, 9], [2, 8, 9, 10, 11]])
 
 
-@pytest.fixture(params=SIZES, ids=["one layer", "several layers"])
+@pytest.fixture(params=SIZES, ids=["one layer", "several layers", "dot", "none"])
 def model(request: pytest.FixtureRequest) -> RecurrentModel:
     return build(request.param)
 
@@ -57,10 +64,83 @@ def test_the_searches_know_this_model(model: RecurrentModel, beam: int) -> None:
             assert again.item() == pytest.approx(h.log_probability, abs=1e-4)
 
 
+# Logits from before there were other cells; weights are sin(n), sin(n + 1), ... with the n letters of their name.
+EARLIER = {
+    0: [
+        [0.52469, -0.37621, 0.22019, -0.05977, -0.10185, 0.26143],
+        [0.50523, -0.35785, 0.20332, -0.04471, -0.11479, 0.27199],
+    ],
+    1: [
+        [0.19018, -1.58738, 1.88498, -0.87683, -0.73871, 1.84254],
+        [-0.18031, -1.44205, 2.06548, -1.25813, -0.42074, 1.80816],
+    ],
+}
+
+
+@pytest.mark.parametrize("number", EARLIER)
+def test_the_weights_of_earlier_bundles_still_mean_the_same(number: int) -> None:
+    settings = (RecurrentSettings(width=3), SIZES[1].model_copy(update={"width": 4}))[number]
+    model = build_recurrent(settings, 7, 6).eval()
+    for name, weight in model.named_parameters():
+        weight.detach().copy_(torch.sin(torch.arange(weight.numel()) + len(name)).view(weight.shape))
+    target = torch.tensor([[2, 4, 5], [2, 5, 5]])
+    logits, _ = model.step(target, model.start(torch.tensor([[4, 5, 6, 3], [6, 3, 0, 0]]), torch.tensor([4, 2])))
+    torch.testing.assert_close(logits[:, -1], torch.tensor(EARLIER[number]), rtol=0, atol=2e-5)
+
+
+def test_without_attention_every_real_source_token_has_the_same_weight() -> None:
+    model = build(SIZES[3])
+    source, lengths = sentences()
+    with torch.no_grad():
+        logits, weights, state = model.attend(TARGET, model.start(source, lengths))
+        expected, other = model.step(TARGET, model.start(source, lengths))
+    for row, length in enumerate(lengths.tolist()):
+        assert weights[row, :, :length].unique().tolist() == pytest.approx([1 / length])
+        assert not weights[row, :, length:].any()
+    assert torch.equal(logits, expected) and torch.equal(state.cells.hidden, other.cells.hidden)
+    assert state.memory.values.shape[-1] == 0  # what is handed over is one vector
+
+
+@pytest.mark.parametrize("attention", ["dot", "general"])
+def test_the_source_token_of_one_row_is_looked_at_in_its_real_part(attention: Literal["dot", "general"]) -> None:
+    model = build(RecurrentSettings(width=8, attention=attention))
+    source, lengths = sentences()
+    weights = model.attend(TARGET, model.start(source, lengths))[1]
+    torch.testing.assert_close(weights.sum(-1), torch.ones(3, 5))
+    assert weights.shape == (3, 5, 5) and not weights[1, :, 2:].any()
+
+
+def test_the_coverage_penalty_without_attention_is_against_short_targets_alone() -> None:
+    source, lengths = sentences()
+    covered = CoverageModel(build(SIZES[3]), 0.5)
+    state, credits = covered.start(source, lengths), []
+    with torch.no_grad():
+        for tokens in TARGET.split(1, dim=1):
+            _, state = covered.step(tokens, state)
+            credits.append(covered.credit(state).tolist())
+    for row, length in enumerate(lengths.tolist()):
+        expected = [0.5 * length * math.log(min((read + 1) / length, 1)) for read in range(5)]
+        assert [credit[row] for credit in credits] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"attention": "dot", "width": 7}, "even width"),
+        ({"attention": "none", "attention_width": 7}, "attention_width is set"),
+    ],
+)
+def test_options_that_contradict_each_other(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        RecurrentSettings.model_validate(options)
+
+
 @pytest.mark.slow
-def test_it_learns_to_reverse() -> None:
+@pytest.mark.parametrize("changes", [{}, {"cell": "gru", "attention": "general"}, {"attention": "none"}])
+def test_it_learns_to_reverse(changes: dict[str, object]) -> None:
     torch.manual_seed(1)
-    model = build_recurrent(RecurrentSettings(width=32, dropout=0.0), 10, 10)
+    settings = RecurrentSettings.model_validate({"width": 32, "dropout": 0.0, **changes})
+    model = build_recurrent(settings, 10, 10)
     optimiser = torch.optim.Adam(model.parameters(), 0.01)
     ends = torch.full((64, 1), 3)
     for _ in range(250):

@@ -96,6 +96,14 @@ def test_other_family_without_a_run_file(call: Call, tmp_path: Path):
     assert result.code == 0, result.err
 
 
+def test_attention_of_a_recurrent_model_that_does_not_fit(call: Call, tmp_path: Path):
+    recurrent = ("--corpus", "copy", "--set", "model.kind=recurrent")
+    message = refuse(call, tmp_path, *recurrent, "--set", "model.width=7", "--set", "model.attention=dot")
+    assert "attention dot needs an even width, and width is 7" in message and 'set attention = "general"' in message
+    message = refuse(call, tmp_path, *recurrent, "--set", "model.attention_width=7", "--set", "model.attention=none")
+    assert 'attention_width is set, but attention is "none"' in message and "leave out attention_width" in message
+
+
 def test_assignment_without_equals_sign(call: Call, tmp_path: Path):
     message = refuse(call, tmp_path, run_file(tmp_path), "--set", "model.width", code=2)
     assert "--set model.width: not an assignment" in message and "hint:" in message

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from openwork.models.build import build_model, build_transformer
@@ -13,8 +14,9 @@ from openwork.models.parts import FEEDFORWARDS, NORMS
 from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.nn.cells import CELLS
 from openwork.nn.kernels import fused, reference, short
-from openwork.systems import cost_memory, cost_transformer
+from openwork.systems import cost_memory, cost_recurrent, cost_transformer
 from openwork.systems.cost import Machine, cost_of
 from openwork.training import loss
 from openwork.training.batches import TensorBatch
@@ -48,6 +50,14 @@ TRANSFORMERS: dict[str, dict[str, Any]] = {
     "swish": {"feedforward": "swish", "embedding_scale": False},
     "embedding norm": {"embedding_norm": True, "output_bias": True, "attention_bias": True},
 }
+RECURRENTS: dict[str, dict[str, Any]] = {
+    f"{cell}, {attention}": {"cell": cell, "attention": attention}
+    for cell in ("rnn", "lstm", "gru")
+    for attention in ("additive", "dot", "general", "none")
+} | {
+    f"deep {cell}, {attention}": {"cell": cell, "attention": attention, "encoder_layers": 3, "decoder_layers": 3}
+    for cell, attention in (("gru", "additive"), ("gru", "dot"), ("rnn", "general"), ("lstm", "none"))
+}
 MODELS: dict[str, ModelSettings] = {
     name: TransformerSettings.model_validate(SMALL | changes) for name, changes in TRANSFORMERS.items()
 } | {
@@ -56,7 +66,9 @@ MODELS: dict[str, ModelSettings] = {
         width=32, encoder_layers=3, decoder_layers=3, attention_width=20, tying="three-way"
     ),
     "free recurrent": RecurrentSettings(width=32, decoder_layers=2, tying="none"),
-}
+} | {
+    name: RecurrentSettings.model_validate({"width": 32, **changes}) for name, changes in RECURRENTS.items()
+}  # fmt: skip
 VOCABULARY, SOURCE, TARGET, BATCH = 50, 9, 7, 3
 
 
@@ -93,7 +105,7 @@ def test_operations_are_those_that_torch_counts(name: str) -> None:
     assert backward.get_total_flops() == pytest.approx(cost.backward_flops * BATCH * TARGET, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["recurrent", "deep recurrent"])
+@pytest.mark.parametrize("name", ["recurrent", "deep recurrent", *RECURRENTS])
 def test_operations_of_the_recurrent_model(name: str) -> None:
     """torch's counter leaves out what is inside an LSTM, and the product with the vector v of additive attention."""
     settings = MODELS[name]
@@ -101,10 +113,12 @@ def test_operations_of_the_recurrent_model(name: str) -> None:
     model = build_recurrent(settings, VOCABULARY, VOCABULARY)
     with FlopCounterMode(display=False) as counted:
         model.project(model(*batch()))
-    inside = 2 * TARGET * SOURCE * settings.score_width
-    for lstm, length in ((model.encoder.layers, SOURCE), (model.decoder.upper, TARGET)):
-        weights = [] if lstm is None else [w for n, w in lstm.named_parameters() if n.startswith("weight")]
-        inside += 2 * length * sum(weight.numel() for weight in weights)
+    inside = 2 * TARGET * SOURCE * settings.score_width if settings.attention == "additive" else 0
+    for name, module in model.named_modules():
+        weights = [weight for n, weight in module.named_parameters() if n.startswith("weight")]
+        if isinstance(module, nn.LSTM):
+            length = SOURCE if name.startswith("encoder") else TARGET
+            inside += 2 * length * sum(weight.numel() for weight in weights)
     cost = cost_of(settings, VOCABULARY, source_length=SOURCE, target_length=TARGET)
     assert cost.forward_flops * TARGET == pytest.approx(counted.get_total_flops() / BATCH + inside, rel=1e-12)
 
@@ -121,7 +135,10 @@ KEEPING: dict[str, ModelSettings] = {
 } | {
     "recurrent": RecurrentSettings(width=64, dropout=0.1),
     "deep recurrent": RecurrentSettings(width=64, dropout=0.1, encoder_layers=3, decoder_layers=3, attention_width=20),
-}
+} | {
+    name: RecurrentSettings.model_validate({"width": 64, "dropout": 0.1, **changes})
+    for name, changes in RECURRENTS.items()
+}  # fmt: skip
 
 
 def tensor_batch(sentences: int, source: int, target: int, vocabulary: int) -> TensorBatch:
@@ -256,3 +273,6 @@ def test_longer_sentences_cost_more_a_token() -> None:
 def test_the_tables_of_the_formulas_know_every_choice() -> None:
     assert set(cost_transformer.FEEDFORWARDS) == set(FEEDFORWARDS)
     assert set(cost_transformer.NORMS) == set(NORMS)
+    assert {name: kind.gates for name, kind in cost_recurrent.CELLS.items()} == {
+        name: kind.gates for name, kind in CELLS.items()
+    }

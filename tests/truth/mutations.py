@@ -154,7 +154,7 @@ MUTATIONS = (
             "nn.init.xavier_uniform_(module.weight, 0.5**0.5)"),
         ("001.xavier.bound",)),
     Mutation("an LSTM with a second layer",
-        Expression(recurrent.lstm, "nn.LSTM(inputs, width, layers", "nn.LSTM(inputs, width, layers + 1"),
+        Expression(recurrent.cell_layers, "kind.stack(inputs, width, layers", "kind.stack(inputs, width, layers + 1"),
         ("002.lstm.params", "002.gru.params")),
     Mutation("a recurrent decoder that takes every other token",
         Expression(recurrent.RecurrentDecoder._attend, "x.unbind(1)", "x[:, ::2].unbind(1)"),

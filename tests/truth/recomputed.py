@@ -27,7 +27,7 @@ from openwork.nn.kernels.reference import attention, attention_scores, softmax_o
 from openwork.nn.masks import EVERYTHING
 from openwork.nn.normalisation import EPSILON, layer_norm
 from openwork.nn.positions import LearnedPositions, SinusoidalPositions, exact_sinusoids
-from openwork.nn.recurrent import lstm
+from openwork.nn.recurrent import cell_layers
 from openwork.nn.residual import PostNorm, ProjectedResidual
 from openwork.systems.cost import cost_of
 from openwork.systems.examples import EXAMPLES, document_001, document_002, document_004
@@ -251,8 +251,12 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
     "001.layernorm.std": lambda e: normed(e.inputs["x"]),
     "002.rnn.decay": lambda e: document_002.slope(100, 0.9, residual=False),
     "002.rnn.serial": lambda e: serial_steps(512) / serial_steps(1),
-    "002.lstm.params": lambda e: count_weights(lstm(512, 512, 1, 0.0)) / count_weights(torch.nn.RNN(512, 512)),
-    "002.gru.params": lambda e: count_weights(torch.nn.GRU(512, 512)) / count_weights(lstm(512, 512, 1, 0.0)),
+    "002.lstm.params": lambda e: (
+        count_weights(cell_layers("lstm", 512, 512, 1, 0.0)) / count_weights(torch.nn.RNN(512, 512))
+    ),
+    "002.gru.params": lambda e: (
+        count_weights(torch.nn.GRU(512, 512)) / count_weights(cell_layers("lstm", 512, 512, 1, 0.0))
+    ),
     "002.attn.weights_sum": lambda e: softmax(np.log(e.inputs)).sum(),
     "002.var.dot.64": lambda e: document_002.score_variance(64, 1.0),
     "002.var.dot.512": lambda e: document_002.score_variance(512, 1.0),

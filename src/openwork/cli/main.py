@@ -12,7 +12,10 @@ from openwork import __version__
 from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
 from openwork.cli import (
+    answer,
     average,
+    baseline,
+    classify,
     coach,
     compare,
     completion,
@@ -23,12 +26,14 @@ from openwork.cli import (
     evaluate,
     explain,
     export,
+    fill,
     import_model,
     info,
     paper,
     score,
     shortlist,
     study,
+    tag,
     tokenize,
     train,
     translate,
@@ -70,7 +75,12 @@ def options(
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
 app.command("translate")(translate.translate)
+app.command("classify")(classify.classify)
+app.command("tag")(tag.tag)
+app.command("fill")(fill.fill)
+app.command("answer")(answer.answer)
 app.command("evaluate")(evaluate.evaluate)
+app.command("baseline")(baseline.baseline)
 app.command("compare")(compare.compare)
 app.command("score")(score.score)
 app.command("average")(average.average)

@@ -55,7 +55,7 @@ def read_hugging_face(folder: Path, unknown: int | None = None) -> ReadModel:
     found = _our_weights(settings, weights, {"source": source, "target": target}, folder)
 
     def misfit(name: str, tensor: Tensor, shape: tuple[int, ...]) -> BundleError:
-        return _misfit(folder, name, tensor, ", ".join(map(str, shape)))
+        return size_misfit(folder, name, tensor, ", ".join(map(str, shape)))
 
     model = model_of(settings, (source.size, target.size), found, misfit, folder)
     return ReadModel(settings, decoding, source, target, model)
@@ -80,13 +80,17 @@ def _our_weights(
     found = {}
     for place in places(settings):
         if place.ours != "bias" or settings.output_bias:
-            found[place.ours] = _our_weight(place, weights, order, pieces, folder)
+            found[place.ours] = our_weight(place, weights, order, pieces, folder)
     return found
 
 
-def _our_weight(
+def our_weight(
     place: Place, weights: Mapping[str, Tensor], order: Tensor, pieces: Mapping[str, Vocabulary], folder: Path
 ) -> Tensor:
+    """One weight of ours; BundleError where theirs is missing or has another size.
+
+    `order`: of the stream's numbers, for weights that lie along it. `pieces`: the vocabularies by side.
+    """
     name = next((name for name in place.theirs if name in weights), None)
     if name is None:
         raise BundleError(
@@ -97,20 +101,25 @@ def _our_weight(
     tensor = weights[name].float()
     if place.ours == "bias":
         tensor = tensor.flatten()
-    if place.stream is not None and (tensor.ndim <= place.stream or tensor.shape[place.stream] != len(order)):
-        raise _misfit(folder, name, tensor, ("*, " * place.stream) + str(len(order)))
+    if (
+        order is not None
+        and place.stream is not None
+        and (tensor.ndim <= place.stream or tensor.shape[place.stream] != len(order))
+    ):
+        raise size_misfit(folder, name, tensor, ("*, " * place.stream) + str(len(order)))
     if place.stream is not None:
         tensor = tensor.index_select(place.stream, order)
     if place.pieces is not None:
         vocabulary = pieces[place.pieces]
         most = max(number for number in vocabulary.theirs if number is not None)
         if tensor.shape[0] != most + 1:
-            raise _misfit(folder, name, tensor, f"{most + 1}, ...")
+            raise size_misfit(folder, name, tensor, f"{most + 1}, ...")
         tensor = vocabulary.rows(tensor)
     return tensor[place.before :]
 
 
-def _misfit(folder: Path, name: str, tensor: Tensor, wanted: str) -> BundleError:
+def size_misfit(folder: Path, name: str, tensor: Tensor, wanted: str) -> BundleError:
+    """What is said of a weight that should have the shape `wanted`."""
     return BundleError(
         f"{folder}: these weights belong to a model of other sizes",
         why=f"{name} is {tuple(tensor.shape)} there, and its configuration makes it ({wanted})",

@@ -1,10 +1,13 @@
 """Bundles from Hugging Face's folders, and such folders from bundles: model, tokenizers and search together."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from openwork.base.errors import BundleError
 from openwork.base.files import atomic_folder
+from openwork.interop.bert import bundle_from_bert
 from openwork.interop.hugging_face import read_hugging_face
+from openwork.interop.hugging_face_config import CONFIG, read_content
 from openwork.interop.hugging_face_export import write_model_files
 from openwork.interop.hugging_face_tokenizers import VOCABULARY, read_tokenizers, write_tokenizers
 from openwork.interop.vocabulary import Vocabulary
@@ -13,12 +16,19 @@ from openwork.text.foreign.library import read_json
 from openwork.text.foreign.marian import UNKNOWN
 from openwork.text.pair import TokenizerPair
 
+# Other models than those of the BART family, by their type: each reads a folder, whose configuration it is given.
+OTHERS: dict[str, Callable[[Path, Mapping[str, object]], Bundle]] = {"bert": bundle_from_bert}
+
 
 def bundle_from_hugging_face(folder: Path) -> Bundle:
-    """A Marian model with its tokenizers, or what `write_hugging_face_folder` wrote, as a bundle in memory.
+    """A Marian model with its tokenizers, what `write_hugging_face_folder` wrote, or one of `OTHERS`, as a bundle.
 
     BundleError and DataError for what is missing, damaged, pickled, or of a kind that we have not.
     """
+    content = read_content(folder / CONFIG)
+    other = OTHERS.get(str(content.get("model_type")))
+    if other is not None:
+        return other(folder, content)
     tokenizers = read_tokenizers(folder)
     names = read_json(folder / VOCABULARY) if (folder / VOCABULARY).is_file() else {}
     read = read_hugging_face(folder, names.get(UNKNOWN))

@@ -7,10 +7,14 @@ import torch
 from torch import nn
 
 from openwork.base.errors import ConfigError
+from openwork.models.encoder_lm import build_encoder
+from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.parts import Parts
 from openwork.models.recurrent import build_recurrent
+from openwork.models.recurrent_labels import build_recurrent_labels
+from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
@@ -57,6 +61,8 @@ def _check_shared(source_vocabulary: int, target_vocabulary: int) -> None:
 BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     TransformerSettings: build_transformer,
     RecurrentSettings: build_recurrent,
+    RecurrentLabelsSettings: build_recurrent_labels,
+    EncoderSettings: build_encoder,
 }
 
 

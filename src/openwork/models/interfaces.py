@@ -117,6 +117,30 @@ class PackingModel(Protocol):
         ...
 
 
+@runtime_checkable
+class EncodingModel(Protocol):
+    """A model that has a vector for each token of a source before anything is written or told."""
+
+    def encode(self, source: Tensor, source_lengths: Tensor) -> Tensor:
+        """Vectors (batch, position, width) of ids (batch, source); some put a symbol before each source."""
+        ...
+
+
+@runtime_checkable
+class MaskedModel(Protocol):
+    """A sequence model that learns to restore masked pieces of its source."""
+
+    @property
+    def mask_piece(self) -> int:
+        """The id of the piece that stands for a masked one."""
+        ...
+
+    @property
+    def begins(self) -> Tensor:
+        """For each piece of the source's vocabulary (vocabulary,) whether it begins a word."""
+        ...
+
+
 def count_weights(model: nn.Module) -> int:
     """Weights of the model, those that are shared counted once."""
     return sum(parameter.numel() for parameter in model.parameters())

@@ -1,5 +1,6 @@
-"""The LSTM encoder-decoder with additive attention: the family before the Transformer, behind the same interface."""
+"""The recurrent encoder-decoder, with attention or without: the family before the Transformer, behind its interface."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +11,7 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.luong import DotAttention, GeneralAttention, Looking, LuongDecoder, NoAttention
 from openwork.nn.masks import padding
 from openwork.nn.recurrent import CellState, Memory, RecurrentDecoder, RecurrentEncoder
 
@@ -38,7 +40,7 @@ class RecurrentModel(SequenceModel[RecurrentState]):
         source_embedding: nn.Embedding,
         target_embedding: nn.Embedding,
         encoder: RecurrentEncoder,
-        decoder: RecurrentDecoder,
+        decoder: RecurrentDecoder | LuongDecoder,
         output: Tensor,
         dropout: float,
     ) -> None:
@@ -56,8 +58,8 @@ class RecurrentModel(SequenceModel[RecurrentState]):
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> RecurrentState:
         x = self.embedding_dropout(self.source_embedding(source))
-        memory, backward = self.encoder(x, source_lengths)
-        return RecurrentState(*self.decoder.start(memory, backward, padding(source_lengths, source.shape[1])))
+        memory, whole = self.encoder(x, source_lengths)
+        return RecurrentState(*self.decoder.start(memory, whole, padding(source_lengths, source.shape[1])))
 
     def advance(
         self, tokens: Int[Tensor, "rows positions"], state: RecurrentState
@@ -69,6 +71,13 @@ class RecurrentModel(SequenceModel[RecurrentState]):
     def attend(
         self, tokens: Int[Tensor, "rows positions"], state: RecurrentState
     ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], RecurrentState]:
+        """As `step`, with the weights of the attention.
+
+        Without attention no source token counts for more than another in the one vector that was handed over, so each
+        real one has the same weight, 1 / length: of maximal entropy, nothing on padding, neutral in a mean with
+        another model's, and a coverage penalty that is against targets shorter than their source alone. No alignment
+        can be read from it.
+        """
         weights: list[Tensor] = []  # of one position each, as the decoder goes through them
         watching = self.decoder.attention.register_forward_hook(lambda _, __, output: weights.append(output[1]))
         try:
@@ -84,8 +93,20 @@ def build_recurrent(settings: RecurrentSettings, source_vocabulary: int, target_
     target_embedding = nn.Embedding(target_vocabulary, s.width)
     source_embedding = target_embedding if s.tying == "three-way" else nn.Embedding(source_vocabulary, s.width)
     output = output_matrix(target_vocabulary, s.width) if s.tying == "none" else target_embedding.weight
-    encoder = RecurrentEncoder(s.width, s.width, s.encoder_layers, s.dropout)
-    decoder = RecurrentDecoder(s.width, 2 * s.width, s.score_width, s.decoder_layers, s.dropout)
-    model = RecurrentModel(source_embedding, target_embedding, encoder, decoder, output, s.dropout)
+    encoder = RecurrentEncoder(
+        s.width, s.encoder_width, s.encoder_layers, s.dropout, s.cell, bidirectional=s.attention != "none"
+    )
+    model = RecurrentModel(source_embedding, target_embedding, encoder, _decoder(s), output, s.dropout)
     initialise(model)
     return model
+
+
+def _decoder(s: RecurrentSettings) -> RecurrentDecoder | LuongDecoder:
+    if s.attention == "additive":
+        return RecurrentDecoder(s.width, s.memory_width, s.score_width, s.decoder_layers, s.dropout, s.cell)
+    looking: dict[str, Callable[[], Looking]] = {
+        "dot": lambda: DotAttention(s.width),
+        "general": lambda: GeneralAttention(s.width, s.memory_width),
+        "none": NoAttention,
+    }
+    return LuongDecoder(s.width, s.encoder_width, s.decoder_layers, s.dropout, looking[s.attention](), s.cell)

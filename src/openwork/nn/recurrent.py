@@ -1,8 +1,10 @@
-"""Recurrent encoder and decoder: LSTMs, joined by additive attention.
+"""Recurrent encoder and decoder, joined by additive attention.
 
-After Bahdanau, Cho and Bengio 2015, with LSTM cells (Hochreiter and Schmidhuber 1997) where they have gated units.
+After Bahdanau, Cho and Bengio 2015, with LSTM cells (Hochreiter and Schmidhuber 1997) or others in the place of their
+gated units.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -11,12 +13,13 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from openwork.nn.additive import AdditiveAttention
+from openwork.nn.cells import CELLS, Cell
 from openwork.nn.dropout import Dropout
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What the decoder attends to: the encoder's outputs, their projections for the scores, and which are real."""
+    """What the decoder attends to: the encoder's outputs, what the scores take of them, and which are real."""
 
     values: Float[Tensor, "rows source memory_width"]
     keys: Float[Tensor, "rows source inner"]
@@ -29,69 +32,114 @@ class Memory:
 
 @dataclass(frozen=True)
 class CellState:
-    """The outputs and the inner values of a stack of LSTM cells after the tokens so far."""
+    """The outputs of a stack of cells after the tokens so far, and the inner values of LSTMs."""
 
     hidden: Float[Tensor, "rows layer width"]
-    cell: Float[Tensor, "rows layer width"]
+    cell: Float[Tensor, "rows layer width"] | None = None
 
     def select(self, rows: Int[Tensor, "new_rows"]) -> "CellState":
         """The given rows, in the given order; a row may come several times."""
-        return CellState(self.hidden.index_select(0, rows), self.cell.index_select(0, rows))
+        return self.each(lambda x: x.index_select(0, rows))
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "CellState":
+        """Both, changed in the same way."""
+        return CellState(change(self.hidden), None if self.cell is None else change(self.cell))
+
+    def below(self, upper: "CellState") -> "CellState":
+        """These layers, and on top of them those of `upper`."""
+        cell = None if self.cell is None or upper.cell is None else torch.cat([self.cell, upper.cell], dim=1)
+        return CellState(torch.cat([self.hidden, upper.hidden], dim=1), cell)
 
 
-def lstm(inputs: int, width: int, layers: int, dropout: float, *, bidirectional: bool = False) -> nn.LSTM:
-    """A stack of LSTM layers with dropout between them, and fresh weights."""
-    between = dropout if layers > 1 else 0.0
-    made = nn.LSTM(inputs, width, layers, batch_first=True, dropout=between, bidirectional=bidirectional)
-    initialise_gates(made)
+def cell_layers(
+    cell: str, inputs: int, width: int, layers: int, dropout: float, *, bidirectional: bool = False
+) -> nn.RNN | nn.LSTM | nn.GRU:
+    """A stack of layers of a kind of cell with dropout between them, and fresh weights."""
+    kind, between = CELLS[cell], dropout if layers > 1 else 0.0
+    made = kind.stack(inputs, width, layers, batch_first=True, dropout=between, bidirectional=bidirectional)
+    initialise_gates(made, kind)
     return made
 
 
-def initialise_gates(module: nn.LSTM | nn.LSTMCell) -> None:
-    """Glorot-uniform matrices gate by gate, zero biases, but 1 for the forget gate: at first nothing is forgotten."""
+def initialise_gates(module: nn.RNNBase | nn.RNNCellBase, kind: Cell) -> None:
+    """Glorot-uniform matrices gate by gate, zero biases, but 1 for an LSTM's forget gate: nothing is forgotten yet."""
     for name, parameter in module.named_parameters():
-        for gate in parameter.detach().chunk(4):  # input, forget, cell, output; views into the parameter
+        gates = parameter.detach().chunk(kind.gates)  # views into the parameter
+        for gate in gates:
             if name.startswith("weight"):
                 nn.init.xavier_uniform_(gate)
             else:
                 nn.init.zeros_(gate)
-        if name.startswith("bias_ih"):
-            nn.init.ones_(parameter.detach().chunk(4)[1])
+        if name.startswith("bias_ih") and kind.opened is not None:
+            nn.init.ones_(gates[kind.opened])
+
+
+def climb(
+    stack: nn.RNN | nn.LSTM | nn.GRU, x: Float[Tensor, "rows position inputs"], state: CellState
+) -> tuple[Float[Tensor, "rows position width"], CellState]:
+    """The outputs of the stack's last layer, and the state of all of them after the last position."""
+    # torch's stacks want their states layer-first, even where the batch comes first elsewhere
+    before = state.each(lambda x: x.transpose(0, 1).contiguous())
+    outputs, after = stack(x, before.hidden if before.cell is None else (before.hidden, before.cell))
+    reached = CellState(*after) if isinstance(after, tuple) else CellState(after)
+    return outputs, reached.each(lambda x: x.transpose(0, 1))
 
 
 class RecurrentEncoder(nn.Module):
-    """Reads a sequence in both directions; the memory of a token is what both know when they stand at it."""
+    """Reads a sequence; the memory of a token is what is known at it.
 
-    def __init__(self, inputs: int, width: int, layers: int, dropout: float) -> None:
+    In both directions that is what the two readers know when they stand there; in one, what was read until then.
+    """
+
+    def __init__(
+        self, inputs: int, width: int, layers: int, dropout: float, cell: str = "lstm", *, bidirectional: bool = True
+    ) -> None:
         super().__init__()
-        self.layers = lstm(inputs, width, layers, dropout, bidirectional=True)
+        self.layers = cell_layers(cell, inputs, width, layers, dropout, bidirectional=bidirectional)
+
+    @property
+    def width(self) -> int:
+        """Numbers in the state of one direction; the forward one's come first in a memory."""
+        return self.layers.hidden_size
+
+    @property
+    def memory_width(self) -> int:
+        """Numbers in the memory of a token."""
+        return self.width * (2 if self.layers.bidirectional else 1)
 
     def forward(
         self, x: Float[Tensor, "batch position inputs"], lengths: Int[Tensor, "batch"]
     ) -> tuple[Float[Tensor, "batch position memory_width"], Float[Tensor, "batch width"]]:
-        """The memory, twice `width` wide and zero at padding, and the backward reader's state at the first token."""
+        """The memory, zero at padding, and what the reader who ends last knows of the whole.
+
+        That is the backward reader's state at the first token; of a reader in one direction, the one at the last.
+        """
         # packing wants at least one token; a row without any is masked in the attention
         packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
-        outputs, (hidden, _) = self.layers(packed)
+        outputs, after = self.layers(packed)
         memory, _ = pad_packed_sequence(outputs, batch_first=True, total_length=x.shape[1])
-        return memory, hidden[-1]  # the last one is the backward direction of the last layer
+        hidden = after[0] if isinstance(after, tuple) else after
+        return memory, hidden[-1]  # of both directions, the backward one of the last layer
 
 
 class RecurrentDecoder(nn.Module):
     """Reads the target so far and looks at the memory before each token (appendix A.2.2 of the paper).
 
-    c_i = attention(s_{i-1}, memory),  s_i = LSTM([y_{i-1}; c_i], s_{i-1}) in the first layer; the layers above it
+    c_i = attention(s_{i-1}, memory),  s_i = cell([y_{i-1}; c_i], s_{i-1}) in the first layer; the layers above it
     read [s_i; c_i]. They do not take part in the attention, so each of them takes all positions in one call.
     """
 
-    def __init__(self, width: int, memory_width: int, inner: int, layers: int, dropout: float) -> None:
+    def __init__(
+        self, width: int, memory_width: int, inner: int, layers: int, dropout: float, cell: str = "lstm"
+    ) -> None:
         super().__init__()
         self.layers = layers
+        self.kind = CELLS[cell]
         self.attention = AdditiveAttention(width, memory_width, inner)
         self.bridge = nn.Linear(width, layers * width)
-        self.first = nn.LSTMCell(width + memory_width, width)
-        initialise_gates(self.first)
-        self.upper = lstm(width + memory_width, width, layers - 1, dropout) if layers > 1 else None
+        self.first = self.kind.one(width + memory_width, width)
+        initialise_gates(self.first, self.kind)
+        self.upper = cell_layers(cell, width + memory_width, width, layers - 1, dropout) if layers > 1 else None
         self.readout = nn.Linear(width + memory_width, width)
         self.dropout = Dropout(dropout)
 
@@ -101,38 +149,37 @@ class RecurrentDecoder(nn.Module):
         backward: Float[Tensor, "rows width"],
         mask: Bool[Tensor, "rows 1 1 source"],
     ) -> tuple[Memory, CellState]:
-        """The memory made ready, and s_0 = tanh(W_s h) of the encoder's backward state h at the first token."""
+        """The memory made ready, and s_0 = tanh(W_s h) of the encoder's backward state h at the first token.
+
+        An LSTM's inner values begin with zeros.
+        """
         hidden = torch.tanh(self.bridge(backward)).unflatten(-1, (self.layers, -1))
-        return Memory(memory, self.attention.keys(memory), mask), CellState(hidden, torch.zeros_like(hidden))
+        state = CellState(hidden, torch.zeros_like(hidden) if self.kind.has_inner else None)
+        keys = self.attention.keys(memory)
+        # cells may give float32 where products do not, and each step would cast the values anew
+        return Memory(memory.to(keys.dtype), keys, mask), state
 
     def forward(
         self, x: Float[Tensor, "rows position width"], memory: Memory, state: CellState
     ) -> tuple[Float[Tensor, "rows position width"], CellState]:
         """For each input vector the readout tanh(W [s_i; c_i]), and the state after the last."""
-        attended, hidden, cell = self._attend(x, memory, state.hidden[:, 0], state.cell[:, 0])
-        grown = CellState(hidden[:, None], cell[:, None])
+        attended, grown = self._attend(x, memory, state)
         if self.upper is not None:
-            outputs, above = _climb(self.upper, self.dropout(attended), state)
+            outputs, above = climb(self.upper, self.dropout(attended), state.each(lambda x: x[:, 1:]))
             attended = torch.cat([outputs, attended[..., outputs.shape[-1] :]], dim=-1)
-            grown = CellState(
-                torch.cat([grown.hidden, above.hidden], dim=1), torch.cat([grown.cell, above.cell], dim=1)
-            )
+            grown = grown.below(above)
         return self.dropout(torch.tanh(self.readout(attended))), grown
 
-    def _attend(self, x: Tensor, memory: Memory, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _attend(self, x: Tensor, memory: Memory, state: CellState) -> tuple[Tensor, CellState]:
         """[s_i; c_i] of the first layer for all positions, and its last state."""
-        outputs = []
+        hidden, cell, outputs = state.hidden[:, 0], None if state.cell is None else state.cell[:, 0], []
         for y in x.unbind(1):
             context, _ = self.attention(hidden[:, None], memory.keys, memory.values, memory.mask)
             context = context[:, 0]
-            hidden, cell = self.first(torch.cat([y, context], dim=-1), (hidden, cell))
+            read = torch.cat([y, context], dim=-1)
+            if cell is None:
+                hidden = self.first(read, hidden)
+            else:
+                hidden, cell = self.first(read, (hidden, cell))
             outputs.append(torch.cat([hidden, context], dim=-1))
-        return torch.stack(outputs, dim=1), hidden, cell
-
-
-def _climb(upper: nn.LSTM, attended: Tensor, state: CellState) -> tuple[Tensor, CellState]:
-    """The layers above the first, which read [s_i; c_i]: their outputs and last states."""
-    # torch's LSTM wants its states layer-first, even when the batch comes first elsewhere
-    hidden, cell = (x[:, 1:].transpose(0, 1).contiguous() for x in (state.hidden, state.cell))
-    outputs, (hidden, cell) = upper(attended, (hidden, cell))
-    return outputs, CellState(hidden.transpose(0, 1), cell.transpose(0, 1))
+        return torch.stack(outputs, dim=1), CellState(hidden[:, None], None if cell is None else cell[:, None])

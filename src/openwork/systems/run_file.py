@@ -60,6 +60,33 @@ class RunSettings(Settings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _labels_fit_the_task(self) -> "RunSettings":
+        task = getattr(self.model, "task", "write")  # families that write their targets name none
+        kind = {"classify": "labels", "tag": "labels", "answer": "positions"}.get(task)
+        if kind is not None and self.text.target_kind != kind:
+            raise RuleError(
+                f'model.task = "{task}" tells labels, and the targets are cut into pieces of text',
+                hint=f'set text.target_kind = "{kind}" and text.shared = false',
+            )
+        if task == "embed":
+            raise RuleError(
+                'model.task = "embed" has nothing to learn: what it gives, the mean of vectors, has no right answer',
+                hint='train with task = "fill", or read vectors of texts from a model that was (systems/embedding.py)',
+            )
+        metric = self.training.metric
+        if task != "write" and metric in ("bleu", "chrf"):
+            raise RuleError(
+                f'training.metric = "{metric}" is for texts, and model.task = "{task}" writes none',
+                hint='set training.metric = "score", the accuracy or F1 of the task, or "loss"',
+            )
+        if task == "write" and metric == "score":
+            raise RuleError(
+                'training.metric = "score" is that of a model with a task, and this one writes texts',
+                hint='set training.metric = "bleu", "chrf", "exact" or "loss"',
+            )
+        return self
+
 
 def read_run(path: Path | None, assignments: Iterable[str], given: Mapping[str, Any]) -> Layer:
     """A run file, overridden by `--set` assignments, overridden by what the command line's own options give."""

@@ -74,8 +74,8 @@ class Updater:
         self.settings = settings
         self.objective = make_objective(settings, precision)
         self.copy = WorkingCopy(model, precision)
-        # The framework's stacks of recurrent layers draw their dropout from one generator for all threads.
-        stacks = any(isinstance(module, nn.RNNBase) for module in model.modules())
+        # The framework's stacks of recurrent layers draw the dropout between them from one generator for all threads.
+        stacks = any(isinstance(module, nn.RNNBase) and module.dropout > 0 for module in model.modules())
         self.workers = Workers(1 if stacks else settings.workers or 1)
         self.divisions = 1  # parts of each worker's share, one after the other
 

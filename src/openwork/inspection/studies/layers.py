@@ -9,7 +9,6 @@ row, attention restricted to a neighbourhood, has no layer here.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +19,7 @@ from openwork.inspection.studies.recurrence import Outputs, SelfAttention, recur
 from openwork.inspection.studies.settings import LayerSettings
 from openwork.inspection.studies.study import Chart, ChartLine, Claim, Compared, Figures, FiguresRow, Result
 from openwork.inspection.studies.way import serial_products, shortest_way
+from openwork.nn.cells import CELLS, GateWeights, unroll
 from openwork.nn.kernels import fused, reference
 from openwork.nn.masks import EVERYTHING
 
@@ -60,16 +60,6 @@ class Convolution(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(batch, position, width) -> the same."""
         return self.convolution(functional.pad(x.transpose(1, 2), (self.before, 0))).transpose(1, 2)
-
-
-def unrolled(layer: nn.RNN, inputs: list[Tensor]) -> list[Tensor]:
-    """The outputs (batch, width) of a recurrent layer step by step, so that each step stands in the graph."""
-    hidden, outputs = torch.zeros_like(inputs[0]), []
-    weights: list[Any] = [layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, layer.bias_hh_l0]
-    for x in inputs:
-        hidden = torch.rnn_tanh_cell(x, hidden, *weights)
-        outputs.append(hidden)
-    return outputs
 
 
 def layers_until_reached(length: int, kernel: int, *, dilated: bool) -> int:
@@ -169,13 +159,15 @@ def _attention(x: Tensor, repeats: int) -> Measured:
 
 
 def _recurrent(layer: nn.RNN, x: Tensor, repeats: int) -> Measured:
-    """Timed with the framework's own loop over the positions."""
+    """Step by step by the formula, so that each step stands in the graph; timed with the framework's own loop."""
     places = _places(x)
-    outputs, whole = unrolled(layer, places), Outputs(layer)
-    operations = _operations(lambda: unrolled(layer, places))
-    way = shortest_way(outputs[-1], places[0])
+    cell, weights, whole = CELLS["rnn"], GateWeights.of(layer, "_l0"), Outputs(layer)
+    nothing = cell.beginning(x, layer.hidden_size)
+    _, last = unroll(cell, places, nothing, weights)
+    operations = _operations(lambda: unroll(cell, places, nothing, weights))
+    way = shortest_way(last.hidden, places[0])
     seconds = _seconds(lambda: whole(x), repeats)
-    return Measured(x.shape[1], operations, serial_products(outputs[-1], places), way, seconds)
+    return Measured(x.shape[1], operations, serial_products(last.hidden, places), way, seconds)
 
 
 def _places(x: Tensor) -> list[Tensor]:

@@ -18,7 +18,7 @@ from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.initialise import initialise
 from openwork.nn.kernels import Kernel, fused
 from openwork.nn.masks import CAUSAL
-from openwork.nn.recurrent import lstm
+from openwork.nn.recurrent import cell_layers
 
 RECURRENT = Compared("recurrent", "RNN")
 GATED = Compared("lstm", "LSTM")
@@ -99,7 +99,7 @@ def measure(sizes: RecurrenceSettings) -> RecurrenceData:
         torch.manual_seed(sizes.seed)
         width = sizes.width
         x = sizes.input_deviation * torch.randn(sizes.batch, sizes.steps + 1, width, dtype=torch.float64)
-        gated, closed = (lstm(width, width, 1, 0.0).double() for _ in range(2))
+        gated, closed = (cell_layers("lstm", width, width, 1, 0.0).double() for _ in range(2))
         biases: Any = closed.bias_ih_l0  # of the input, forget, cell and output gates
         nn.init.constant_(biases.detach().chunk(4)[1], sizes.closed_bias)
         layers = {

@@ -11,8 +11,10 @@ from openwork.data.batching import assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
 from openwork.inspection.capture import recording
+from openwork.metrics.accuracy import exact_match
 from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
+from openwork.text.labels import Labels
 from openwork.text.pair import TokenizerPair
 from openwork.training.batches import to_tensors
 from openwork.training.signs import Sight
@@ -84,6 +86,9 @@ class Probe:
 
     @cached_property
     def _kept(self) -> float:
+        if isinstance(self.tokenizers.target, Labels):  # BLEU is for texts
+            said = [" ".join(text.split()) for text in self._references]
+            return 100 * exact_match(self._stored, said).value
         return bleu(self._stored, self._references, language=self.language).value
 
     def _texts(self, rows: Sequence[Sequence[int]]) -> list[str]:

@@ -140,12 +140,13 @@ def _embedding_dropout(draft: Draft) -> None:
             draft.missing(name, "openwork's model.dropout is also that of the embeddings")
 
 
+# JoeyNMT's names for attention -> ours; its Luong attention is the general one.
+ATTENTIONS = {"bahdanau": "additive", "luong": "general"}
+
+
 def _recurrent(draft: Draft) -> None:
-    cells = {draft.value(f"{stack}.rnn_type", text, "lstm") for stack in STACKS}
+    one_for_both(draft, "model.cell", [f"{stack}.rnn_type" for stack in STACKS], text)
     for stack in STACKS:
-        draft.same(f"{stack}.rnn_type", "openwork's recurrent model is one of LSTMs")
-        if cells != {"lstm"}:
-            draft.mind(f"{stack}.rnn_type", "openwork's recurrent model has LSTM cells, no GRU")
         draft.missing(f"{stack}.activation", "a recurrent model has no feed-forward network")
         draft.missing(f"{stack}.embeddings.scale", "openwork does not scale a recurrent model's embeddings")
     one_for_both(draft, "model.dropout", [f"{stack}.dropout" for stack in STACKS], number)
@@ -153,9 +154,11 @@ def _recurrent(draft: Draft) -> None:
     draft.same("model.encoder.bidirectional", "the encoder reads in both directions")
     if not draft.value("model.encoder.bidirectional", boolean, True):
         draft.mind("model.encoder.bidirectional", "openwork's encoder reads in both directions always")
-    draft.same("model.decoder.attention", "additive attention (Bahdanau et al. 2015)")
-    if draft.value("model.decoder.attention", text, "bahdanau") != "bahdanau":
-        draft.mind("model.decoder.attention", "openwork's recurrent model has additive attention only")
+    attention = draft.value("model.decoder.attention", text, "bahdanau")
+    if attention in ATTENTIONS:
+        draft.set("model.attention", ATTENTIONS[attention], "model.decoder.attention")
+    else:
+        draft.missing("model.decoder.attention", "openwork's attention is additive, dot or general")
     for name in ("hidden_dropout", "input_feeding", "init_hidden"):
         draft.missing(f"model.decoder.{name}", "openwork's recurrent model is built in one way (openwork info)")
 

@@ -122,22 +122,26 @@ def _norm(draft: Draft) -> None:
     draft.set("model.norm", "pre" if pre else "post", *names, note=note)
 
 
+# Marian's names for cells -> ours.
+CELLS = {"tanh": "rnn", "lstm": "lstm", "gru": "gru"}
+
+
 def _recurrent(draft: Draft, kind: str) -> None:
     draft.set(
         "model.kind",
         "recurrent",
         "type",
-        note=f"Marian's {kind} is not built as openwork's LSTM with additive attention",
+        note=f"Marian's {kind} is not built exactly as openwork's recurrent model",
     )
     for name, key in (("enc-depth", "encoder_layers"), ("dec-depth", "decoder_layers"), ("dim-rnn", "width")):
         draft.set(f"model.{key}", draft.value(name, integer, 1024 if name == "dim-rnn" else 1), name)
     draft.missing("dim-emb", "openwork's recurrent model has embeddings as wide as its states")
     draft.set("model.dropout", draft.value("dropout-rnn", number, 0.0), "dropout-rnn")
-    for name in ("enc-cell", "dec-cell"):
-        if draft.value(name, text, "gru") == "lstm":
-            draft.same(name, "openwork's cells")
-        else:
-            draft.missing(name, "openwork's cells are LSTM")
+    cell, names = draft.value("dec-cell", text, "gru"), ("dec-cell", "enc-cell")
+    draft.set("model.cell", CELLS.get(cell), *names)
+    for name in names:
+        if draft.value(name, text, "gru") != cell or cell not in CELLS:
+            draft.mind(name, "openwork's recurrent model has one kind of cell for both sides: rnn, lstm or gru")
     for name in (
         "enc-type",
         "enc-cell-depth",

@@ -115,10 +115,8 @@ def _model(draft: Draft) -> None:
         draft.set("model.kind", "transformer", *names)
         _transformer(draft)
     elif any(kind in ("rnn", "brnn") for kind in kinds):
-        draft.set(
-            "model.kind", "recurrent", *names, note="openwork's recurrent model is an LSTM with additive attention"
-        )
-        draft.set("model.dropout", draft.value("dropout", number), "dropout")
+        draft.set("model.kind", "recurrent", *names)
+        _recurrent(draft)
     else:
         draft.set("model.kind", "transformer", *names, note=f"openwork has the Transformer and an LSTM, not {kinds[0]}")
         _transformer(draft)
@@ -135,9 +133,28 @@ def _model(draft: Draft) -> None:
             draft.mind(name, f"embeddings are as wide as the model here ({hidden}); see model.embedding_width")
 
 
+# OpenNMT's names for attention -> ours.
+ATTENTIONS = {"mlp": "additive", "dot": "dot", "general": "general", "none": "none"}
+
+
+def _recurrent(draft: Draft) -> None:
+    draft.set("model.dropout", draft.value("dropout", number), "dropout")
+    cell, attention = draft.value("rnn_type", text, "LSTM").lower(), draft.value("global_attention", text, "general")
+    if cell in ("lstm", "gru"):
+        draft.set("model.cell", cell, "rnn_type")
+    else:
+        draft.missing("rnn_type", "openwork's cells are rnn, lstm and gru")
+    if attention in ATTENTIONS:
+        draft.set("model.attention", ATTENTIONS[attention], "global_attention")
+    else:
+        draft.missing("global_attention", "openwork's attention is additive, dot or general")
+
+
 def _transformer(draft: Draft) -> None:
     draft.say("model.norm", "pre", f"{draft.toolkit}'s Transformer normalises before each sub-layer")
     draft.set("model.heads", draft.value("heads", integer), "heads")
+    for name in ("rnn_type", "global_attention"):
+        draft.same(name, "about a recurrent model, which this is not")
     draft.set("model.feedforward_width", draft.value("transformer_ff", integer), "transformer_ff")
     several = "one for each span of steps there; the first is taken"
     for key, name in (

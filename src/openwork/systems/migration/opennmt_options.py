@@ -58,7 +58,7 @@ WITHOUT = {
         "quant_type w_bit group_size num_experts num_experts_per_tok parallel_residual shared_layer_norm "
         "sliding_window relative_positions_buckets rotary_interleave rotary_theta rotary_dim add_ffnbias norm_eps "
         "zero_out_prompt_loss use_ckpting n_src_feats src_feats_defaults feat_merge feat_vec_size feat_vec_exponent "
-        "truncated_decoder bridge rnn_type context_gate input_feed global_attention global_attention_function "
+        "truncated_decoder bridge context_gate input_feed global_attention_function "
         "cnn_kernel_width replace_unk phrase_table ratio stepwise_penalty ignore_when_blocking avg_raw_probs "
         "tgt_file_prefix adagrad_accumulator_init report_align gold_align"
     ),

@@ -23,7 +23,7 @@ HALF_TOLERANCE = 0.05
 def kernels(subject: Subject) -> Finding:
     """The kernels that the model computes with give what the paper's formula gives, with padding and without."""
     if not any(isinstance(module, MultiHeadAttention) for module in subject.model.modules()):
-        raise NotApplicable("it has no attention kernels: its attention is additive")
+        raise NotApplicable("it has no attention that a kernel computes")
     formula = partial(lending, subject.model, lambda name: reference.attention)
     return compare(subject, _whole_passes(subject, formula))
 

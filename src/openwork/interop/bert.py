@@ -1,0 +1,156 @@
+"""Reading Hugging Face's BERT with its tokenizer as a bundle.
+
+A folder with the head that restores masked pieces becomes a model that fills; one without it a model that gives vectors
+of texts. Either can be fine-tuned into a model that classifies, tags or answers.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from openwork.base.errors import BundleError
+from openwork.interop.bert_layout import HEAD, bert_places
+from openwork.interop.building import model_of
+from openwork.interop.hugging_face import our_weight, size_misfit
+from openwork.interop.hugging_face_config import CONFIG, Count, Layers, Read, understood
+from openwork.interop.hugging_face_weights import read_weights
+from openwork.interop.vocabulary import Vocabulary
+from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.systems.exports import HUGGING_FACE_ACTIVATIONS
+from openwork.text.foreign.adopted import Adopted
+from openwork.text.foreign.bert import MASK
+from openwork.text.foreign.library import LibraryForeign
+from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.pair import TokenizerPair
+from openwork.text.word_by_word import beginnings
+
+DECODER = f"{HEAD}.decoder.weight"
+ORDER = torch.arange(0)  # no weight is reordered along the stream
+UNUSED = "position_ids"  # the numbers 0, 1, 2, ..., kept by older versions
+
+
+class BertConfig(Read):
+    """The keys that matter. Where a file leaves one out, their own default holds."""
+
+    vocab_size: Count = 30522
+    hidden_size: Count = 768
+    num_hidden_layers: Layers = 12
+    num_attention_heads: Count = 12
+    intermediate_size: Count = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
+    attention_probs_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
+    max_position_embeddings: Annotated[int, Field(ge=2, le=1 << 20)] = 512
+    type_vocab_size: Annotated[int, Field(ge=1, le=1 << 10)] = 2
+    layer_norm_eps: float = Field(default=1e-12, gt=0, lt=1)
+    position_embedding_type: Literal["absolute"] = "absolute"
+    is_decoder: Literal[False] = False
+
+
+def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
+    """The folder's model and tokenizer as a bundle in memory; `content` is that of its config.json.
+
+    BundleError and DataError for what is missing, damaged, pickled, or of a kind that we have not.
+    """
+    config = understood(BertConfig, dict(content), folder / CONFIG)
+    tokenizer = _tokenizer(folder)
+    vocabulary = _vocabulary(folder, tokenizer, config.vocab_size)
+    weights = {name: tensor for name, tensor in read_weights(folder).items() if not name.endswith(UNUSED)}
+    settings = _settings(config, folder / CONFIG, fills=any(name.startswith(HEAD) for name in weights))
+    mask = tokenizer.foreign.library.token_to_id(MASK)  # type: ignore[attr-defined]
+    if mask is not None:
+        settings = settings.model_copy(update={"mask_piece": vocabulary.ours[mask]})
+    found, taken = _our_weights(folder, settings, weights, vocabulary)
+    found["begins"] = torch.tensor(beginnings(tokenizer))
+
+    def misfit(name: str, tensor: Tensor, shape: tuple[int, ...]) -> BundleError:
+        return size_misfit(folder, name, tensor, ", ".join(map(str, shape)))
+
+    model = model_of(settings, (vocabulary.size, vocabulary.size), found, misfit, folder)
+    left = sorted(weights.keys() - taken)
+    card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
+    card += f"\nNot taken over: {', '.join(left)}\n" if left else ""
+    return Bundle(BundleSettings(model=settings), TokenizerPair(tokenizer, tokenizer), model, card=card)
+
+
+def _tokenizer(folder: Path) -> Adopted:
+    foreign = read_tokenizer(folder)
+    if not isinstance(foreign, LibraryForeign):
+        raise BundleError(
+            f"{folder}: no tokenizer that belongs to a BERT",
+            why="there is neither a tokenizer.json of the library tokenizers nor a vocab.txt",
+            hint="fetch the folder again, with its tokenizer",
+        )
+    return Adopted(foreign)
+
+
+def _vocabulary(folder: Path, tokenizer: Adopted, size: int) -> Vocabulary:
+    marks = tokenizer.foreign.marks
+    vocabulary = Vocabulary.of(size, pad=marks.pad, unknown=marks.unknown, start=marks.start, end=marks.end)
+    if marks.start is None or marks.end is None or vocabulary.size != tokenizer.vocabulary_size:
+        raise BundleError(
+            f"{folder}: model and tokenizer do not belong together",
+            why=f"the model has {vocabulary.size} pieces and the tokenizer {tokenizer.vocabulary_size}, symbols "
+            "included, of which a BERT needs [CLS] and [SEP]",
+            hint="fetch the folder again: model and tokenizer must be of one training",
+        )
+    return vocabulary
+
+
+def _settings(config: BertConfig, path: Path, *, fills: bool) -> EncoderSettings:
+    """Our model that computes the same; `path` is named where there is none."""
+    if config.hidden_act not in HUGGING_FACE_ACTIVATIONS:
+        raise BundleError(
+            f"{path}: the activation {config.hidden_act!r} cannot be read",
+            why=f"openwork has {', '.join(HUGGING_FACE_ACTIVATIONS)}",
+            hint="import a model with one of these",
+        )
+    if config.hidden_size % config.num_attention_heads:
+        raise BundleError(
+            f"{path}: a width of {config.hidden_size} is not divisible by {config.num_attention_heads} heads",
+            hint="fetch the file again: no model has such sizes",
+        )
+    return EncoderSettings(
+        task="fill" if fills else "embed",
+        width=config.hidden_size,
+        layers=config.num_hidden_layers,
+        heads=config.num_attention_heads,
+        feedforward_width=config.intermediate_size,
+        feedforward=HUGGING_FACE_ACTIVATIONS[config.hidden_act],
+        norm_epsilon=config.layer_norm_eps,
+        positions="learned",
+        longest=config.max_position_embeddings,
+        segments=config.type_vocab_size,
+        embedding_scale=False,
+        embedding_norm=True,
+        attention_bias=True,
+        dropout=config.hidden_dropout_prob,
+        attention_dropout=config.attention_probs_dropout_prob,
+    )
+
+
+def _our_weights(
+    folder: Path, settings: EncoderSettings, weights: Mapping[str, Tensor], vocabulary: Vocabulary
+) -> tuple[dict[str, Tensor], set[str]]:
+    """Every weight of our model, and the names of those of theirs that were used."""
+    found, taken = {}, set[str]()
+    for place in bert_places(settings):
+        found[place.ours] = our_weight(place, weights, ORDER, {"source": vocabulary}, folder)
+        taken |= {name for name in place.theirs if name in weights}
+    if DECODER in weights:
+        _check_tied(folder, vocabulary.rows(weights[DECODER].float()), found["source_embedding.table.weight"])
+    return found, taken | {DECODER}
+
+
+def _check_tied(folder: Path, decoder: Tensor, embedding: Tensor) -> None:
+    if decoder.shape != embedding.shape or not torch.equal(decoder, embedding):
+        raise BundleError(
+            f"{folder}: masked pieces are told by a matrix of their own",
+            why=f"{DECODER} is not the table of the embeddings",
+            hint="openwork has one matrix for both, as BERT's authors have it",
+        )

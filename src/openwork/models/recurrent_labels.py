@@ -1,0 +1,132 @@
+"""Recurrent layers that tell labels of a source: the many-to-many tagger and the classifier, of any kind of cell."""
+
+from abc import abstractmethod
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+
+from openwork.models.label_model import LabelModel, word_places
+from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
+from openwork.nn.dropout import Dropout
+from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.masks import padding
+from openwork.nn.recurrent import RecurrentEncoder
+
+
+def last_positions(source_lengths: Int[Tensor, "batch"]) -> Int[Tensor, "batch"]:
+    """Where the end symbols stand; 0 where there is none."""
+    return (source_lengths - 1).clamp(min=0)
+
+
+def looking_at(
+    places: Int[Tensor, "batch place"], source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+) -> Float[Tensor, "batch place source"]:
+    """All weight on one source token each; none where the source has no token."""
+    return one_hot(places, source.shape[1]) * padding(source_lengths, source.shape[1])[:, 0].float()
+
+
+def taken(
+    memory: Float[Tensor, "batch position width"], places: Int[Tensor, "batch place"]
+) -> Float[Tensor, "batch place width"]:
+    """The vectors of these positions."""
+    return memory.gather(1, places[:, :, None].expand(-1, -1, memory.shape[2]))
+
+
+class RecurrentLabels(LabelModel):
+    """What the cells know at a position is the vector that a label is told from; `output` is the labels' matrix.
+
+    The end of the target is told from the position of the source's end symbol.
+    """
+
+    def __init__(
+        self, embedding: nn.Embedding, encoder: RecurrentEncoder, output: nn.Parameter, dropout: float
+    ) -> None:
+        super().__init__(embedding.num_embeddings)
+        self.source_embedding = embedding
+        self.embedding_dropout = Dropout(dropout)
+        self.encoder = encoder
+        self.label_dropout = Dropout(dropout)
+        self.output = output
+        self.bias = nn.Parameter(torch.zeros(output.shape[0]))
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.output
+
+    @property
+    def output_bias(self) -> Tensor:
+        return self.bias
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch source width"]:
+        """What is known at each source token."""
+        return self.encoder(self.embedding_dropout(self.source_embedding(source)), source_lengths)[0]
+
+    @abstractmethod
+    def told(
+        self, memory: Float[Tensor, "batch source width"], source: Tensor, source_lengths: Tensor
+    ) -> Float[Tensor, "batch place width"]:
+        """The vector of each place of the target, from what is known at each source token."""
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        return self.label_dropout(self.told(self.encode(source, source_lengths), source, source_lengths))
+
+
+class RecurrentTagger(RecurrentLabels):
+    """One label for each word of a source, from the position of its first piece."""
+
+    def told(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
+        return taken(memory, word_places(source, source_lengths, self.begins))
+
+    def look(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place source"]:
+        """There is no attention: a place looks at the piece at whose position its label is told."""
+        return looking_at(word_places(source, source_lengths, self.begins), source, source_lengths)
+
+
+class RecurrentClassifier(RecurrentLabels):
+    """One label for a source, from what each direction knows when it has read it all."""
+
+    def __init__(
+        self, embedding: nn.Embedding, encoder: RecurrentEncoder, output: nn.Parameter, dropout: float
+    ) -> None:
+        super().__init__(embedding, encoder, output, dropout)
+        self.summary = nn.Linear(encoder.memory_width, encoder.memory_width)
+
+    def told(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
+        """First tanh(W [forwards; backwards] + b), then what is known at the end symbol.
+
+        The layer keeps the two apart, which one direction would otherwise tell from one vector.
+        """
+        end = taken(memory, last_positions(source_lengths)[:, None])
+        width = self.encoder.width
+        whole = torch.cat([end[..., :width], memory[:, :1, width:]], dim=-1)
+        return torch.cat([torch.tanh(self.summary(whole)), end], dim=1)
+
+    def look(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place source"]:
+        """There is no attention: the label looks at all tokens alike, and what follows it at the end symbol."""
+        real = padding(source_lengths, source.shape[1])[:, 0]
+        alike = real / real.sum(dim=-1, keepdim=True).clamp(min=1)
+        end = looking_at(last_positions(source_lengths)[:, None], source, source_lengths)
+        return torch.cat([alike, end], dim=1)
+
+
+def build_recurrent_labels(
+    settings: RecurrentLabelsSettings, source_vocabulary: int, target_vocabulary: int
+) -> RecurrentLabels:
+    """The model in the sizes of `settings`, with fresh weights from torch's generator."""
+    s = settings
+    encoder = RecurrentEncoder(s.width, s.width, s.layers, s.dropout, s.cell, bidirectional=s.bidirectional)
+    kind = {"tag": RecurrentTagger, "classify": RecurrentClassifier}[s.task]
+    output = output_matrix(target_vocabulary, encoder.memory_width)
+    model = kind(nn.Embedding(source_vocabulary, s.width), encoder, output, s.dropout)
+    initialise(model)
+    return model

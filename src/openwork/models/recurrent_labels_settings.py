@@ -1,0 +1,54 @@
+"""What can be chosen about the recurrent model of labels. No torch here, so that help and checks are instant."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from openwork.base.config import Settings
+from openwork.models.recurrent_settings import CellName
+
+
+class RecurrentLabelsSettings(Settings):
+    """Recurrent layers that read a text and tell a label of it, or one of each of its words."""
+
+    kind: Literal["recurrent-labels"] = "recurrent-labels"
+    task: Literal["tag", "classify"] = Field(
+        default="tag",
+        description="what the labels are told of",
+        json_schema_extra={
+            "values": {
+                "tag": "of each word, from the state at its first piece (the many-to-many network of Elman 1990)",
+                "classify": "of the whole text, from the last state of each direction",
+            }
+        },
+    )
+    width: int = Field(
+        default=512,
+        ge=1,
+        description="numbers in the vector of one token, and in a cell's state",
+        json_schema_extra={"origin": "Hochreiter and Schmidhuber 1997"},
+    )
+    cell: CellName = "lstm"
+    layers: int = Field(
+        default=1,
+        ge=1,
+        description="layers of cells that read the text",
+        json_schema_extra={"origin": "Graves et al. 2013"},
+    )
+    bidirectional: bool = Field(
+        default=True,
+        description="whether the text is read backwards too, so that a word's label may follow from what comes later",
+        json_schema_extra={"origin": "Schuster and Paliwal 1997"},
+    )
+    dropout: float = Field(
+        default=0.2,
+        ge=0,
+        lt=1,
+        description="on embeddings, between layers, and before the output",
+        json_schema_extra={"origin": "Zaremba et al. 2014"},
+    )
+
+    @property
+    def tying(self) -> Literal["three-way", "none"]:
+        """Labels are no pieces of the source, so that they have a matrix of their own."""
+        return "none"

@@ -1,0 +1,133 @@
+"""One step of a recurrent layer, by formula: the vanilla RNN, the LSTM and the GRU.
+
+sigma is the logistic function, * the product number by number; each gate has a matrix W for the input x_t, a matrix U
+for the output h_{t-1} of the step before, and two biases b and d, whose sum is the bias of the papers. Models compute
+with the framework's fused layers, which the tests hold equal to these.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+
+@dataclass(frozen=True)
+class GateWeights:
+    """Of one layer in one direction; the gates stand one below the other, in the framework's order."""
+
+    w: Float[Tensor, "gates inputs"]
+    u: Float[Tensor, "gates width"]
+    b: Float[Tensor, "gates"]
+    d: Float[Tensor, "gates"]
+
+    @staticmethod
+    def of(module: nn.RNNBase | nn.RNNCellBase, suffix: str = "") -> "GateWeights":
+        """Those of the framework's cell, or with a suffix like "_l0" or "_l0_reverse" of a layer of its stacks."""
+        names = (f"weight_ih{suffix}", f"weight_hh{suffix}", f"bias_ih{suffix}", f"bias_hh{suffix}")
+        return GateWeights(*(module.get_parameter(name) for name in names))
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a cell passes on to its next step: its output h_t, and of an LSTM its inner value c_t."""
+
+    hidden: Float[Tensor, "rows width"]
+    cell: Float[Tensor, "rows width"] | None = None
+
+
+@dataclass(frozen=True)
+class LstmGates:
+    """What is let in, kept and let out, each between 0 and 1, and the candidate for the inner value."""
+
+    let_in: Float[Tensor, "rows width"]
+    forget: Float[Tensor, "rows width"]
+    candidate: Float[Tensor, "rows width"]
+    let_out: Float[Tensor, "rows width"]
+
+
+@dataclass(frozen=True)
+class GruGates:
+    """How much of the old output the candidate sees and how much of it stays, between 0 and 1, and the candidate."""
+
+    reset: Float[Tensor, "rows width"]
+    update: Float[Tensor, "rows width"]
+    candidate: Float[Tensor, "rows width"]
+
+
+def rnn_step(x: Float[Tensor, "rows inputs"], before: Passed, weights: GateWeights) -> Passed:
+    """h_t = tanh(W x_t + b + U h_{t-1} + d) (Elman 1990)."""
+    return Passed(torch.tanh(linear(x, weights.w, weights.b) + linear(before.hidden, weights.u, weights.d)))
+
+
+def lstm_gates(x: Float[Tensor, "rows inputs"], hidden: Float[Tensor, "rows width"], weights: GateWeights) -> LstmGates:
+    """i, f, o = sigma(W x_t + b + U h_{t-1} + d) and the candidate g = tanh(the same), each with its own matrices."""
+    i, f, g, o = (linear(x, weights.w, weights.b) + linear(hidden, weights.u, weights.d)).chunk(4, dim=-1)
+    return LstmGates(torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o))
+
+
+def lstm_step(x: Float[Tensor, "rows inputs"], before: Passed, weights: GateWeights) -> Passed:
+    """c_t = f * c_{t-1} + i * g,  h_t = o * tanh(c_t) (Hochreiter and Schmidhuber 1997; f: Gers et al. 2000)."""
+    assert before.cell is not None, "an LSTM's state has an inner value"
+    gates = lstm_gates(x, before.hidden, weights)
+    cell = gates.forget * before.cell + gates.let_in * gates.candidate
+    return Passed(gates.let_out * torch.tanh(cell), cell)
+
+
+def gru_gates(x: Float[Tensor, "rows inputs"], hidden: Float[Tensor, "rows width"], weights: GateWeights) -> GruGates:
+    """r, z = sigma(W x_t + b + U h_{t-1} + d),  n = tanh(W x_t + b + r * (U h_{t-1} + d)).
+
+    Cho et al. 2014 reset h_{t-1} before its matrix, n = tanh(W x_t + U (r * h_{t-1})); the framework, whose cells are
+    also those of cuDNN, after it.
+    """
+    read, known = linear(x, weights.w, weights.b), linear(hidden, weights.u, weights.d)
+    (r_x, z_x, n_x), (r_h, z_h, n_h) = read.chunk(3, dim=-1), known.chunk(3, dim=-1)
+    reset = torch.sigmoid(r_x + r_h)
+    return GruGates(reset, torch.sigmoid(z_x + z_h), torch.tanh(n_x + reset * n_h))
+
+
+def gru_step(x: Float[Tensor, "rows inputs"], before: Passed, weights: GateWeights) -> Passed:
+    """h_t = z * h_{t-1} + (1 - z) * n (Cho et al. 2014, equation 7)."""
+    gates = gru_gates(x, before.hidden, weights)
+    return Passed(gates.update * before.hidden + (1 - gates.update) * gates.candidate)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A kind of cell: its step, and the framework's classes for one step and for stacks of layers.
+
+    `gates`: blocks of its matrices. `opened`: the number of the block whose bias begins with 1, so that at first
+    nothing is forgotten (Gers et al. 2000). `has_inner`: whether it passes on an inner value besides its output.
+    """
+
+    gates: int
+    step: Callable[[Tensor, Passed, GateWeights], Passed]
+    one: type[nn.RNNCell | nn.LSTMCell | nn.GRUCell]
+    stack: type[nn.RNN | nn.LSTM | nn.GRU]
+    opened: int | None = None
+    has_inner: bool = False
+
+    def beginning(self, x: Float[Tensor, "rows *rest"], width: int) -> Passed:
+        """Zeros for as many rows as `x` has, in its type: nothing was read."""
+        nothing = x.new_zeros(x.shape[0], width)
+        return Passed(nothing, nothing if self.has_inner else None)
+
+
+CELLS: dict[str, Cell] = {
+    "rnn": Cell(1, rnn_step, nn.RNNCell, nn.RNN),
+    "lstm": Cell(4, lstm_step, nn.LSTMCell, nn.LSTM, opened=1, has_inner=True),
+    "gru": Cell(3, gru_step, nn.GRUCell, nn.GRU),
+}
+
+
+def unroll(
+    cell: Cell, inputs: Iterable[Float[Tensor, "rows inputs"]], before: Passed, weights: GateWeights
+) -> tuple[Float[Tensor, "rows position width"], Passed]:
+    """A layer in one direction, a step for each position: its outputs, and what it passes on after the last."""
+    outputs = []
+    for one in inputs:
+        before = cell.step(one, before, weights)
+        outputs.append(before.hidden)
+    return torch.stack(outputs, dim=1), before
