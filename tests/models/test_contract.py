@@ -5,6 +5,8 @@ import pytest
 pytest.register_assert_rewrite("models.contract")
 
 from models.contract import EncoderDecoderContract  # noqa: E402
+from openwork.models.bytenet_settings import ByteNetSettings  # noqa: E402
+from openwork.models.convs2s_settings import ConvS2SSettings  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 
@@ -132,3 +134,27 @@ class TestRecurrent(EncoderDecoderContract):
 @pytest.mark.slow
 class TestDeepRecurrent(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, encoder_layers=2, decoder_layers=3, attention_width=5, tying="none")
+
+
+class TestConvS2S(EncoderDecoderContract):
+    settings = ConvS2SSettings(width=12, encoder_layers=2, decoder_layers=2, longest=9)
+
+
+@pytest.mark.slow
+class TestWideConvS2S(EncoderDecoderContract):
+    """An even kernel, wider than some sentences are long, and embeddings of a width of their own."""
+
+    settings = ConvS2SSettings(
+        width=12, embedding_width=7, kernel=4, encoder_layers=1, decoder_layers=3, longest=9, tying="target"
+    )
+
+
+class TestByteNet(EncoderDecoderContract):
+    """The longest targets reach beyond the columns of the shortest source."""
+
+    settings = ByteNetSettings(width=12, encoder_layers=3, decoder_layers=3, cycle=2, length_extra=1)
+
+
+@pytest.mark.slow
+class TestOddByteNet(EncoderDecoderContract):
+    settings = ByteNetSettings(width=15, kernel=2, encoder_layers=1, decoder_layers=4, length_ratio=3, tying="target")

@@ -273,7 +273,7 @@ def test_a_recurrent_bundle(recurrent: Bundle):
     outcomes = verify_bundle(recurrent)
     left_out = {outcome.name: outcome.reason for outcome in outcomes if outcome.status is not Status.PASSED}
     assert left_out.keys() == {"kernels", "prepared", "compiled"}
-    assert left_out["kernels"] == "it has no attention kernels: its attention is additive"
+    assert left_out["kernels"] == "it has no attention that a kernel computes"
 
 
 def test_a_recurrent_state_that_is_lost(recurrent: Bundle, monkeypatch: Patch):

@@ -7,6 +7,10 @@ import torch
 from torch import nn
 
 from openwork.base.errors import ConfigError
+from openwork.models.bytenet import build_bytenet
+from openwork.models.bytenet_settings import ByteNetSettings
+from openwork.models.convs2s import build_convs2s
+from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.parts import Parts
@@ -57,6 +61,8 @@ def _check_shared(source_vocabulary: int, target_vocabulary: int) -> None:
 BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     TransformerSettings: build_transformer,
     RecurrentSettings: build_recurrent,
+    ConvS2SSettings: build_convs2s,
+    ByteNetSettings: build_bytenet,
 }
 
 
