@@ -1,7 +1,8 @@
 """What a model costs, by formula: weights, floating-point operations, memory, and the time and money of a training.
 
 No torch here, so that a plan is instant. The tests hold the weights against models that were built, the operations
-against torch's own counter, and the numbers kept for the backward pass against what autograd keeps.
+against torch's own counter, and the numbers kept for the backward pass against what autograd keeps. A family without
+formulas is counted (`cost_counted.py`), for which torch is loaded.
 """
 
 from dataclasses import dataclass
@@ -119,7 +120,7 @@ def cost_of(
 ) -> Cost:
     """The cost of a model with these vocabularies (one for both unless two are given) and mean sentence lengths.
 
-    A new family adds one line here.
+    A family whose plan should need no torch adds a line here; all others are counted, at whole lengths.
     """
     target = source_vocabulary if target_vocabulary is None else target_vocabulary
     lengths = Lengths(source_length, target_length)
@@ -130,4 +131,9 @@ def cost_of(
         case RecurrentSettings():
             parts = recurrent_parts(settings, source_vocabulary, target, lengths)
             width = settings.width
+        case _:
+            from openwork.systems.cost_counted import count_cost
+
+            counted = count_cost(settings, source_vocabulary, target, lengths)
+            return Cost(counted.parts, counted.lengths, counted.output)
     return Cost(tuple(parts), lengths, (target, width))

@@ -69,7 +69,7 @@ def _model(name: str) -> SequenceModel:
 
 
 def _all_presets() -> Description:
-    counts = {name: cost_of(model_settings(values), VOCABULARY).weights for name, values in PRESETS.items()}
+    counts = {name: count_weights(_model(name)) for name in PRESETS}
     rows = [name for name in PAPER if name in TRAININGS]
     shown = {name: count for name, count in counts.items() if name not in PAPER or name in rows}
     return Description(_presets_lines(shown), {"vocabulary": VOCABULARY, "weights": counts})
