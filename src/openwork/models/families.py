@@ -9,8 +9,9 @@ from typing import Annotated, get_args
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 
-ModelSettings = Annotated[TransformerSettings | RecurrentSettings, Field(discriminator="kind")]
+ModelSettings = Annotated[TransformerSettings | RecurrentSettings | DecoderSettings, Field(discriminator="kind")]
 FAMILIES: tuple[type[Settings], ...] = get_args(get_args(ModelSettings)[0])

@@ -7,9 +7,11 @@ against torch's own counter, and the numbers kept for the backward pass against 
 from dataclasses import dataclass
 from functools import cached_property
 
+from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.systems.cost_decoder import decoder_parts
 from openwork.systems.cost_memory import BYTES, Memory, ending_bytes, loss_bytes
 from openwork.systems.cost_part import Lengths, Part
 from openwork.systems.cost_recurrent import recurrent_parts
@@ -130,4 +132,7 @@ def cost_of(
         case RecurrentSettings():
             parts = recurrent_parts(settings, source_vocabulary, target, lengths)
             width = settings.width
+        case DecoderSettings():
+            parts = decoder_parts(settings, target, lengths)
+            width = settings.stream_start
     return Cost(tuple(parts), lengths, (target, width))
