@@ -1,12 +1,15 @@
 """Every family and every wiring keeps the promises of the interface."""
 
 import pytest
+import torch
 
 pytest.register_assert_rewrite("models.contract")
 
-from models.contract import EncoderDecoderContract  # noqa: E402
+from models.contract import EncoderDecoderContract, LanguageModelContract  # noqa: E402
 from openwork.models.bytenet_settings import ByteNetSettings  # noqa: E402
 from openwork.models.convs2s_settings import ConvS2SSettings  # noqa: E402
+from openwork.models.build import build_model  # noqa: E402
+from openwork.models.decoder_settings import DecoderSettings  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 
@@ -158,3 +161,49 @@ class TestByteNet(EncoderDecoderContract):
 @pytest.mark.slow
 class TestOddByteNet(EncoderDecoderContract):
     settings = ByteNetSettings(width=15, kernel=2, encoder_layers=1, decoder_layers=4, length_ratio=3, tying="target")
+
+
+GPT = DecoderSettings(
+    width=12, heads=3, feedforward_width=20, layers=2, norm="pre", positions="learned", longest=12,
+    feedforward="gelu-tanh", attention_bias=True, embedding_scale=False, output_bias=True,
+)  # fmt: skip
+
+
+class TestGpt(LanguageModelContract):
+    settings = GPT
+    flat = ("key.bias",)
+
+
+class TestLlama(LanguageModelContract):
+    """Keys and values for one head only, and an output matrix of its own."""
+
+    settings = DecoderSettings(
+        width=12, heads=3, key_value_heads=1, feedforward_width=20, layers=2, norm="pre", positions="rotary",
+        feedforward="swiglu", normalisation="rms", tying="embeddings",
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+class TestGptPostNorm(LanguageModelContract):
+    """The first GPT, with the paper's sinusoids and a norm after the embeddings; nothing is alike in size."""
+
+    settings = DecoderSettings(
+        width=12, heads=3, head_width=5, value_width=3, embedding_width=7, feedforward_width=20, layers=2,
+        embedding_norm=True, attention_dropout=0.1, feedforward_dropout=0.1,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("positions", ["alibi", "relative", "bucketed", "none"])
+def test_distances_of_a_prompt_are_those_of_one_row(positions: str) -> None:
+    settings = GPT.model_copy(update={"positions": positions, "longest": None})
+    contract = LanguageModelContract()
+    torch.manual_seed(7)
+    model = build_model(settings, 13, 13).eval()
+    for weight in model.parameters():
+        if weight.dim() == 1 or not weight.any():  # biases and tables that begin at zero
+            torch.nn.init.normal_(weight)
+    contract.test_a_prompt_is_the_beginning_of_the_target(model)
+    contract.test_a_prompt_may_be_of_one_token_or_of_none(model)
+    contract.test_steps_of_any_size_give_the_whole(model, 2)
+    contract.test_where_it_looks_adds_up_to_one_and_never_at_padding(model)

@@ -60,7 +60,7 @@ def test_last_part_alone_means_every_key_of_that_name():
 
 def test_kinds_differ_in_one_key():
     width = explain_key("model.width")[0]
-    assert {key.kinds for key in width.forms} == {("transformer",), ("recurrent",)}
+    assert {key.kinds for key in width.forms} == {("transformer", "decoder"), ("recurrent",)}
 
 
 @pytest.mark.parametrize(

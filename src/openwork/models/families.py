@@ -11,10 +11,12 @@ from pydantic import Field
 from openwork.base.config import Settings
 from openwork.models.bytenet_settings import ByteNetSettings
 from openwork.models.convs2s_settings import ConvS2SSettings
+from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 
 ModelSettings = Annotated[
-    TransformerSettings | RecurrentSettings | ConvS2SSettings | ByteNetSettings, Field(discriminator="kind")
+    TransformerSettings | RecurrentSettings | DecoderSettings | ConvS2SSettings | ByteNetSettings,
+    Field(discriminator="kind"),
 ]
 FAMILIES: tuple[type[Settings], ...] = get_args(get_args(ModelSettings)[0])

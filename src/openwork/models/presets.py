@@ -17,6 +17,16 @@ SMALL: dict[str, dict[str, object]] = {
         "kind": "transformer", "width": 256, "feedforward_width": 1024, "heads": 4,
         "encoder_layers": 3, "decoder_layers": 3, "norm": "pre", "dropout": 0.2,
     },
+    # Language models for two cores: what GPT-2 and what LLaMA are made of.
+    "gpt-small": {
+        "kind": "decoder", "width": 256, "feedforward_width": 1024, "heads": 4, "layers": 4, "norm": "pre",
+        "positions": "learned", "longest": 512, "feedforward": "gelu-tanh", "attention_bias": True,
+        "embedding_scale": False, "norm_epsilon": 1e-5, "dropout": 0.1,
+    },
+    "llama-small": {
+        "kind": "decoder", "width": 256, "feedforward_width": 688, "heads": 4, "layers": 4, "norm": "pre",
+        "positions": "rotary", "feedforward": "swiglu", "normalisation": "rms", "norm_epsilon": 1e-5, "dropout": 0.1,
+    },
     # Recurrence with additive attention (Bahdanau et al. 2015).
     "recurrent-small": {"kind": "recurrent", "width": 256},
     # Convolutions: gated with attention in every decoder layer (Gehring et al. 2017), and dilated (Kalchbrenner et al.
