@@ -6,12 +6,13 @@ import torch
 pytest.register_assert_rewrite("models.contract")
 
 from models.contract import EncoderDecoderContract, LanguageModelContract  # noqa: E402
+from openwork.models.build import build_model  # noqa: E402
 from openwork.models.bytenet_settings import ByteNetSettings  # noqa: E402
 from openwork.models.convs2s_settings import ConvS2SSettings  # noqa: E402
-from openwork.models.build import build_model  # noqa: E402
 from openwork.models.decoder_settings import DecoderSettings  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
+from openwork.models.wavenet_settings import WaveNetSettings  # noqa: E402
 
 TRANSFORMER = TransformerSettings(
     width=12, heads=3, feedforward_width=20, encoder_layers=2, decoder_layers=2, tying="target"
@@ -207,3 +208,14 @@ def test_distances_of_a_prompt_are_those_of_one_row(positions: str) -> None:
     contract.test_a_prompt_may_be_of_one_token_or_of_none(model)
     contract.test_steps_of_any_size_give_the_whole(model, 2)
     contract.test_where_it_looks_adds_up_to_one_and_never_at_padding(model)
+
+
+class TestWaveNet(LanguageModelContract):
+    """Sees 10 positions: the last target token just sees the first of the longest source."""
+
+    settings = WaveNetSettings(width=16, skip_width=12, layers=4, cycle=3, tying="three-way")
+
+
+@pytest.mark.slow
+class TestWideWaveNet(LanguageModelContract):
+    settings = WaveNetSettings(width=15, skip_width=20, kernel=3, layers=2, cycle=2)

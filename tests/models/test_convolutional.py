@@ -14,6 +14,8 @@ from openwork.models.build import build_model
 from openwork.models.bytenet_settings import ByteNetSettings
 from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.families import ModelSettings
+from openwork.models.prompts import looking_nowhere, read_prompts
+from openwork.models.wavenet_settings import WaveNetSettings
 from openwork.nn.convolution import dilations, receptive_field
 
 SOURCE = torch.tensor([[5, 6, 7, 8, 3], [9, 3, 0, 0, 0], [4, 10, 3, 0, 0]])
@@ -21,15 +23,17 @@ LENGTHS = torch.tensor([5, 2, 3])
 TARGET = torch.tensor([[2, 4, 5, 6, 7], [2, 12, 4, 4, 9], [2, 8, 9, 10, 11]])
 CONVS2S = ConvS2SSettings(width=8, encoder_layers=2, decoder_layers=2, longest=100)
 BYTENET = ByteNetSettings(width=8, encoder_layers=3, decoder_layers=3, cycle=2)
+WAVENET = WaveNetSettings(width=8, skip_width=8, layers=3, cycle=2)
 FAMILIES = [CONVS2S, BYTENET]
+ALL = [*FAMILIES, WAVENET]
 
 
 def build(settings: ModelSettings):
     torch.manual_seed(7)
-    return build_model(settings, 11, 13).eval()
+    return build_model(settings, 13, 13).eval()
 
 
-@pytest.mark.parametrize("settings", FAMILIES, ids=lambda settings: settings.kind)
+@pytest.mark.parametrize("settings", ALL, ids=lambda settings: settings.kind)
 def test_weights_of_a_place_add_up_and_the_logits_are_the_steps(settings: ModelSettings) -> None:
     model = build(settings)
     state = model.start(SOURCE, LENGTHS)
@@ -87,7 +91,41 @@ def test_how_far_bytenet_sees() -> None:
     assert source == set(range(8, 25))
 
 
-@pytest.mark.parametrize("settings", FAMILIES, ids=lambda settings: settings.kind)
+def test_how_far_wavenet_sees() -> None:
+    """A convolution of width 2 and dilations 1, 2, 1: 6 positions of the one row that prompt and target are."""
+    model = build(WAVENET)
+    tokens = torch.full((1, 30), 5)
+    embedded: list[Tensor] = []
+
+    def keep(_module: object, _inputs: object, output: Tensor) -> Tensor:
+        embedded.append(output.detach().requires_grad_())
+        return embedded[-1]
+
+    model.get_submodule("embedding").register_forward_hook(keep)
+    state = model.start(tokens, torch.tensor([30]))  # reads START and 28 of 29 tokens
+    hidden, _ = model.advance(tokens[:, :3], state)
+    prompt, target = torch.autograd.grad(hidden[0, -1].square().sum(), embedded)
+    assert prompt[0].abs().sum(-1).nonzero().flatten().tolist() == [26, 27, 28]
+    assert target[0].abs().sum(-1).nonzero().flatten().tolist() == [0, 1, 2]
+    assert receptive_field([(2, 1), *((2, d) for d in dilations(3, 2))]) == 6
+
+
+def test_prompts_stand_on_the_right() -> None:
+    prompts = read_prompts(SOURCE, LENGTHS)
+    assert prompts.tokens.tolist() == [[2, 5, 6, 7], [0, 0, 0, 2], [0, 0, 2, 4]]
+    assert prompts.starts.tolist() == [0, 3, 2] and prompts.pending.tolist() == [8, 9, 10]
+    empty = read_prompts(torch.tensor([[3, 0], [0, 0]]), torch.tensor([1, 0]))
+    assert empty.tokens.tolist() == [[0], [0]] and empty.starts.tolist() == [1, 1]
+    assert empty.pending.tolist() == [2, 2]
+
+
+def test_nowhere_is_the_place_of_the_end() -> None:
+    assert looking_nowhere(LENGTHS, 5, 2)[:, 1].argmax(-1).tolist() == [4, 1, 2]
+    weights = build(WAVENET).attend(TARGET, build(WAVENET).start(SOURCE, LENGTHS))[1]
+    assert torch.equal(weights, looking_nowhere(LENGTHS, 5, 5))
+
+
+@pytest.mark.parametrize("settings", ALL, ids=lambda settings: settings.kind)
 @pytest.mark.parametrize("beam", [1, 3])
 def test_the_searches_know_these_models(settings: ModelSettings, beam: int) -> None:
     model = build(settings)

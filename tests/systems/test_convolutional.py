@@ -1,7 +1,5 @@
 """Bundles of convolutional models pass `openwork verify`, and a past that is lost fails in its own line."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from torch import Tensor
@@ -10,6 +8,7 @@ from openwork.models.build import build_model
 from openwork.models.bytenet_settings import ByteNetSettings
 from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.families import ModelSettings
+from openwork.models.wavenet_settings import WaveNetSettings
 from openwork.nn.convolution import CausalConvolution
 from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden
 from openwork.systems.verify.check import Outcome, Status
@@ -21,6 +20,7 @@ pytestmark = pytest.mark.slow
 SMALL: list[ModelSettings] = [
     ConvS2SSettings(width=12, encoder_layers=2, decoder_layers=2),
     ByteNetSettings(width=12, encoder_layers=3, decoder_layers=3, cycle=2),
+    WaveNetSettings(width=12, skip_width=12, layers=4, cycle=2),
 ]
 
 
@@ -61,4 +61,5 @@ def test_padding_that_is_read(bundle: Bundle, monkeypatch: pytest.MonkeyPatch):
     for module in ("convs2s", "bytenet"):
         monkeypatch.setattr(f"openwork.nn.{module}.without_padding", lambda x, lengths: x)
     monkeypatch.setattr("openwork.models.bytenet.without_padding", lambda x, lengths: x)
+    monkeypatch.setattr("openwork.nn.wavenet.without", lambda x, real: x)
     assert failed(verify_bundle(bundle)) == {"padding"}

@@ -211,7 +211,7 @@ def test_a_recurrent_model_has_rectangles() -> None:
     model = build_model(RECURRENT, VOCABULARY, VOCABULARY)
     with pytest.raises(ConfigError) as refusal:
         choose_layout("packed", model, "float32", CPU)
-    assert "one position after the other" in str(refusal.value.why)
+    assert "in a row of its own" in str(refusal.value.why)
     assert choose_layout("auto", model, "float32", CPU) == "padded"
 
 

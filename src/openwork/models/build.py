@@ -21,6 +21,8 @@ from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.models.tying import ONE_VOCABULARY
+from openwork.models.wavenet import build_wavenet
+from openwork.models.wavenet_settings import WaveNetSettings
 from openwork.nn.causal import CausalStack
 from openwork.nn.decoder import Decoder
 from openwork.nn.encoder import Encoder
@@ -91,6 +93,7 @@ BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     RecurrentSettings: build_recurrent,
     ConvS2SSettings: build_convs2s,
     ByteNetSettings: build_bytenet,
+    WaveNetSettings: build_wavenet,
     DecoderSettings: build_decoder,
 }
 

@@ -1,12 +1,6 @@
 """A language model of decoder layers alone: GPT, GPT-2, LLaMA (Radford et al. 2018 and 2019; Touvron et al. 2023).
 
-The source is a prompt, the target its continuation, and together they are one row: START, prompt, target, END.
-
-    START  p1  p2  p3 | t1  t2  END        `start` reads START, p1 and p2 and keeps p3
-    `advance` is given START t1 t2         and reads p3 t1 t2, behind which stand t1, t2 and END
-
-The START that begins every target is a bookmark here: the last token of the prompt, the pending one, is read in its
-place, so that the first vector already foretells the continuation. Without a prompt the pending token is START itself.
+The source is a prompt that the target continues, both in one row (`prompts.py`).
 
 Prompts of several lengths stand in one batch with their padding on the left. So every row goes on in the same column,
 the distance of two tokens is that of their columns, and only positions that are added to the embeddings must be told
@@ -20,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.models.interfaces import Packed, SequenceModel
+from openwork.models.prompts import in_place_of_start, read_prompts
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.cache import KeyValue
 from openwork.nn.causal import CausalStack
@@ -102,26 +97,17 @@ class DecoderLM(SequenceModel[DecoderState]):
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> DecoderState:
         """Reads START and each prompt but its last token, which is kept pending; the source's end is not read."""
-        begins = source.new_full((source.shape[0], 1), SYMBOL_IDS.start)
-        row = torch.cat((begins, source), dim=1)  # START, prompt, end, padding
-        lengths = (source_lengths - 1).clamp(min=0)  # of the prompts
-        pending = row.gather(1, lengths[:, None])[:, 0]
-        empty = DecoderState((None,) * len(self.stack.layers), source.shape[1], pending)
-        columns = source.shape[1] - 1
-        if columns < 1:
+        prompts = read_prompts(source, source_lengths)
+        empty = DecoderState((None,) * len(self.stack.layers), source.shape[1], prompts.pending)
+        if prompts.tokens.shape[1] == 0:
             return empty
-        starts = columns - lengths
-        places = torch.arange(columns, device=source.device) - starts[:, None]
-        tokens = row.gather(1, places.clamp(min=0)).masked_fill(places < 0, SYMBOL_IDS.pad)
-        state = self._read(tokens, replace(empty, starts=starts))[1]
-        return replace(state, pending=pending)
+        state = self._read(prompts.tokens, replace(empty, starts=prompts.starts))[1]
+        return replace(state, pending=prompts.pending)
 
     def advance(
         self, tokens: Int[Tensor, "rows positions"], state: DecoderState
     ) -> tuple[Float[Tensor, "rows positions width"], DecoderState]:
-        if state.pending is not None:
-            tokens = torch.cat((state.pending[:, None], tokens[:, 1:]), dim=1)
-        return self._read(tokens, state)
+        return self._read(in_place_of_start(tokens, state.pending), state)
 
     def _read(
         self, tokens: Int[Tensor, "rows positions"], state: DecoderState

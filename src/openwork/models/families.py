@@ -14,9 +14,10 @@ from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.models.wavenet_settings import WaveNetSettings
 
 ModelSettings = Annotated[
-    TransformerSettings | RecurrentSettings | DecoderSettings | ConvS2SSettings | ByteNetSettings,
+    TransformerSettings | RecurrentSettings | DecoderSettings | ConvS2SSettings | ByteNetSettings | WaveNetSettings,
     Field(discriminator="kind"),
 ]
 FAMILIES: tuple[type[Settings], ...] = get_args(get_args(ModelSettings)[0])

@@ -30,13 +30,17 @@ SMALL: dict[str, dict[str, object]] = {
     # Recurrence with additive attention (Bahdanau et al. 2015).
     "recurrent-small": {"kind": "recurrent", "width": 256},
     # Convolutions: gated with attention in every decoder layer (Gehring et al. 2017), and dilated (Kalchbrenner et al.
-    # 2016). As many weights as "small".
+    # 2016). About as many weights as "small".
     "convs2s-small": {
         "kind": "convs2s", "width": 256, "encoder_layers": 6, "decoder_layers": 5, "tying": "three-way", "dropout": 0.2,
     },
     "bytenet-small": {
         "kind": "bytenet", "width": 384, "encoder_layers": 10, "decoder_layers": 10, "tying": "three-way",
         "dropout": 0.2,
+    },
+    # Convolutions as a language model (van den Oord et al. 2016), which sees 256 tokens.
+    "wavenet-small": {
+        "kind": "wavenet", "width": 256, "skip_width": 256, "layers": 14, "cycle": 7, "tying": "three-way",
     },
 }  # fmt: skip
 # The rows of the paper's table 3; "paper-base" and "paper-big" are two of them.
