@@ -57,6 +57,13 @@ def test_bytenet_stands_on_its_column() -> None:
     assert weights.unique().tolist() == [0, 1]
 
 
+def test_bytenets_source_reaches_beyond_its_end() -> None:
+    """Sources of 5, 2 and 3 tokens have 6, 3 and 4 columns: 1.2 n rounded up."""
+    state = build(BYTENET).start(SOURCE, LENGTHS)
+    assert state.columns.abs().sum(-1).bool().sum(-1).tolist() == [6, 3, 4]
+    assert state.columns.shape[1] == 6
+
+
 def reads(settings: ModelSettings, size: int, place: int) -> tuple[set[int], set[int]]:
     """Source and target positions that the vector at a target place depends on, by the gradients of the embeddings."""
     model = build(settings)
