@@ -4,7 +4,8 @@ class TestMine(EncoderDecoderContract):
     settings = MySettings(width=8)
 
 `ModelContract` holds for all of them, `WritingContract` for those that write one token after the other,
-`EncoderDecoderContract` for those of them with embeddings of a source and of a target.
+`EncoderDecoderContract` for those of them with embeddings of a source and of a target, `LanguageModelContract` for
+those that continue their source.
 """
 
 from typing import Any
@@ -32,13 +33,14 @@ def close(found: Tensor, expected: Tensor) -> None:
 
 class ModelContract:
     settings: ModelSettings
+    vocabularies = SOURCE_VOCABULARY, TARGET_VOCABULARY
     # ends of the names of weights whose gradient is zero by nature
     flat: tuple[str, ...] = ()
 
     @pytest.fixture
     def model(self) -> SequenceModel[Any]:
         torch.manual_seed(7)
-        return build_model(self.settings, SOURCE_VOCABULARY, TARGET_VOCABULARY).eval()
+        return build_model(self.settings, *self.vocabularies).eval()
 
     def test_the_shapes(self, model: SequenceModel[Any]) -> None:
         hidden, state = model.advance(TARGET, model.start(SOURCE, LENGTHS))
@@ -152,6 +154,46 @@ class WritingContract(ModelContract):
         before, after = (model.step(tokens, model.start(SOURCE, LENGTHS))[0] for tokens in (TARGET, changed))
         assert torch.equal(before[:, :place], after[:, :place])
         assert not torch.isclose(before[:, place:], after[:, place:], atol=1e-4).all(dim=-1).any()
+
+
+class LanguageModelContract(WritingContract):
+    """START, source and target are one row: what a target is given its source is what it is behind it."""
+
+    vocabularies = TARGET_VOCABULARY, TARGET_VOCABULARY
+
+    def test_a_prompt_is_the_beginning_of_the_target(self, model: SequenceModel[Any]) -> None:
+        """Row by row: the prompt read by `start` gives what it gives as part of a target with an empty source."""
+        hidden = model(SOURCE, LENGTHS, TARGET)
+        for row, length in enumerate((LENGTHS - 1).tolist()):
+            whole = torch.cat((TARGET[row, :1], SOURCE[row, :length], TARGET[row, 1:]))[None]
+            close(hidden[row], model(torch.tensor([[END]]), torch.tensor([1]), whole)[0, length:])
+
+    def test_the_first_token_is_a_bookmark(self, model: SequenceModel[Any]) -> None:
+        other = TARGET.clone()
+        other[:, 0] = 9
+        assert torch.equal(model(SOURCE, LENGTHS, TARGET), model(SOURCE, LENGTHS, other))
+
+    def test_a_prompt_may_be_of_one_token_or_of_none(self, model: SequenceModel[Any]) -> None:
+        sources = torch.tensor([[END, PAD, PAD], [7, END, PAD], [7, 8, END]])
+        together = model(sources, torch.tensor([1, 2, 3]), TARGET)
+        for row in range(3):
+            alone = model(sources[row : row + 1, : row + 1], torch.tensor([row + 1]), TARGET[row : row + 1])
+            close(together[row], alone[0])
+
+    def test_where_it_looks_adds_up_to_one_and_never_at_padding(self, model: SequenceModel[Any]) -> None:
+        logits, weights, state = model.attend(TARGET[:, :2], model.start(SOURCE, LENGTHS))
+        close(logits, model.step(TARGET[:, :2], model.start(SOURCE, LENGTHS))[0])
+        later = model.attend(TARGET[:, 2:], state)[1]
+        for found in (weights, later):
+            assert found.shape == (3, found.shape[1], SOURCE.shape[1])
+            close(found.sum(-1), torch.ones(found.shape[:2]))
+            behind = torch.arange(SOURCE.shape[1]) >= LENGTHS[:, None]
+            assert bool((found >= 0).all()) and not found.masked_select(behind[:, None]).any()
+
+    def test_two_vocabularies_are_refused(self) -> None:
+        with pytest.raises(ConfigError, match="one vocabulary") as refused:
+            build_model(self.settings, 11, 12)
+        assert "11" in refused.value.why and "12" in refused.value.why
 
 
 class EncoderDecoderContract(WritingContract):

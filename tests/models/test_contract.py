@@ -7,14 +7,23 @@ import torch
 
 pytest.register_assert_rewrite("models.contract")
 
-from models.contract import TARGET_VOCABULARY, EncoderDecoderContract, ModelContract  # noqa: E402
+from models.contract import (  # noqa: E402
+    TARGET_VOCABULARY,
+    EncoderDecoderContract,
+    LanguageModelContract,
+    ModelContract,
+)
 from openwork.base.errors import ConfigError  # noqa: E402
 from openwork.models.build import build_model  # noqa: E402
+from openwork.models.bytenet_settings import ByteNetSettings  # noqa: E402
+from openwork.models.convs2s_settings import ConvS2SSettings  # noqa: E402
+from openwork.models.decoder_settings import DecoderSettings  # noqa: E402
 from openwork.models.encoder_lm_settings import EncoderSettings  # noqa: E402
 from openwork.models.interfaces import SequenceModel  # noqa: E402
 from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
+from openwork.models.wavenet_settings import WaveNetSettings  # noqa: E402
 
 TRANSFORMER = TransformerSettings(
     width=12, heads=3, feedforward_width=20, encoder_layers=2, decoder_layers=2, tying="target"
@@ -258,3 +267,84 @@ class TestRecurrentClassifier(ModelContract):
 @pytest.mark.slow
 class TestClassifierInOneDirection(ModelContract):
     settings = RecurrentLabelsSettings(width=8, task="classify", layers=3, bidirectional=False)
+
+
+class TestConvS2S(EncoderDecoderContract):
+    settings = ConvS2SSettings(width=12, encoder_layers=2, decoder_layers=2, longest=9)
+
+
+@pytest.mark.slow
+class TestWideConvS2S(EncoderDecoderContract):
+    """An even kernel, wider than some sentences are long, and embeddings of a width of their own."""
+
+    settings = ConvS2SSettings(
+        width=12, embedding_width=7, kernel=4, encoder_layers=1, decoder_layers=3, longest=9, tying="target"
+    )
+
+
+class TestByteNet(EncoderDecoderContract):
+    """The longest targets reach beyond the columns of the shortest source."""
+
+    settings = ByteNetSettings(width=12, encoder_layers=3, decoder_layers=3, cycle=2, length_extra=1)
+
+
+@pytest.mark.slow
+class TestOddByteNet(EncoderDecoderContract):
+    settings = ByteNetSettings(width=15, kernel=2, encoder_layers=1, decoder_layers=4, length_ratio=3, tying="target")
+
+
+GPT = DecoderSettings(
+    width=12, heads=3, feedforward_width=20, layers=2, norm="pre", positions="learned", longest=12,
+    feedforward="gelu-tanh", attention_bias=True, embedding_scale=False, output_bias=True,
+)  # fmt: skip
+
+
+class TestGpt(LanguageModelContract):
+    settings = GPT
+    flat = ("key.bias",)
+
+
+class TestLlama(LanguageModelContract):
+    """Keys and values for one head only, and an output matrix of its own."""
+
+    settings = DecoderSettings(
+        width=12, heads=3, key_value_heads=1, feedforward_width=20, layers=2, norm="pre", positions="rotary",
+        feedforward="swiglu", normalisation="rms", tying="embeddings",
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+class TestGptPostNorm(LanguageModelContract):
+    """The first GPT, with the paper's sinusoids and a norm after the embeddings; nothing is alike in size."""
+
+    settings = DecoderSettings(
+        width=12, heads=3, head_width=5, value_width=3, embedding_width=7, feedforward_width=20, layers=2,
+        embedding_norm=True, attention_dropout=0.1, feedforward_dropout=0.1,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("positions", ["alibi", "relative", "bucketed", "none"])
+def test_distances_of_a_prompt_are_those_of_one_row(positions: str) -> None:
+    settings = GPT.model_copy(update={"positions": positions, "longest": None})
+    contract = LanguageModelContract()
+    torch.manual_seed(7)
+    model = build_model(settings, 13, 13).eval()
+    for weight in model.parameters():
+        if weight.dim() == 1 or not weight.any():  # biases and tables that begin at zero
+            torch.nn.init.normal_(weight)
+    contract.test_a_prompt_is_the_beginning_of_the_target(model)
+    contract.test_a_prompt_may_be_of_one_token_or_of_none(model)
+    contract.test_steps_of_any_size_give_the_whole(model, 2)
+    contract.test_where_it_looks_adds_up_to_one_and_never_at_padding(model)
+
+
+class TestWaveNet(LanguageModelContract):
+    """Sees 10 positions: the last target token just sees the first of the longest source."""
+
+    settings = WaveNetSettings(width=16, skip_width=12, layers=4, cycle=3, tying="three-way")
+
+
+@pytest.mark.slow
+class TestWideWaveNet(LanguageModelContract):
+    settings = WaveNetSettings(width=15, skip_width=20, kernel=3, layers=2, cycle=2)

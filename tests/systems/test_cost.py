@@ -7,7 +7,8 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from openwork.models.build import build_model, build_transformer
+from openwork.models.build import build_decoder, build_model, build_transformer
+from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import count_weights
 from openwork.models.parts import FEEDFORWARDS, NORMS
@@ -58,6 +59,17 @@ RECURRENTS: dict[str, dict[str, Any]] = {
     f"deep {cell}, {attention}": {"cell": cell, "attention": attention, "encoder_layers": 3, "decoder_layers": 3}
     for cell, attention in (("gru", "additive"), ("gru", "dot"), ("rnn", "general"), ("lstm", "none"))
 }
+LANGUAGE_MODELS = {
+    f"decoder {name}": DecoderSettings.model_validate({"layers": 3, "width": 36, "heads": 4, **changes})
+    for name, changes in {
+        "gpt": {"norm": "pre", "positions": "learned", "longest": 40, "feedforward": "gelu-tanh",
+                "attention_bias": True, "output_bias": True},
+        "llama": {"norm": "pre", "positions": "rotary", "head_width": 10, "feedforward": "swiglu",
+                  "normalisation": "rms", "key_value_heads": 2, "tying": "embeddings"},
+        "narrow": {"embedding_width": 20, "embedding_norm": True, "positions": "relative", "relative_distance": 5,
+                   "value_width": 12},
+    }.items()
+}  # fmt: skip
 MODELS: dict[str, ModelSettings] = {
     name: TransformerSettings.model_validate(SMALL | changes) for name, changes in TRANSFORMERS.items()
 } | {
@@ -66,6 +78,7 @@ MODELS: dict[str, ModelSettings] = {
         width=32, encoder_layers=3, decoder_layers=3, attention_width=20, tying="three-way"
     ),
     "free recurrent": RecurrentSettings(width=32, decoder_layers=2, tying="none"),
+    **LANGUAGE_MODELS,
 } | {
     name: RecurrentSettings.model_validate({"width": 32, **changes}) for name, changes in RECURRENTS.items()
 }  # fmt: skip
@@ -105,6 +118,18 @@ def test_operations_are_those_that_torch_counts(name: str) -> None:
     assert backward.get_total_flops() == pytest.approx(cost.backward_flops * BATCH * TARGET, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", LANGUAGE_MODELS)
+@pytest.mark.parametrize("prompt", [0, SOURCE - 1])
+def test_operations_of_a_language_model(name: str, prompt: int) -> None:
+    settings = LANGUAGE_MODELS[name]
+    model = build_decoder(settings, VOCABULARY, VOCABULARY, reference.attention)
+    source, lengths, target = batch()
+    with FlopCounterMode(display=False) as forward:
+        model.project(model(source[:, : prompt + 1], lengths - (SOURCE - 1 - prompt), target))
+    cost = cost_of(settings, VOCABULARY, source_length=prompt + 1, target_length=TARGET)
+    assert forward.get_total_flops() == pytest.approx(cost.forward_flops * BATCH * TARGET, rel=1e-12)
+
+
 @pytest.mark.parametrize("name", ["recurrent", "deep recurrent", *RECURRENTS])
 def test_operations_of_the_recurrent_model(name: str) -> None:
     """torch's counter leaves out what is inside an LSTM, and the product with the vector v of additive attention."""
@@ -134,6 +159,9 @@ KEEPING: dict[str, ModelSettings] = {
     for name, changes in (TRANSFORMERS | DROPOUTS).items()
 } | {
     "recurrent": RecurrentSettings(width=64, dropout=0.1),
+    "gpt": DecoderSettings(
+        layers=3, width=64, heads=4, feedforward_width=256, norm="pre", positions="learned", feedforward="gelu-tanh"
+    ),
     "deep recurrent": RecurrentSettings(width=64, dropout=0.1, encoder_layers=3, decoder_layers=3, attention_width=20),
 } | {
     name: RecurrentSettings.model_validate({"width": 64, "dropout": 0.1, **changes})

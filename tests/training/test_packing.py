@@ -10,6 +10,7 @@ from openwork.base.errors import ConfigError
 from openwork.data.batching import Batch, BatchPlan, BatchSettings, assemble
 from openwork.data.store import TokenStore, write_store
 from openwork.models.build import build_model
+from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.training import packing
@@ -88,6 +89,34 @@ def test_few_shapes_occur(store: TokenStore) -> None:
             batch = pack(assemble(store, rows), CPU)
             shapes.add((batch.source.tokens.shape, batch.target_input.segments.starts.shape))
     assert len(shapes) == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"norm": "pre", "positions": "learned", "longest": 16}, {"positions": "rotary", "tying": "embeddings"}],
+    ids=str,
+)
+def test_a_language_models_loss_and_gradients_are_those(store: TokenStore, changes: dict[str, object]) -> None:
+    """Also where prompts are empty, which they all are in a text."""
+    values = {"kind": "decoder", "width": 16, "heads": 2, "feedforward_width": 24, "layers": 2, "dropout": 0.0}
+    torch.manual_seed(1)
+    model = build_model(DecoderSettings.model_validate(values | changes), VOCABULARY, VOCABULARY).double()
+    assert packing_problem(model) is None
+    near = 1e-6 if changes.get("positions") == "rotary" else 1e-10
+    batch = assemble(store, np.arange(12))
+    sources, lengths = batch.source.copy(), batch.source_lengths.copy()
+    sources[3:9], lengths[3:9] = 0, 1
+    sources[3:9, 0] = 3
+    for some in (batch, replace(batch, source=sources, source_lengths=lengths)):
+        padded, row = to_tensors(some, CPU), pack(some, CPU)
+        torch.testing.assert_close(row.hidden(model), padded.hidden(model), rtol=0, atol=near)
+        gradients = []
+        for way in (padded, row):
+            model.zero_grad()
+            batch_loss(model, way, 0.1, "float32").smoothed.backward()
+            gradients.append({name: weight.grad for name, weight in model.named_parameters()})
+        for name, gradient in gradients[0].items():
+            torch.testing.assert_close(gradients[1][name], gradient, rtol=0, atol=100 * near)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +211,7 @@ def test_a_recurrent_model_has_rectangles() -> None:
     model = build_model(RECURRENT, VOCABULARY, VOCABULARY)
     with pytest.raises(ConfigError) as refusal:
         choose_layout("packed", model, "float32", CPU)
-    assert "one position after the other" in str(refusal.value.why)
+    assert "in a row of its own" in str(refusal.value.why)
     assert choose_layout("auto", model, "float32", CPU) == "padded"
 
 

@@ -65,17 +65,20 @@ class FilterReport:
         return lines
 
 
-def apply(pairs: Iterable[Pair], settings: FilterSettings, unit: str = "line") -> tuple[Iterator[Pair], FilterReport]:
+def apply(
+    pairs: Iterable[Pair], settings: FilterSettings, unit: str = "line", *, alone: bool = False
+) -> tuple[Iterator[Pair], FilterReport]:
     """The pairs that pass, as a stream, and the report that fills while they are read.
 
-    A pair's line number is its place in `pairs`, counted from 1; `unit` is what the report calls it. For training only:
-    in validation and translation every line counts.
+    A pair's line number is its place in `pairs`, counted from 1; `unit` is what the report calls it. `alone`: the
+    pairs are targets without sources. For training only: in validation and translation every
+    line counts.
     """
     report = FilterReport(unit=unit)
 
     def passing() -> Iterator[Pair]:
         for line, pair in enumerate(pairs, start=1):
-            reason = _drop_reason(pair, settings)
+            reason = _drop_reason_alone(pair.target, settings) if alone else _drop_reason(pair, settings)
             if reason is None:
                 report.kept += 1
                 yield pair
@@ -101,4 +104,13 @@ def _drop_reason(pair: Pair, settings: FilterSettings) -> str | None:
         return f"one side more than {settings.maximum_ratio:g} times the other"
     if settings.drop_identical and pair.source == pair.target:
         return "source and target are the same"
+    return None
+
+
+def _drop_reason_alone(text: str, settings: FilterSettings) -> str | None:
+    """Of a text that nothing stands beside."""
+    if settings.drop_blank and not text.strip():
+        return "blank"
+    if len(text) > settings.maximum_characters:
+        return f"longer than {settings.maximum_characters:,} characters"
     return None

@@ -1,5 +1,7 @@
 """The settings of the section [data] of a run file: which sentence pairs, and how corpora are mixed."""
 
+from typing import Literal
+
 from pydantic import Field, field_validator, model_validator
 
 from openwork.base.config import Settings
@@ -18,6 +20,12 @@ class OriginSettings(Settings):
     target: str | None = Field(default=None, description="file of their translations, one a line")
     file: str | None = Field(
         default=None, description=f"one file with both sides, in a format of its own: {_FORMATS}; plain, gzip or xz"
+    )
+    text: str | None = Field(
+        default=None, description="file of sentences without a source, one a line, for a language model to continue"
+    )
+    side: Literal["source", "target"] | None = Field(
+        default=None, description="only this side of the pairs, as sentences without a source; None: both"
     )
     format: str | None = Field(
         default=None, description=f"format of the file, where the ending of its name does not tell it: {_FORMATS}"
@@ -53,7 +61,7 @@ class OriginSettings(Settings):
     @property
     def origins(self) -> list[str]:
         """The names of the keys that say where the pairs are."""
-        return [key for key in ("corpus", "source", "file") if getattr(self, key) is not None]
+        return [key for key in ("corpus", "source", "file", "text") if getattr(self, key) is not None]
 
 
 class MixSettings(OriginSettings):
@@ -71,7 +79,7 @@ class MixSettings(OriginSettings):
         if len(self.origins) != 1:
             raise RuleError(
                 "a part of the mix needs one origin",
-                hint="name exactly one for each [[data.mix]]: corpus, source and target, file",
+                hint="name exactly one for each [[data.mix]]: corpus, source and target, file, text",
             )
         return self
 
@@ -89,6 +97,7 @@ class DataSettings(OriginSettings):
     valid_source: str | None = Field(default=None, description="source sentences to validate with")
     valid_target: str | None = Field(default=None, description="their translations")
     valid_file: str | None = Field(default=None, description="one file of both sides to validate with")
+    valid_text: str | None = Field(default=None, description="sentences without a source to validate with")
     valid_tsv: str | None = Field(default=None, description="pairs to validate with, separated by a tab")
     held_out: int = Field(
         default=1000, ge=1, description="pairs kept for validation where none are given; a tenth at most"
@@ -103,18 +112,18 @@ class DataSettings(OriginSettings):
         if len(self.origins) + (self.tsv is not None) + bool(self.mix) != 1:
             raise RuleError(
                 "the training pairs need one origin",
-                hint="name exactly one of: corpus, source and target, file, tsv, mix",
+                hint="name exactly one of: corpus, source and target, file, text, tsv, mix",
             )
         if (self.valid_source is None) != (self.valid_target is None):
             raise RuleError(
                 "valid_source and valid_target go together",
                 hint="name the file of the other side as well, or neither",
             )
-        given = (self.valid_corpus, self.valid_source, self.valid_file, self.valid_tsv)
+        given = (self.valid_corpus, self.valid_source, self.valid_file, self.valid_text, self.valid_tsv)
         if sum(value is not None for value in given) > 1:
             raise RuleError(
                 "the pairs to validate with are named in several ways",
-                hint="give one of: valid_corpus, valid_source and valid_target, valid_file, valid_tsv",
+                hint="give one of: valid_corpus, valid_source and valid_target, valid_file, valid_text, valid_tsv",
             )
         weights = [part.weight for part in self.mix]
         if None in weights and any(weights):
@@ -128,17 +137,29 @@ class DataSettings(OriginSettings):
     def parts(self) -> tuple[OriginSettings, ...]:
         """Where the training pairs come from, one by one."""
         if self.tsv is not None:
-            return (OriginSettings(file=self.tsv, format="tsv", columns=self.columns),)
+            return (OriginSettings(file=self.tsv, format="tsv", columns=self.columns, side=self.side),)
         return self.mix or (self,)
 
     @property
+    def is_text(self) -> bool:
+        """Whether there is nothing but sentences without a source, so that there is nothing to translate."""
+        return all(part.text is not None or part.side is not None for part in self.parts)
+
+    @property
     def validation(self) -> OriginSettings | None:
-        """Where the validation pairs come from, if that is said."""
+        """Where the validation pairs come from, if that is said; of one side alone where the training is."""
+        named = self._named_validation
+        return named if named is None or self.side is None else named.model_copy(update={"side": self.side})
+
+    @property
+    def _named_validation(self) -> OriginSettings | None:
         if self.valid_tsv is not None:
             return OriginSettings(file=self.valid_tsv, format="tsv", columns=self.columns)
         if self.valid_source is not None:
             return OriginSettings(source=self.valid_source, target=self.valid_target)
         if self.valid_file is not None:
             return OriginSettings(file=self.valid_file, format=self.format, columns=self.columns)
+        if self.valid_text is not None:
+            return OriginSettings(text=self.valid_text)
         name = self.valid_corpus or self.corpus
         return OriginSettings(corpus=name) if name is not None else None

@@ -36,6 +36,7 @@ class Ensemble(nn.Module):
         self.symbols = symbols
         limits = [model.longest for model in models if isinstance(model, SequenceModel) and model.longest is not None]
         self.longest = min(limits, default=None)
+        self.continues = any(isinstance(model, SequenceModel) and model.continues for model in models)
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> EnsembleState:
         return EnsembleState(tuple(model.start(source, source_lengths) for model in self.members))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.attention import KernelAttention
 from openwork.nn.kernels import Kernel
 from openwork.nn.kernels.recording import RecordingKernel
 
@@ -24,8 +24,8 @@ class AttentionRecord:
 
 @contextmanager
 def lending(model: nn.Module, kernel_of: Callable[[str], Kernel]) -> Iterator[None]:
-    """While the block runs, each multi-head attention of `model` computes with the kernel that its name is given."""
-    found = {name: module for name, module in model.named_modules() if isinstance(module, MultiHeadAttention)}
+    """While the block runs, each attention of `model` with a kernel computes with the one that its name is given."""
+    found = {name: module for name, module in model.named_modules() if isinstance(module, KernelAttention)}
     kernels = {name: module.kernel for name, module in found.items()}
     try:
         for name, module in found.items():
@@ -38,7 +38,7 @@ def lending(model: nn.Module, kernel_of: Callable[[str], Kernel]) -> Iterator[No
 
 @contextmanager
 def recording(model: nn.Module) -> Iterator[AttentionRecord]:
-    """While the block runs, every multi-head attention of `model` notes its weights in the record that is given."""
+    """While the block runs, every attention of `model` with a kernel notes its weights in the record that is given."""
     record = AttentionRecord()
     with lending(model, lambda name: RecordingKernel(record.weights.setdefault(name, []).append)):
         yield record

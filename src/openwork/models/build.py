@@ -7,6 +7,12 @@ import torch
 from torch import nn
 
 from openwork.base.errors import ConfigError
+from openwork.models.bytenet import build_bytenet
+from openwork.models.bytenet_settings import ByteNetSettings
+from openwork.models.convs2s import build_convs2s
+from openwork.models.convs2s_settings import ConvS2SSettings
+from openwork.models.decoder_lm import DecoderLM
+from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm import build_encoder
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
@@ -18,6 +24,10 @@ from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
+from openwork.models.tying import ONE_VOCABULARY
+from openwork.models.wavenet import build_wavenet
+from openwork.models.wavenet_settings import WaveNetSettings
+from openwork.nn.causal import CausalStack
 from openwork.nn.decoder import Decoder
 from openwork.nn.encoder import Encoder
 from openwork.nn.initialise import initialise, output_matrix
@@ -48,8 +58,32 @@ def build_transformer(
     return model
 
 
-def _check_shared(source_vocabulary: int, target_vocabulary: int) -> None:
-    if source_vocabulary != target_vocabulary:
+def build_decoder(
+    settings: DecoderSettings, source_vocabulary: int, target_vocabulary: int, kernel: Kernel = packed.attention
+) -> DecoderLM:
+    """The language model in the sizes and with the options of `settings`; both vocabularies are one."""
+    s, parts = settings, Parts(settings, kernel)
+    embedding = parts.embedding(target_vocabulary)
+    tied = s.tying == "three-way"
+    output = embedding.table.weight if tied else output_matrix(target_vocabulary, s.stream_start)
+    stack = CausalStack([parts.causal_layer(layer) for layer in range(s.layers)], parts.final_norm())
+    model = DecoderLM(embedding, parts.positions(), stack, parts.narrow(), output, s.dropout)
+    if s.output_bias:
+        model.bias = nn.Parameter(torch.zeros(target_vocabulary))
+    initialise(model)
+    return model
+
+
+def _check_shared(tying: str, source_vocabulary: int, target_vocabulary: int) -> None:
+    if source_vocabulary == target_vocabulary:
+        return
+    if tying == "embeddings":
+        raise ConfigError(
+            "a language model needs one vocabulary for prompt and continuation",
+            why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
+            hint="set text.shared = true",
+        )
+    else:
         raise ConfigError(
             "three-way tying needs one vocabulary for source and target",
             why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
@@ -63,14 +97,18 @@ BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     RecurrentSettings: build_recurrent,
     RecurrentLabelsSettings: build_recurrent_labels,
     EncoderSettings: build_encoder,
+    ConvS2SSettings: build_convs2s,
+    ByteNetSettings: build_bytenet,
+    WaveNetSettings: build_wavenet,
+    DecoderSettings: build_decoder,
 }
 
 
 def build_model(settings: ModelSettings, source_vocabulary: int, target_vocabulary: int) -> SequenceModel:
     """The model that `settings` describe, with fresh weights from torch's generator.
 
-    ConfigError when all three matrices should be one and the vocabularies differ.
+    ConfigError when source and target share their embeddings and the vocabularies differ.
     """
-    if settings.tying == "three-way":
-        _check_shared(source_vocabulary, target_vocabulary)
+    if settings.tying in ONE_VOCABULARY:
+        _check_shared(settings.tying, source_vocabulary, target_vocabulary)
     return BUILDERS[type(settings)](settings, source_vocabulary, target_vocabulary)

@@ -9,12 +9,24 @@ from typing import Annotated, get_args
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.models.bytenet_settings import ByteNetSettings
+from openwork.models.convs2s_settings import ConvS2SSettings
+from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.models.wavenet_settings import WaveNetSettings
 
 ModelSettings = Annotated[
-    TransformerSettings | RecurrentSettings | EncoderSettings | RecurrentLabelsSettings, Field(discriminator="kind")
+    TransformerSettings
+    | RecurrentSettings
+    | RecurrentLabelsSettings
+    | EncoderSettings
+    | DecoderSettings
+    | ConvS2SSettings
+    | ByteNetSettings
+    | WaveNetSettings,
+    Field(discriminator="kind"),
 ]
 FAMILIES: tuple[type[Settings], ...] = get_args(get_args(ModelSettings)[0])

@@ -73,6 +73,11 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
         return None
 
     @property
+    def continues(self) -> bool:
+        """Whether a target continues its source, so that one may be empty and `longest` is for both together."""
+        return False
+
+    @property
     @abstractmethod
     def output_weight(self) -> Tensor:
         """The matrix (vocabulary, width) that turns those vectors into logits."""

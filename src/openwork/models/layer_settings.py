@@ -53,13 +53,14 @@ class LayerSettings(Settings):
         description="d_ff: width inside the feed-forward network",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.3"},
     )
-    feedforward: Literal["relu", "gelu", "swish", "glu", "reglu", "geglu", "swiglu"] = Field(
+    feedforward: Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu"] = Field(
         default="relu",
         description="the feed-forward network; the gated ones have three matrices, so 2/3 of the width weighs the same",
         json_schema_extra={
             "values": {
                 "relu": "max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, equation 2)",
                 "gelu": "the same with x times the normal distribution's P(X <= x) (Hendrycks and Gimpel 2016)",
+                "gelu-tanh": "gelu by a formula with tanh (Hendrycks and Gimpel 2016, section 2), GPT-2's",
                 "swish": "the same with x sigmoid(x) (Ramachandran et al. 2017)",
                 "glu": "gated by a sigmoid: (sigmoid(x W) * x V) W_2, without biases (Dauphin et al. 2017)",
                 "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",

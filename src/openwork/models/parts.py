@@ -7,6 +7,7 @@ from torch import nn
 
 from openwork.models.layer_settings import BUCKETS, FURTHEST, LayerSettings
 from openwork.nn.attention import Heads, MultiHeadAttention
+from openwork.nn.causal import CausalLayer
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.distances import BucketedBiases, Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
 from openwork.nn.embedding import TokenEmbedding
@@ -22,6 +23,7 @@ NORMS: dict[str, Callable[..., nn.Module]] = {"layer": layer_norm, "rms": RMSNor
 FEEDFORWARDS: dict[str, Callable[[int, int, float], nn.Module]] = {
     "relu": FeedForward,
     "gelu": partial(FeedForward, activation=nn.GELU),
+    "gelu-tanh": partial(FeedForward, activation=partial(nn.GELU, approximate="tanh")),
     "swish": partial(FeedForward, activation=nn.SiLU),
     "glu": partial(GatedFeedForward, activation=nn.Sigmoid),
     "reglu": partial(GatedFeedForward, activation=nn.ReLU),
@@ -99,6 +101,10 @@ class Parts:
         attention, cross, feedforward = self.self_attention(layer, True), self.cross_attention(), self.feedforward()
         wirings = (self.wire_self_attention(layer), self.wire(), self.wire())
         return DecoderLayer(attention, cross, feedforward, wirings)
+
+    def causal_layer(self, layer: int) -> CausalLayer:
+        wirings = (self.wire_self_attention(layer), self.wire())
+        return CausalLayer(self.self_attention(layer, causal=True), self.feedforward(), wirings)
 
     def final_norm(self) -> nn.Module:
         return self.wiring.final_norm(self.settings.width, self.norm)

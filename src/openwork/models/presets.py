@@ -17,6 +17,16 @@ SMALL: dict[str, dict[str, object]] = {
         "kind": "transformer", "width": 256, "feedforward_width": 1024, "heads": 4,
         "encoder_layers": 3, "decoder_layers": 3, "norm": "pre", "dropout": 0.2,
     },
+    # Language models for two cores: what GPT-2 and what LLaMA are made of.
+    "gpt-small": {
+        "kind": "decoder", "width": 256, "feedforward_width": 1024, "heads": 4, "layers": 4, "norm": "pre",
+        "positions": "learned", "longest": 512, "feedforward": "gelu-tanh", "attention_bias": True,
+        "embedding_scale": False, "norm_epsilon": 1e-5, "dropout": 0.1,
+    },
+    "llama-small": {
+        "kind": "decoder", "width": 256, "feedforward_width": 688, "heads": 4, "layers": 4, "norm": "pre",
+        "positions": "rotary", "feedforward": "swiglu", "normalisation": "rms", "norm_epsilon": 1e-5, "dropout": 0.1,
+    },
     # Recurrence with additive attention (Bahdanau et al. 2015).
     "recurrent-small": {"kind": "recurrent", "width": 256},
     # The same with each cell; without attention (Sutskever et al. 2014); with it after the cells (Luong et al. 2015).
@@ -30,6 +40,19 @@ SMALL: dict[str, dict[str, object]] = {
     "lstm-tagger": {"kind": "recurrent-labels", "task": "tag", "width": 128},
     "lstm-classifier": {"kind": "recurrent-labels", "task": "classify", "width": 128},
     "gru-classifier": {"kind": "recurrent-labels", "task": "classify", "cell": "gru", "width": 128},
+    # Convolutions: gated with attention in every decoder layer (Gehring et al. 2017), and dilated (Kalchbrenner et al.
+    # 2016). About as many weights as "small".
+    "convs2s-small": {
+        "kind": "convs2s", "width": 256, "encoder_layers": 6, "decoder_layers": 5, "tying": "three-way", "dropout": 0.2,
+    },
+    "bytenet-small": {
+        "kind": "bytenet", "width": 384, "encoder_layers": 10, "decoder_layers": 10, "tying": "three-way",
+        "dropout": 0.2,
+    },
+    # Convolutions as a language model (van den Oord et al. 2016), which sees 256 tokens.
+    "wavenet-small": {
+        "kind": "wavenet", "width": 256, "skip_width": 256, "layers": 14, "cycle": 7, "tying": "three-way",
+    },
 }  # fmt: skip
 # BERT's layers (Devlin et al. 2019, section 3, and their published code), in their base size and in one for two cores.
 _BERT: dict[str, object] = {

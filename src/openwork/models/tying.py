@@ -1,4 +1,4 @@
-"""Which embedding tables are one: a choice that every encoder-decoder has."""
+"""Which embedding tables are one: a choice of every encoder-decoder, and another one of every language model."""
 
 from typing import Annotated, Literal
 
@@ -17,3 +17,19 @@ Tying = Annotated[
         },
     ),
 ]
+
+LanguageTying = Annotated[
+    Literal["three-way", "embeddings"],
+    Field(
+        description="what is one besides the embeddings of prompt and continuation, which always are",
+        json_schema_extra={
+            "values": {
+                "three-way": "the output matrix as well (Press and Wolf 2017; Radford et al. 2019, GPT-2)",
+                "embeddings": "nothing: the output matrix is its own (Touvron et al. 2023, LLaMA)",
+            }
+        },
+    ),
+]
+
+ONE_VOCABULARY = ("three-way", "embeddings")
+"""The choices that take one vocabulary for source and target."""

@@ -29,7 +29,15 @@ class Heads:
     key_value_count: int | None = None
 
 
-class MultiHeadAttention(nn.Module):
+class KernelAttention(nn.Module):
+    """An attention that is given its kernel, and can be lent another one to be watched or compared."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__()
+        self.kernel = kernel
+
+
+class MultiHeadAttention(KernelAttention):
     """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
 
     The h projections of one kind stand side by side in one matrix, so that one product makes all heads.
@@ -54,12 +62,11 @@ class MultiHeadAttention(nn.Module):
         kernel: Kernel = fused.attention,
         distances: Distances | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(kernel)
         shared = heads.key_value_count or heads.count
         self.heads = heads
         self.scale = scale_of(heads.width)
         self.weight_dropout = weight_dropout
-        self.kernel = kernel
         self.query = nn.Linear(width, heads.count * heads.width, bias=bias)  # W^Q
         self.key = nn.Linear(width, shared * heads.width, bias=bias)  # W^K
         self.value = nn.Linear(width, shared * heads.value_width, bias=bias)  # W^V

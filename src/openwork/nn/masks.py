@@ -16,6 +16,12 @@ def padding(lengths: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch 1 1
     return (positions < lengths[:, None])[:, None, None, :]
 
 
+def padding_before(starts: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch 1 1 key"]:
+    """True for the keys that are real where padding stands on the left: position j of row b where j >= starts[b]."""
+    positions = torch.arange(size, device=starts.device)
+    return (positions >= starts[:, None])[:, None, None, :]
+
+
 def causal(query_size: int, key_size: int, device: torch.device | None = None) -> Bool[Tensor, "1 1 query key"]:
     """True where a key is not later than the query (section 3.2.3 of the paper).
 
@@ -51,6 +57,7 @@ class Mask:
     """A description of who may attend: all of its conditions together.
 
     `key_lengths` (batch): each sentence's real keys come first, the rest is padding; None: no padding.
+    `key_starts` (batch): each row's real keys come last, those before are padding; None: no padding on the left.
     `is_causal`: no query looks at a later key.
     `allowed`: booleans that somebody else brings, broadcastable to (batch, head, query, key); None: no such condition.
     `segments`: those of the queries' row and of the keys', as many on both sides; a query sees only the keys of the
@@ -61,17 +68,23 @@ class Mask:
     is_causal: bool = False
     allowed: Tensor | None = None
     segments: tuple[Segments, Segments] | None = None
+    key_starts: Tensor | None = None
 
     @property
     def is_only_causal(self) -> bool:
         """Whether the order is the one condition, so that a kernel needs no booleans."""
-        return self.is_causal and self.key_lengths is None and self.allowed is None and self.segments is None
+        return self.is_causal and all(
+            other is None for other in (self.key_lengths, self.allowed, self.segments, self.key_starts)
+        )
 
     def boolean(self, query_size: int, key_size: int, device: torch.device) -> Tensor | None:
         """The mask as booleans, broadcastable to (batch, head, query, key); None when all may attend."""
         found = self.allowed
         if self.key_lengths is not None:
             keys = padding(self.key_lengths, key_size)
+            found = keys if found is None else found & keys
+        if self.key_starts is not None:
+            keys = padding_before(self.key_starts, key_size)
             found = keys if found is None else found & keys
         if self.segments is not None:
             queries, asked = (segments.numbers for segments in self.segments)

@@ -7,7 +7,7 @@
 import math
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
@@ -69,8 +69,14 @@ class SinusoidalPositions(SinusoidTable):
         self, x: Float[Tensor, "batch position width"], segments: Segments
     ) -> Float[Tensor, "batch position width"]:
         """The same for sentences one after another in a row: each begins at position 0."""
-        self.rows(0, segments.longest)  # the table reaches as far
-        return x + self.table.index_select(0, segments.places).to(x.dtype)
+        return self.at(x, segments.places[None], segments.longest)
+
+    def at(
+        self, x: Float[Tensor, "batch position width"], places: Int[Tensor, "#batch position"], reach: int
+    ) -> Float[Tensor, "batch position width"]:
+        """The same for tokens that stand at `places` of their sentences, all before `reach`."""
+        self.rows(0, reach)  # the table reaches as far
+        return x + self.table[places].to(x.dtype)
 
 
 class LearnedPositions(nn.Module):
@@ -92,6 +98,14 @@ class LearnedPositions(nn.Module):
     ) -> Float[Tensor, "batch position width"]:
         """The same for sentences one after another in a row; that none reaches too far is known before a training."""
         return x + self.table(segments.places).to(x.dtype)
+
+    def at(
+        self, x: Float[Tensor, "batch position width"], places: Int[Tensor, "#batch position"], reach: int
+    ) -> Float[Tensor, "batch position width"]:
+        """The same for tokens that stand at `places` of their sentences; ConfigError behind the end of the table."""
+        if reach > self.table.num_embeddings:  # rows that reached so far may have gone
+            self.rows(0, int(places.max()) + 1)
+        return x + self.table(places).to(x.dtype)
 
     def rows(self, first: int, last: int) -> Float[Tensor, "position width"]:
         """The vectors of the positions from `first` to before `last`."""
@@ -129,6 +143,12 @@ class NormalisedPositions(nn.Module):
         """The same for sentences one after another in a row."""
         return self.norm(self.added.along(x, segments))
 
+    def at(
+        self, x: Float[Tensor, "batch position width"], places: Int[Tensor, "#batch position"], reach: int
+    ) -> Float[Tensor, "batch position width"]:
+        """The same for tokens that stand at `places` of their sentences."""
+        return self.norm(self.added.at(x, places, reach))
+
 
 class NoPositions(nn.Module):
     """Adds nothing: the order is known in another way, or not at all."""
@@ -142,6 +162,11 @@ class NoPositions(nn.Module):
 
     def along(
         self, x: Float[Tensor, "batch position width"], segments: Segments
+    ) -> Float[Tensor, "batch position width"]:
+        return x
+
+    def at(
+        self, x: Float[Tensor, "batch position width"], places: Int[Tensor, "#batch position"], reach: int
     ) -> Float[Tensor, "batch position width"]:
         return x
 

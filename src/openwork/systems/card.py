@@ -13,7 +13,9 @@ from openwork.training.progress import Progress, Validation
 def write_card(settings: RunSettings, report: FilterReport, chosen: Validation, progress: Progress) -> str:
     """Markdown: data, training, validation scores, all settings."""
     data = settings.data
-    origin = ", ".join(part.corpus or part.file or f"{part.source} and {part.target}" for part in data.parts)
+    origin = ", ".join(
+        part.corpus or part.file or part.text or f"{part.source} and {part.target}" for part in data.parts
+    )
     scores = [f"- loss {chosen.loss:.4f} nats per token, perplexity {chosen.perplexity:.3f}"]
     if chosen.bleu is not None:
         scores.append(f"- BLEU {chosen.bleu:.2f} (greedy search; {chosen.signature or 'sacreBLEU'})")

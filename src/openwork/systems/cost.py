@@ -8,9 +8,11 @@ formulas is counted (`cost_counted.py`), for which torch is loaded.
 from dataclasses import dataclass
 from functools import cached_property
 
+from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.systems.cost_decoder import decoder_parts
 from openwork.systems.cost_memory import BYTES, Memory, ending_bytes, loss_bytes
 from openwork.systems.cost_part import Lengths, Part
 from openwork.systems.cost_recurrent import recurrent_parts
@@ -131,6 +133,9 @@ def cost_of(
         case RecurrentSettings():
             parts = recurrent_parts(settings, source_vocabulary, target, lengths)
             width = settings.width
+        case DecoderSettings():
+            parts = decoder_parts(settings, target, lengths)
+            width = settings.stream_start
         case _:
             from openwork.systems.cost_counted import count_cost
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from openwork.models.layer_settings import BUCKETS
+from openwork.models.layer_settings import BUCKETS, LayerSettings
 from openwork.models.settings import TransformerSettings
 from openwork.systems.cost_part import Lengths, Part
 
 # Matrices of the feed-forward network, and the inner numbers that its backward pass needs.
-FEEDFORWARDS = {"relu": (2, 1), "gelu": (2, 2), "swish": (2, 2)}
+FEEDFORWARDS = {"relu": (2, 1), "gelu": (2, 2), "gelu-tanh": (2, 2), "swish": (2, 2)}
 FEEDFORWARDS |= {"glu": (3, 3), "reglu": (3, 3), "geglu": (3, 4), "swiglu": (3, 4)}
 # Vectors of a norm: gain and shift, or gain alone. It keeps as many numbers of each row: mean and deviation, or one.
 NORMS = {"layer": 2, "rms": 1}
@@ -37,27 +37,26 @@ def transformer_parts(s: TransformerSettings, source: int, target: int, lengths:
         yield Part("output bias", 1, target)
     if s.embedding_norm:
         yield Part("embedding norms", 2, NORMS[s.normalisation] * first, kept=first * (n + m) / 2)
-    yield Part("embedding dropout", 1, 0, kept=_masks(s) * first * (n + m), wide=IDS * (n + m))
+    yield Part("embedding dropout", 1, 0, kept=masks_of(s) * first * (n + m), wide=IDS * (n + m))
     if s.positions == "learned":
         yield Part("learned positions", 2, s.table_size * first)
     for side, layers, length in (("encoder", s.encoder_layers, n), ("decoder", s.decoder_layers, m)):
-        yield _attention(s, f"{side} self-attention, first layer", 1, (first, length), (first, length))
+        yield attention_part(s, f"{side} self-attention, first layer", 1, (first, length), (first, length))
         if layers > 1:
-            yield _attention(s, f"{side} self-attention", layers - 1, (s.width, length), (s.width, length))
+            yield attention_part(s, f"{side} self-attention", layers - 1, (s.width, length), (s.width, length))
         if side == "decoder":
-            yield _attention(s, f"{side} cross-attention", layers, (s.width, m), (s.width, n))
-        yield _feedforward(s, f"{side} feed-forward", layers, length)
-        yield from _wirings(s, side, layers, length)
+            yield attention_part(s, f"{side} cross-attention", layers, (s.width, m), (s.width, n))
+        yield feedforward_part(s, f"{side} feed-forward", layers, length)
+        yield from wiring_parts(s, side, layers, length)
     if first != s.width:
         yield Part("residual projections", 2, first * s.width, first * s.width * (n + m) // 2)
         yield Part("output projection", 1, s.width * first, m * s.width * first)
 
 
-def _attention(
-    s: TransformerSettings, name: str, count: int, asking: tuple[int, float], asked: tuple[int, float]
-) -> Part:
-    """`asking` the queries, `asked` the keys and values."""
+def attention_part(s: LayerSettings, name: str, count: int, asking: Side, asked: Side, past: float = 0) -> Part:
+    """`asking` the queries, `asked` the keys and values; `past`: how many of these were there already."""
     (width, queries), (asked_width, keys) = asking, asked
+    projected = keys - past
     query, out = s.heads * s.key_width, s.heads * s.value_head_width
     both = s.key_value_count * (s.key_width + s.value_head_width)
     biases = (query + both + s.width) if s.attention_bias else 0
@@ -82,7 +81,7 @@ def _attention(
         count,
         weights=width * query + asked_width * both + out * s.width + biases + distances * s.key_width + buckets,
         products=queries * (width * query + out * s.width + distances * query)
-        + keys * asked_width * both
+        + projected * asked_width * both
         + queries * keys * (query + out),
         kept=queries * out * by_formula,
         wide=0 if in_narrow else inside,
@@ -91,12 +90,12 @@ def _attention(
     )
 
 
-def _masks(s: TransformerSettings) -> int:
+def masks_of(s: LayerSettings) -> int:
     """Dropout keeps a number for each of its inputs."""
     return int(s.dropout > 0)
 
 
-def _feedforward(s: TransformerSettings, name: str, count: int, length: float) -> Part:
+def feedforward_part(s: LayerSettings, name: str, count: int, length: float) -> Part:
     matrices, kept = FEEDFORWARDS[s.feedforward]
     kept += 2 * (s.feedforward_dropout > 0)  # its mask, and what comes out
     biases = s.feedforward_width + s.width if matrices == 2 else 0
@@ -104,15 +103,15 @@ def _feedforward(s: TransformerSettings, name: str, count: int, length: float) -
     return Part(name, count, products + biases, length * products, length * kept * s.feedforward_width)
 
 
-def _wirings(s: TransformerSettings, side: str, layers: int, length: float) -> Iterator[Part]:
+def wiring_parts(s: LayerSettings, side: str, layers: int, length: float) -> Iterator[Part]:
     """Norm, dropout and sum around each sub-layer; with pre-norm one more norm closes the stack.
 
     Kept are the sub-layer's input, the norm's input, and the mask of the dropout; the encoder's output once more.
     """
-    sublayers = layers * (2 if side == "encoder" else 3)
+    sublayers = layers * (3 if side == "decoder" else 2)
     vectors, divided = NORMS[s.normalisation], DIVIDED[s.normalisation]
     first = s.stream_start if s.norm == "pre" else s.width  # the very first norm of a pre-norm stack sees embeddings
-    kept, wide = (2 + _masks(s)) * s.width * length, (vectors + divided * s.width) * length
+    kept, wide = (2 + masks_of(s)) * s.width * length, (vectors + divided * s.width) * length
     yield Part(f"{side} norms and residuals, first", 1, vectors * first, kept=kept, wide=wide)
     yield Part(f"{side} norms and residuals", sublayers - 1, vectors * s.width, kept=kept, wide=wide)
     output = s.width * length * (side == "encoder")

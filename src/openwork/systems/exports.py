@@ -56,7 +56,7 @@ def hugging_face_closed(settings: ModelSettings) -> Closed | None:
     """What keeps a model with these settings out of Hugging Face's form; None: nothing."""
     if not isinstance(settings, TransformerSettings):
         return Closed(
-            "a recurrent model has no counterpart among the architectures of Hugging Face",
+            "a model of this kind has no counterpart among the architectures of Hugging Face",
             "use the bundle with openwork translate, or train a Transformer to export",
         )
     s, kind = settings, architecture_of(settings)
@@ -94,7 +94,7 @@ def hugging_face_keeps(tokenizer: Tokenizer) -> bool:
 def ctranslate2_reason(settings: object) -> str:
     """Why CTranslate2 has no model of these settings; empty where it has one."""
     if not isinstance(settings, TransformerSettings):
-        return "it knows Transformers alone, and this is a recurrent model"
+        return "it knows Transformers alone, and this is a model of another kind"
     if settings.stream_start != settings.width:
         return "it has no embeddings of a width of their own (model.embedding_width)"
     if settings.key_width != settings.value_head_width:

@@ -2,14 +2,14 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from openwork.base.config import fingerprint
 from openwork.base.errors import DataError
-from openwork.base.files import sha256_file
+from openwork.base.files import read_lines, sha256_file
 from openwork.data import corpora
 from openwork.data.filters import FilterReport, FilterSettings, apply
 from openwork.data.readers.columns import read_columns
@@ -25,7 +25,7 @@ class PairSource:
 
     `skips`: what the last whole reading passed over because the file says that it is no pair. `unit`: what the place of
     a pair in it counts. `files`: the SHA-256 of the files behind it, that of the targets last. `header`: lines before
-    the first pair.
+    the first pair. `alone`: every pair is a target without a source.
     """
 
     read: Callable[[], Iterator[Pair]]
@@ -35,6 +35,7 @@ class PairSource:
     unit: str = "line"
     files: Mapping[str, str] = field(default_factory=dict)
     header: int = 0
+    alone: bool = False
 
     def place(self, number: int) -> str:
         """Where the target of a pair stands; the first pair of `read` has the number 1."""
@@ -86,6 +87,20 @@ class Part:
 
 def source_of(origin: OriginSettings, split: str, languages: Languages) -> PairSource:
     """The pairs of an origin; `split` matters where it is a corpus. Files are read once, to know them again."""
+    found = _pairs_of(origin, split, languages)
+    if (side := origin.side) is None or found.alone:
+        return found
+    return replace(
+        found,
+        read=lambda: (Pair("", getattr(pair, side)) for pair in found.read()),
+        identity=f"{found.identity} {side}",
+        description=f"{found.description}, its {side}s",
+        alone=True,
+    )
+
+
+def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairSource:
+    """With both sides, where there are two."""
     count = origin.count
     if origin.corpus is not None:
         name = origin.corpus
@@ -115,6 +130,16 @@ def source_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
             format_of(path, format_name).unit,
             {str(path): checksum},
         )
+    if origin.text is not None:
+        path = Path(origin.text)
+        checksum = sha256_file(path)
+        return PairSource(
+            lambda: (Pair("", line) for line in islice(read_lines(path), count)),
+            f"text {checksum}{first}",
+            str(path),
+            files={str(path): checksum},
+            alone=True,
+        )
     source, target = Path(origin.source or ""), Path(origin.target or "")
     files = {str(path): sha256_file(path) for path in (source, target)}
     return PairSource(
@@ -127,7 +152,7 @@ def source_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
 
 def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = None) -> Part:
     """The pairs that pass, and the report of one complete reading (which also finds every bad line at once)."""
-    kept, report = apply(pairs.read(), filters, pairs.unit)
+    kept, report = apply(pairs.read(), filters, pairs.unit, alone=pairs.alone)
     digest = hashlib.sha256()
     for _ in digested(kept, digest):
         pass
@@ -138,11 +163,12 @@ def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = 
             hint="check the files, or the limits in the run file's [filters]",
         )
     source = PairSource(
-        lambda: apply(pairs.read(), filters)[0],
+        lambda: apply(pairs.read(), filters, alone=pairs.alone)[0],
         f"{pairs.identity} {fingerprint(filters)}",
         pairs.description,
         pairs.skips,
         files=pairs.files,
+        alone=pairs.alone,
     )
     return Part(source, report, weight, digest.hexdigest())
 
@@ -155,16 +181,21 @@ def digested(pairs: Iterable[Pair], digest: "hashlib._Hash") -> Iterator[Pair]:
 
 
 def hold_out(pairs: PairSource, share: float) -> tuple[PairSource, PairSource]:
-    """Every pair goes to one side by a hash of its source, so that no sentence stands on both sides."""
+    """Every pair goes to one side by a hash of its source, so that no sentence stands on both sides.
+
+    Where there is no source the target says it.
+    """
 
     def is_held_out(pair: Pair) -> bool:
-        digest = hashlib.blake2b(pair.source.encode("utf-8"), digest_size=8).digest()
+        digest = hashlib.blake2b((pair.source or pair.target).encode("utf-8"), digest_size=8).digest()
         return int.from_bytes(digest) < share * 2**64
 
     def part(held_out: bool) -> PairSource:
         name = f"{share:.1%} of {pairs.description}, held out" if held_out else pairs.description
         read = lambda: (pair for pair in pairs.read() if is_held_out(pair) == held_out)  # noqa: E731
-        return PairSource(read, f"{pairs.identity} share {share:.6f} {held_out}", name, files=pairs.files)
+        return PairSource(
+            read, f"{pairs.identity} share {share:.6f} {held_out}", name, files=pairs.files, alone=pairs.alone
+        )
 
     return part(False), part(True)
 
@@ -180,4 +211,7 @@ def joined(sources: Sequence[PairSource]) -> PairSource:
 
     identity = " + ".join(source.identity for source in sources)
     files = {path: checksum for source in sources for path, checksum in source.files.items()}
-    return PairSource(read, identity, " + ".join(source.description for source in sources), files=files)
+    return PairSource(
+        read, identity, " + ".join(source.description for source in sources), files=files,
+        alone=all(source.alone for source in sources),
+    )  # fmt: skip

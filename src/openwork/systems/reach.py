@@ -6,12 +6,16 @@ from openwork.base.errors import ConfigError
 from openwork.data.store import TokenStore
 
 
-def check_reach(longest: int | None, train: TokenStore, valid: TokenStore) -> None:
-    """Before the first update: ConfigError that counts the pairs with a sentence of more than `longest` tokens."""
+def check_reach(longest: int | None, train: TokenStore, valid: TokenStore, *, continues: bool = False) -> None:
+    """Before the first update: ConfigError that counts the pairs with a sentence of more than `longest` tokens.
+
+    `continues`: source and target are one sentence, with one end symbol.
+    """
     if longest is None:
         return
     for kind, store in (("training", train), ("validation", valid)):
-        lengths = np.maximum(store.source_lengths, store.target_lengths) + 1  # the end symbol
+        both = np.add if continues else np.maximum
+        lengths = both(store.source_lengths, store.target_lengths) + 1  # the end symbol
         beyond = int((lengths > longest).sum())
         if beyond:
             most = int(lengths.max())

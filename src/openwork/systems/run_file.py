@@ -53,6 +53,11 @@ class RunSettings(Settings):
     @model_validator(mode="after")
     def _tying_fits_vocabularies(self) -> "RunSettings":
         # Two vocabularies of the same size would pass for one when the model is built.
+        if self.model.tying == "embeddings" and not self.text.shared:
+            raise RuleError(
+                "text.shared = false gives each side a vocabulary of its own, and a language model has one",
+                hint="set text.shared = true",
+            )
         if self.model.tying == "three-way" and not self.text.shared:
             raise RuleError(
                 "text.shared = false gives each side a vocabulary of its own, which three-way tying cannot use",
@@ -84,6 +89,15 @@ class RunSettings(Settings):
             raise RuleError(
                 'training.metric = "score" is that of a model with a task, and this one writes texts',
                 hint='set training.metric = "bleu", "chrf", "exact" or "loss"',
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _metric_fits_data(self) -> "RunSettings":
+        if self.data.is_text and self.training.metric != "loss":
+            raise RuleError(
+                f"a text has no translations, which the metric {self.training.metric} needs",
+                hint='set training.metric = "loss"',
             )
         return self
 
@@ -134,4 +148,14 @@ def with_preset(layer: Layer) -> dict[str, Any]:
             )
         model = {**PRESETS[preset], **model}
     mapping["model"] = {"kind": "transformer", **model}
+    data, training = mapping.get("data", {}), mapping.get("training", {})
+    if isinstance(data, Mapping) and isinstance(training, Mapping) and _is_text(data):
+        mapping["training"] = {"metric": "loss", **training}
     return mapping
+
+
+def _is_text(data: Mapping[str, Any]) -> bool:
+    """Whether a section [data], not yet looked at by anyone, names nothing but texts and single sides."""
+    mix = data.get("mix")
+    parts = mix if isinstance(mix, list | tuple) and mix else [data]
+    return all(isinstance(part, Mapping) and ("text" in part or "side" in part) for part in parts)

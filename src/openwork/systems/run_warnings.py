@@ -196,9 +196,10 @@ def _same_file_warning(run: RunSettings) -> str:
         if part.source is not None and part.source == part.target and not _masks(run):
             return f"{part.source} is both source and target: the model would learn to copy"
     valid = run.data.validation
-    files = {path for part in run.data.parts for path in (part.source, part.file) if path is not None}
-    if valid is not None and {valid.source, valid.file} & files:
-        return f"{valid.source or valid.file} is what is trained on: validating with it says nothing of other sentences"
+    files = {path for part in run.data.parts for path in (part.source, part.file, part.text) if path is not None}
+    if valid is not None and {valid.source, valid.file, valid.text} & files:
+        path = valid.source or valid.file or valid.text
+        return f"{path} is what is trained on: validating with it says nothing of other sentences"
     return ""
 
 
@@ -228,6 +229,6 @@ def find_conflicts(settings: RunSettings, layer: Layer) -> list[str]:
 def _file_warnings(settings: RunSettings) -> Iterator[str]:
     data = settings.data
     for part in (*data.parts, *([data.validation] if data.validation is not None else [])):
-        for path in (part.source, part.target, part.file):
+        for path in (part.source, part.target, part.file, part.text):
             if path is not None and not Path(path).exists():
                 yield f"{path} is not there, seen from {Path.cwd()}"

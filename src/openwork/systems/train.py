@@ -21,6 +21,7 @@ from openwork.data.records import Pair
 from openwork.data.store import TokenStore
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
+from openwork.systems.beginnings import are_texts, parted_texts
 from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_bundle
 from openwork.systems.card import write_card
 from openwork.systems.choice import choose_weights
@@ -74,13 +75,14 @@ VALIDATORS: dict[str, type[Validator]] = {"write": Validator, "fill": MaskedVali
 
 @dataclass(frozen=True)
 class Corpus:
-    """The data of a run, ready to use."""
+    """The data of a run, ready to use. `examples`: pairs whose sources the bundle shows what it makes of."""
 
     tokenizers: TokenizerPair
     train: TokenStore
     valid: TokenStore
     train_pairs: PairSource
     valid_pairs: list[Pair]
+    examples: list[Pair]
     report: FilterReport
     mixture: Mixture | None = None
 
@@ -109,12 +111,22 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus
     say("tokenising")
     store = partial(store_pairs, tokenizers=tokenizers, begun=begun, say=say)
     train_store = store(folder.stores / "train", splits.train, sampling=_sampling(settings))
-    valid_pairs = list(islice(splits.valid.read(), settings.training.validation_sentences))
+    valid_pairs, golden = _examples(splits.valid, settings.training.validation_sentences)
     valid_store = store(folder.stores / "valid", splits.valid)
     say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
     if not begun:
         write_origins(folder.stores, replace(now, vocabulary=tokenizers.fingerprint))
-    return Corpus(tokenizers, train_store, valid_store, splits.train, valid_pairs, splits.report, splits.mixture)
+    return Corpus(
+        tokenizers, train_store, valid_store, splits.train, valid_pairs, golden, splits.report, splits.mixture
+    )
+
+
+def _examples(valid: PairSource, count: int) -> tuple[list[Pair], list[Pair]]:
+    """The validation pairs to translate, none where they have no sources, and examples for the bundle."""
+    pairs = list(islice(valid.read(), count))
+    if are_texts(pairs):
+        return [], parted_texts(valid.read(), GOLDEN_EXAMPLES if pairs else 0)
+    return pairs, pairs[:GOLDEN_EXAMPLES]
 
 
 def _sampling(settings: RunSettings) -> Sampling | None:
@@ -281,7 +293,8 @@ def made_ready_to_train(
     language = languages_of(settings.data)[1]
     task, looked_at = task_of(settings.model), (corpus.valid, corpus.valid_pairs)
     parts = (model, corpus.tokenizers, *looked_at, precision, language, validation_arrangement(training, model))
-    validator = VALIDATORS[task](*parts) if task in VALIDATORS else LabelValidator(task, *parts)
+    kind = VALIDATORS.get(task) or partial(LabelValidator, task)
+    validator = kind(*parts, shown=corpus.examples)
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
@@ -294,7 +307,7 @@ def _begin(
 ) -> tuple[Learner, Progress]:
     """With fresh weights, with those of a bundle, or where the run in the folder stopped."""
     model = new_model(settings, corpus.tokenizers)
-    check_reach(model.longest, corpus.train, corpus.valid)
+    check_reach(model.longest, corpus.train, corpus.valid, continues=model.continues)
     millions = count_weights(model) / 1e6
     say(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
     tuning = settings.fine_tuning
@@ -358,4 +371,4 @@ def _bundle(
 ) -> Bundle:
     card = write_card(settings, corpus.report, chosen, progress)
     bundle = Bundle(settings_of_run(settings), corpus.tokenizers, model.eval(), card=card)
-    return make_golden(bundle, [pair.source for pair in corpus.valid_pairs[:GOLDEN_EXAMPLES]])
+    return make_golden(bundle, [pair.source for pair in corpus.examples])

@@ -96,9 +96,12 @@ class Translator:
         self.tokenizers = tokenizers
         self.decoding = decoding
         self.longest = LONGEST_SOURCE
-        if model.longest is not None:  # learned positions end there, on both sides
-            self.longest = min(self.longest, model.longest)
-            self.decoding = decoding.model_copy(update={"maximum_length": min(decoding.maximum_length, model.longest)})
+        self.continues = model.continues
+        if model.longest is not None:  # learned positions end there, on both sides or for both together
+            most = model.longest // 2 if self.continues else model.longest
+            most = min(decoding.maximum_length, most)
+            self.longest = min(self.longest, model.longest - most + 1 if self.continues else model.longest)
+            self.decoding = decoding.model_copy(update={"maximum_length": most})
         self.constrainer = Constrainer(tokenizers)
 
     @property
@@ -114,6 +117,8 @@ class Translator:
         advanced: Callable[[int], None] = _ignore,
     ) -> list[list[Translation]]:
         """For each text its best translations, best first; a text without a visible character gives itself.
+
+        Not so where a model continues its source: it begins where there is nothing.
 
         `requests` say what is asked of each text's translation besides what the settings ask of all; what cannot be
         met gives an empty translation with its `problem`. `advanced` is told after each batch how many texts were
@@ -153,7 +158,7 @@ class Translator:
 
         What was shown is in the end the text that is given back.
         """
-        if not text.strip():
+        if not text.strip() and not self.continues:
             show(text)
             return Translation(text)
         ((_, source),) = self._sources([text], [request])
@@ -210,7 +215,7 @@ class Translator:
 
     def _sources(self, texts: Sequence[str], requests: Sequence[Request] | None) -> Iterator[tuple[int, _Source | str]]:
         """The texts that are to be translated, with their places; a sentence where what is asked cannot be met."""
-        places = [place for place, text in enumerate(texts) if text.strip()]
+        places = [place for place, text in enumerate(texts) if text.strip() or self.continues]
         limit = self.longest - 1
         for place, (ids, spans) in zip(
             places, self.tokenizers.encode_sources([texts[place] for place in places]), strict=True
@@ -221,7 +226,8 @@ class Translator:
                 length = torch.tensor([min(len(ids), limit) + 1])
                 most = int(length_limits(length, self.decoding))
                 constraints, problem = self.constrainer.constraints(request, spans, most)
-            yield place, problem or _Source(ids[:limit], spans, len(ids) > limit, request, constraints)
+            kept = ids[-limit:] if self.continues else ids[:limit]  # what is continued is the end
+            yield place, problem or _Source(kept, spans, len(ids) > limit, request, constraints)
 
     def _batches(self, sources: dict[int, _Source]) -> Iterator[list[int]]:
         """Places, longest source first (so that too little memory shows at once), within the token budget.

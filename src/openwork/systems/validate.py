@@ -36,15 +36,19 @@ class Validator:
         precision: PrecisionName,
         language: str | None = None,
         arrange: Callable[[Batch, torch.device], TensorBatch] = to_tensors,
+        *,
+        shown: Sequence[Pair] = (),
     ) -> None:
         """`pairs` are those to translate: the first of the store, or none. `language` is that of the targets.
 
-        `arrange` lays a batch out for the loss: always the same for the same rows.
+        `arrange` lays a batch out for the loss: always the same for the same rows. `shown`: those that samples are made
+        of where none are translated, such as beginnings of texts.
         """
         greedy = DecodingSettings(beam=1)
         self.model = model
         self.store = store
         self.pairs = pairs
+        self.shown = [] if pairs else [pair for pair in shown if pair.source.strip()]
         self.language = language
         self.arrange = arrange
         self.precision: PrecisionName = precision
@@ -73,6 +77,9 @@ class Validator:
             scores, signature = self.scores(self.pairs, hypotheses)
             shown = (step * 7919) % len(self.pairs)  # another one each time
             sample = (self.pairs[shown].source, self.pairs[shown].target, hypotheses[shown])
+        elif self.shown:
+            source, target = self.shown[step * 7919 % len(self.shown)]
+            sample = (source, target, self.translator.best([source])[0])
         seconds = time.perf_counter() - before
         value = loss.value if math.isfinite(loss.value) else math.inf
         return Validation(

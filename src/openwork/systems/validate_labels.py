@@ -14,8 +14,8 @@ from openwork.systems.validate import Validator
 class LabelValidator(Validator):
     """Looks at the same held-out pairs each time, as `Validator` does, and asks for labels instead of translations."""
 
-    def __init__(self, task: Task, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, task: Task, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
         self.labeller = Labeller(self.model, self.translator.tokenizers, task, precision=self.precision)
 
     def told(self, sources: Sequence[str]) -> list[str]:

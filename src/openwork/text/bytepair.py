@@ -87,7 +87,7 @@ def flaw_of_merges(model: Mapping[str, Any], fixed: tuple[str, ...]) -> str:
 
 def merges_of(model: Mapping[str, Any]) -> Merges:
     """The merges of a model as the library writes it."""
-    return [(left, right) for left, right in model.get("merges")]
+    return [(left, right) for left, right in model["merges"]]
 
 
 def train_byte_pair(

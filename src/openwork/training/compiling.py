@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from openwork.nn.causal import CausalLayer
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.encoder import EncoderLayer
 from openwork.training.progress import Progress
@@ -46,7 +47,7 @@ class _CompiledForward:
 @contextmanager
 def compiled_layers(model: nn.Module, backend: str = "inductor") -> Iterator[None]:
     """While the block runs, the layers of encoder and decoder train compiled, by one of the framework's compilers."""
-    layers = [module for module in model.modules() if isinstance(module, EncoderLayer | DecoderLayer)]
+    layers = [module for module in model.modules() if isinstance(module, EncoderLayer | DecoderLayer | CausalLayer)]
     for layer in layers:
         vars(layer)["forward"] = _CompiledForward(layer, backend)
     try:

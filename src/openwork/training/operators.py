@@ -27,6 +27,7 @@ MODULES: dict[str, Group] = {
     "LearnedPositions": "embedding",
     "MultiHeadAttention": "attention",
     "AdditiveAttention": "attention",
+    "MultiStepAttention": "attention",
 }
 OPTIMISER = "Optimizer."  # how the framework calls what an optimiser does
 

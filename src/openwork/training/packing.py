@@ -114,5 +114,5 @@ def choose_layout(wanted: str, model: SequenceModel, precision: PrecisionName, d
 def packing_problem(model: SequenceModel) -> str | None:
     """Why the sentences of a batch cannot stand in one row; None: they can."""
     if not isinstance(model, PackingModel):
-        return "a recurrent model reads all its sentences one position after the other, which takes a rectangle"
+        return "a model of this kind reads each sentence in a row of its own"
     return model.packing_problem()

@@ -52,7 +52,8 @@ def attention(
 
 def _segments(mask: Mask) -> tuple[Segments, Segments]:
     """Those of the queries and of the keys; a causal mask is for a row that asks itself."""
-    if mask.segments is None or mask.allowed is not None or mask.key_lengths is not None:
+    others = (mask.allowed, mask.key_lengths, mask.key_starts)
+    if mask.segments is None or any(other is not None for other in others):
         raise ValueError("packed attention needs segments, and no other condition than the order")
     return mask.segments
 

@@ -32,7 +32,7 @@ class RecordingKernel:
 
 @contextmanager
 def weights_of(attention: nn.Module) -> Iterator[list[Tensor]]:
-    """While the block runs, a multi-head attention adds the weights of each call to the list; then it is as before."""
+    """While the block runs, an attention adds the weights of each call to the list; then it is as before."""
     kept: list[Tensor] = []
     before = attention.kernel
     attention.kernel = RecordingKernel(kept.append)  # type: ignore[assignment]

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from openwork.data.batching import assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore, write_store
 from openwork.models.interfaces import SequenceModel
+from openwork.systems.beginnings import are_texts, beginnings
 from openwork.systems.bundle import Bundle, Golden, settings_of_run
 from openwork.systems.device import choose_device
 from openwork.systems.pair_sources import PairSource
@@ -148,6 +149,9 @@ def trial_of(settings: RunSettings, say: Callable[[str], None]) -> Iterator[Tria
     few = PairSource(lambda: islice(splits.train.read(), MOST_PAIRS), splits.train.identity, splits.train.description)
     tokenizers = new_tokenizers(settings, few, say)
     pairs = list(few.read())
+    if are_texts(pairs):  # what a source does is seen where a text is parted: its beginning is the source of the rest
+        pairs = beginnings(pairs, MOST_PAIRS)
+        few = replace(few, read=lambda: iter(pairs), identity=f"{few.identity} parted")
     with TemporaryDirectory(prefix="openwork-coach-") as scratch:
         store = store_pairs(Path(scratch) / "pairs", few, tokenizers)
         bundle = Bundle(settings_of_run(settings), tokenizers, _model(settings, tokenizers), _golden(pairs))

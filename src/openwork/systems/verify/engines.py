@@ -9,7 +9,7 @@ from openwork.base.phrases import AsIs, Joined
 from openwork.inspection.capture import lending
 from openwork.models.interfaces import SequenceModel
 from openwork.models.prepared import can_be_prepared, prepare
-from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.attention import KernelAttention
 from openwork.nn.kernels import reference
 from openwork.systems.verify.check import Finding, NotApplicable
 from openwork.systems.verify.passes import Pair, compare, reading
@@ -22,7 +22,7 @@ HALF_TOLERANCE = 0.05
 
 def kernels(subject: Subject) -> Finding:
     """The kernels that the model computes with give what the paper's formula gives, with padding and without."""
-    if not any(isinstance(module, MultiHeadAttention) for module in subject.model.modules()):
+    if not any(isinstance(module, KernelAttention) for module in subject.model.modules()):
         raise NotApplicable("it has no attention that a kernel computes")
     formula = partial(lending, subject.model, lambda name: reference.attention)
     return compare(subject, _whole_passes(subject, formula))

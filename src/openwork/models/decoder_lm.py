@@ -1,0 +1,187 @@
+"""A language model of decoder layers alone: GPT, GPT-2, LLaMA (Radford et al. 2018 and 2019; Touvron et al. 2023).
+
+The source is a prompt that the target continues, both in one row (`prompts.py`).
+
+Prompts of several lengths stand in one batch with their padding on the left. So every row goes on in the same column,
+the distance of two tokens is that of their columns, and only positions that are added to the embeddings must be told
+where a row begins.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from openwork.models.interfaces import Packed, SequenceModel
+from openwork.models.prompts import in_place_of_start, read_prompts
+from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.cache import KeyValue
+from openwork.nn.causal import CausalStack
+from openwork.nn.distances import NoDistances, Rotary
+from openwork.nn.dropout import Dropout
+from openwork.nn.embedding import TokenEmbedding
+from openwork.nn.kernels import packed
+from openwork.nn.kernels.recording import weights_of
+from openwork.nn.masks import CAUSAL, Mask, Segments
+from openwork.nn.positions import Positions
+from openwork.text.symbols import SYMBOL_IDS
+
+
+@dataclass(frozen=True)
+class DecoderState:
+    """Keys and values of all columns so far, where each row begins, and the token that is still to be read.
+
+    `starts` (rows): the first column of each row that is not padding; None: all rows begin in column 0. `pending`
+    (rows): read in the place of the next token; None: it was read. `prompt`: positions of the sources, ends included.
+    """
+
+    pasts: tuple[KeyValue | None, ...]
+    prompt: int
+    pending: Tensor | None
+    starts: Tensor | None = None
+    column: int = 0
+
+    def select(self, rows: Int[Tensor, "rows"]) -> "DecoderState":
+        """The given rows, in the given order; a row may come several times."""
+        return replace(
+            self,
+            pasts=tuple(None if past is None else past.select(rows) for past in self.pasts),
+            pending=None if self.pending is None else self.pending.index_select(0, rows),
+            starts=None if self.starts is None else self.starts.index_select(0, rows),
+        )
+
+
+class DecoderLM(SequenceModel[DecoderState]):
+    """Continues a prompt; with an empty prompt it writes a text from its beginning.
+
+    `output`, a parameter, is the matrix of the output layer; with tied weights it is the embedding's own. `narrow`
+    turns the layers' vectors to its width. `bias`, a parameter or None, is added to the logits.
+    """
+
+    bias: nn.Parameter | None
+
+    def __init__(
+        self,
+        embedding: TokenEmbedding,
+        positions: Positions,
+        stack: CausalStack,
+        narrow: nn.Module,
+        output: Tensor,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.positions = positions
+        self.embedding_dropout = Dropout(dropout)
+        self.stack = stack
+        self.narrow = narrow
+        self.output = output
+        self.register_parameter("bias", None)
+
+    @property
+    def longest(self) -> int | None:
+        return self.positions.longest
+
+    @property
+    def continues(self) -> bool:
+        return True
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.output
+
+    @property
+    def output_bias(self) -> Tensor | None:
+        return self.bias
+
+    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> DecoderState:
+        """Reads START and each prompt but its last token, which is kept pending; the source's end is not read."""
+        prompts = read_prompts(source, source_lengths)
+        empty = DecoderState((None,) * len(self.stack.layers), source.shape[1], prompts.pending)
+        if prompts.tokens.shape[1] == 0:
+            return empty
+        state = self._read(prompts.tokens, replace(empty, starts=prompts.starts))[1]
+        return replace(state, pending=prompts.pending)
+
+    def advance(
+        self, tokens: Int[Tensor, "rows positions"], state: DecoderState
+    ) -> tuple[Float[Tensor, "rows positions width"], DecoderState]:
+        return self._read(in_place_of_start(tokens, state.pending), state)
+
+    def _read(
+        self, tokens: Int[Tensor, "rows positions"], state: DecoderState
+    ) -> tuple[Float[Tensor, "rows positions width"], DecoderState]:
+        x, mask = self.embedding(tokens), CAUSAL
+        after = state.column + tokens.shape[1]
+        if state.starts is None:
+            x = self.positions(x, state.column)
+        else:
+            places = torch.arange(state.column, after, device=tokens.device) - state.starts[:, None]
+            x = self.positions.at(x, places.clamp(min=0), after)
+            mask = Mask(is_causal=True, key_starts=state.starts)
+        x, pasts = self.stack(self.embedding_dropout(x), state.pasts, mask)
+        return self.narrow(x), replace(state, pasts=pasts, pending=None, column=after)
+
+    def attend(
+        self, tokens: Int[Tensor, "rows positions"], state: DecoderState
+    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], DecoderState]:
+        """The weights are those of the last layer's self-attention on the prompt's pieces, the mean of its heads.
+
+        All the rest, on START and on what was written so far, is counted to the place of the source's end.
+        """
+        with weights_of(self.stack.layers[-1].self_attention) as weights:  # type: ignore[arg-type]
+            logits, state = self.step(tokens, state)
+        found = weights[0].mean(dim=1)
+        source = torch.arange(state.prompt, device=tokens.device)
+        starts = tokens.new_zeros(tokens.shape[0]) if state.starts is None else state.starts
+        lengths = (state.prompt - 1 - starts)[:, None]
+        columns = (starts[:, None] + 1 + source).clamp(max=found.shape[-1] - 1)  # START stands before the prompt
+        on_prompt = found.gather(2, columns[:, None].expand(-1, found.shape[1], -1))
+        on_prompt = on_prompt.masked_fill((source >= lengths)[:, None], 0.0)
+        rest = 1 - on_prompt.sum(-1, keepdim=True)
+        return logits, torch.where((source == lengths)[:, None], rest, on_prompt), state
+
+    def packing_problem(self) -> str | None:
+        for attention in (module for module in self.modules() if isinstance(module, MultiHeadAttention)):
+            if not isinstance(attention.distances, NoDistances | Rotary):
+                return "these positions add a number to each score, which the kernel for packed rows cannot"
+            if attention.weight_dropout > 0:
+                return "the kernel for packed rows has no dropout of attention weights"
+            if not packed.fits(attention.heads.width, attention.heads.value_width):
+                return f"the kernel for packed rows takes heads of 8, 16, ... {packed.WIDEST} numbers"
+        return None
+
+    def forward_packed(self, source: Packed, target_input: Packed) -> Float[Tensor, "1 positions width"]:
+        """Each prompt, with its target's START before and without its end, stands before the rest of its target."""
+        row, segments, places = _one_row(source, target_input)
+        x = self.positions.along(self.embedding(row[None]), segments)
+        mask = Mask(is_causal=True, segments=(segments, segments))
+        x = self.stack(self.embedding_dropout(x), (None,) * len(self.stack.layers), mask)[0]
+        return self.narrow(x.index_select(1, places))
+
+
+def _one_row(
+    source: Packed, target: Packed
+) -> tuple[Int[Tensor, "columns"], Segments, Int[Tensor, "target_positions"]]:
+    """Prompts and targets as one packed row, and the column of each target token.
+
+    A prompt's last token stands where its target's START would, as in `advance`. What the ends of the sources leave
+    over is one more sentence of padding, which no other sees: how many there are is known to the device alone.
+    """
+    own, targets = source.segments, target.segments
+    prompts = (own.starts.diff() - 1).clamp(min=0).long()
+    lengths = nn.functional.pad((prompts + targets.starts.diff()).cumsum(0), (1, 0))
+    size, sentences = own.places.shape[0] + targets.places.shape[0], prompts.shape[0]
+    starts = torch.cat((lengths, lengths.new_full((1,), size)))
+    source_numbers, target_numbers = own.numbers, targets.numbers
+    places = starts[target_numbers] + prompts[target_numbers] + targets.places
+    row = target.tokens.new_full((size,), SYMBOL_IDS.pad)
+    # A source's end falls on its target's second token, or on the next sentence's START: both are written after it.
+    row[(starts[source_numbers] + 1 + own.places).clamp(max=size - 1)] = source.tokens[0]
+    is_start = (targets.places == 0) & (prompts[target_numbers] > 0)
+    row[torch.where(is_start, starts[target_numbers], places)] = target.tokens[0]
+    columns = torch.arange(size, device=row.device)
+    numbers = torch.bucketize(columns, starts, right=True) - 1
+    within = (columns - starts[numbers]).masked_fill(numbers >= sentences, 0)
+    return row, Segments(starts.to(torch.int32), within, max(own.longest + targets.longest, sentences)), places

@@ -1,0 +1,59 @@
+"""How language models read a source: as a prompt that the target continues, in one row START, prompt, target, END.
+
+    START  p1  p2  p3 | t1  t2  END        `start` reads START, p1 and p2 and keeps p3
+    `advance` is given START t1 t2         and reads p3 t1 t2, behind which stand t1, t2 and END
+
+The START that begins every target is a bookmark here: the last token of the prompt, the pending one, is read in its
+place, so that the first vector already foretells the continuation. Without a prompt the pending token is START itself.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from openwork.text.symbols import SYMBOL_IDS
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """START and prompts, with their padding on the left, so that all rows go on in the same column.
+
+    Args:
+        tokens: (rows, column), without each prompt's last token.
+        starts: (rows), the first column of each row that is not padding.
+        pending: (rows), the token that is read in the place of the target's START.
+    """
+
+    tokens: Tensor
+    starts: Tensor
+    pending: Tensor
+
+
+def read_prompts(source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> Prompts:
+    """Sources, padded on the right, as prompts; their end symbols are left out."""
+    begins = source.new_full((source.shape[0], 1), SYMBOL_IDS.start)
+    row = torch.cat((begins, source), dim=1)  # START, prompt, end, padding
+    lengths = (source_lengths - 1).clamp(min=0)  # of the prompts
+    pending = row.gather(1, lengths[:, None])[:, 0]
+    columns = max(source.shape[1] - 1, 0)
+    starts = columns - lengths
+    places = torch.arange(columns, device=source.device) - starts[:, None]
+    tokens = row.gather(1, places.clamp(min=0)).masked_fill(places < 0, SYMBOL_IDS.pad)
+    return Prompts(tokens, starts, pending)
+
+
+def in_place_of_start(
+    tokens: Int[Tensor, "rows positions"], pending: Int[Tensor, "rows"] | None
+) -> Int[Tensor, "rows positions"]:
+    """The tokens with the pending one instead of the first; None: it was read already."""
+    return tokens if pending is None else torch.cat((pending[:, None], tokens[:, 1:]), dim=1)
+
+
+def looking_nowhere(
+    source_lengths: Int[Tensor, "rows"], source_size: int, positions: int
+) -> Float[Tensor, "rows positions source"]:
+    """Weights of a model that has no attention: all of it is counted to the place of the source's end."""
+    is_end = torch.arange(source_size, device=source_lengths.device) == (source_lengths - 1)[:, None]
+    return is_end.float()[:, None].expand(-1, positions, -1)

@@ -1,0 +1,102 @@
+"""WaveNet (van den Oord et al. 2016) as a language model: tokens instead of samples of sound."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from openwork.models.interfaces import SequenceModel
+from openwork.models.prompts import in_place_of_start, looking_nowhere, read_prompts
+from openwork.models.wavenet_settings import WaveNetSettings
+from openwork.nn.convolution import Past, dilations, select_all
+from openwork.nn.dropout import Dropout
+from openwork.nn.embedding import TokenEmbedding
+from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.wavenet import DilatedLayer, DilatedStack, Real
+
+
+@dataclass(frozen=True)
+class WaveNetState:
+    """The last inputs of each convolution, and the token that is still to be read (rows); None: it was read.
+
+    `source_size`: positions of the source in this batch, padding included.
+    """
+
+    pasts: tuple[Past, ...]
+    pending: Tensor | None
+    source_lengths: Tensor
+    source_size: int
+
+    def select(self, rows: Int[Tensor, "rows"]) -> "WaveNetState":
+        """The given rows, in the given order; a row may come several times."""
+        return replace(
+            self,
+            pasts=select_all(self.pasts, rows),
+            pending=None if self.pending is None else self.pending.index_select(0, rows),
+            source_lengths=self.source_lengths.index_select(0, rows),
+        )
+
+
+class WaveNet(SequenceModel[WaveNetState]):
+    """Continues a prompt; with an empty prompt it writes a text from its beginning.
+
+    `output`, a parameter, is the matrix of the output layer; with tied weights it is the embedding's own.
+    """
+
+    def __init__(self, embedding: TokenEmbedding, stack: DilatedStack, output: Tensor, dropout: float) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.embedding_dropout = Dropout(dropout)
+        self.stack = stack
+        self.output = output
+
+    @property
+    def continues(self) -> bool:
+        return True
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.output
+
+    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> WaveNetState:
+        """Reads START and each prompt but its last token, which is kept pending; the source's end is not read."""
+        prompts = read_prompts(source, source_lengths)
+        columns = torch.arange(prompts.tokens.shape[1], device=source.device)
+        pasts = self._read(prompts.tokens, self.stack.pasts, (columns >= prompts.starts[:, None])[..., None])[1]
+        return WaveNetState(pasts, prompts.pending, source_lengths, source.shape[1])
+
+    def advance(
+        self, tokens: Int[Tensor, "rows positions"], state: WaveNetState
+    ) -> tuple[Float[Tensor, "rows positions width"], WaveNetState]:
+        hidden, pasts = self._read(in_place_of_start(tokens, state.pending), state.pasts)
+        return hidden, replace(state, pasts=pasts, pending=None)
+
+    def _read(
+        self, tokens: Int[Tensor, "rows positions"], pasts: tuple[Past, ...], real: Real = None
+    ) -> tuple[Float[Tensor, "rows positions width"], tuple[Past, ...]]:
+        return self.stack(self.embedding_dropout(self.embedding(tokens)), pasts, real)
+
+    def attend(
+        self, tokens: Int[Tensor, "rows positions"], state: WaveNetState
+    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], WaveNetState]:
+        """There is no attention, and the prompt is read as one row with the target. What a language model does not look
+        at in its prompt is counted to the place of the source's end: here that is all.
+        """
+        weights = looking_nowhere(state.source_lengths, state.source_size, tokens.shape[1])
+        logits, state = self.step(tokens, state)
+        return logits, weights, state
+
+
+def build_wavenet(settings: WaveNetSettings, source_vocabulary: int, target_vocabulary: int) -> WaveNet:
+    """The model in the sizes of `settings`, with fresh weights from torch's generator; both vocabularies are one."""
+    s = settings
+    embedding = TokenEmbedding(target_vocabulary, s.width)
+    output = embedding.table.weight if s.tying == "three-way" else output_matrix(target_vocabulary, s.width)
+    layers = [
+        DilatedLayer(s.width, s.skip_width, s.kernel, dilation, s.dropout, is_last=place + 1 == s.layers)
+        for place, dilation in enumerate(dilations(s.layers, s.cycle))
+    ]
+    model = WaveNet(embedding, DilatedStack(s.width, s.kernel, layers, s.dropout), output, s.dropout)
+    initialise(model)
+    return model

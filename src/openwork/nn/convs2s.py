@@ -1,0 +1,155 @@
+"""Layers of convolutional sequence to sequence learning (Gehring et al. 2017, section 3).
+
+A block is a convolution with a gated linear unit and a residual connection; each decoder block attends to the whole
+source before it adds its input. What adds up two things is scaled by sqrt(0.5), so that a sum varies no more than its
+parts (section 3.5).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from openwork.nn.attention import KernelAttention
+from openwork.nn.cache import KeyValue
+from openwork.nn.convolution import CausalConvolution, Convolution, Past, gated_linear, without_padding
+from openwork.nn.dropout import Dropout
+from openwork.nn.kernels import Kernel
+from openwork.nn.masks import Mask
+from openwork.nn.weight_norm import NormalisedLinear
+
+HALF = 0.5**0.5
+
+
+def linear(inputs: int, outputs: int, dropout: float = 0.0) -> NormalisedLinear:
+    """First weights N(0, p / n) behind a dropout that keeps p, for n inputs (section 3.6)."""
+    return NormalisedLinear(inputs, outputs, ((1 - dropout) / inputs) ** 0.5)
+
+
+def gated(inputs: int, outputs: int, dropout: float) -> NormalisedLinear:
+    """First weights N(0, 4 p / n): a gated linear unit leaves a quarter of the variance (appendix A)."""
+    return NormalisedLinear(inputs, outputs, (4 * (1 - dropout) / inputs) ** 0.5)
+
+
+def with_gradient_scaled(x: Tensor, scale: float) -> Tensor:
+    """x itself, whose gradient is multiplied by `scale` on its way back."""
+    return x.detach() + (x - x.detach()) * scale
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What every decoder layer asks: z_j and (z_j + e_j) sqrt(0.5) of each source token, and the sources' lengths."""
+
+    asked: KeyValue
+    lengths: Int[Tensor, "rows"]
+
+    def select(self, rows: Int[Tensor, "new_rows"]) -> "Memory":
+        """The given rows, in the given order; a row may come several times."""
+        return Memory(self.asked.select(rows), self.lengths.index_select(0, rows))
+
+
+class MultiStepAttention(KernelAttention):
+    """One step of attention with the decoder's state h and the embedding g of the token before (equations 1 and 2).
+
+        d_i = (W_d h_i + b_d + g_i) sqrt(0.5),  a_ij = softmax over j of d_i . z_j,
+        c_i = sqrt(m) sum over j of a_ij (z_j + e_j) sqrt(0.5)
+
+    m is the source's length: the sum of m vectors with even weights has an m-th of their variance. W_c c_i + b_c, of
+    the layers' width, is given.
+    """
+
+    def __init__(self, width: int, embedding_width: int, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.query = linear(width, embedding_width)
+        self.output = linear(embedding_width, width)
+
+    def forward(
+        self,
+        h: Float[Tensor, "rows position width"],
+        embedded: Float[Tensor, "rows position embedding_width"],
+        memory: Memory,
+    ) -> Float[Tensor, "rows position width"]:
+        query = (self.query(h) + embedded) * HALF
+        asked, mask = memory.asked, Mask(key_lengths=memory.lengths)
+        context = self.kernel(query[:, None], asked.key, asked.value, mask, 1.0)[:, 0]
+        return self.output(context * memory.lengths.to(context.dtype).sqrt()[:, None, None])
+
+
+class EncoderBlock(nn.Module):
+    """(GLU(convolution(x)) + x) sqrt(0.5)."""
+
+    def __init__(self, width: int, kernel_width: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.convolution = Convolution(width, 2 * width, kernel_width, linear=partial(gated, dropout=dropout))
+
+    def forward(
+        self, x: Float[Tensor, "batch position width"], lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch position width"]:
+        inside = without_padding(self.dropout(x), lengths)
+        return (gated_linear(self.convolution(inside)) + x) * HALF
+
+
+class DecoderBlock(nn.Module):
+    """h = GLU(convolution(x)), then ((h + attention(h)) sqrt(0.5) + x) sqrt(0.5)."""
+
+    def __init__(self, width: int, kernel_width: int, dropout: float, cross_attention: MultiStepAttention) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.convolution = CausalConvolution(width, 2 * width, kernel_width, linear=partial(gated, dropout=dropout))
+        self.cross_attention = cross_attention
+
+    def forward(
+        self,
+        x: Float[Tensor, "rows position width"],
+        embedded: Float[Tensor, "rows position embedding_width"],
+        memory: Memory,
+        past: Past,
+    ) -> tuple[Float[Tensor, "rows position width"], Past]:
+        """`x` holds the positions after those in the past; returns them and the past that includes them."""
+        inside, past = self.convolution(self.dropout(x), past)
+        h = gated_linear(inside)
+        h = (h + self.cross_attention(h, embedded, memory)) * HALF
+        return (h + x) * HALF, past
+
+
+class ConvolutionalEncoder(nn.Module):
+    """From the source's embeddings e to the memory (section 3.2)."""
+
+    def __init__(self, embedding_width: int, width: int, blocks: Sequence[EncoderBlock], askers: int) -> None:
+        """`askers`: decoder layers that attend; the encoder's gradient is divided by their number (section 3.5)."""
+        super().__init__()
+        self.widen = linear(embedding_width, width)
+        self.layers = nn.ModuleList(blocks)
+        self.narrow = linear(width, embedding_width)
+        self.askers = askers
+
+    def forward(self, embedded: Float[Tensor, "batch source embedding_width"], lengths: Int[Tensor, "batch"]) -> Memory:
+        z = self.widen(embedded)
+        for layer in self.layers:
+            z = layer(z, lengths)
+        z = with_gradient_scaled(self.narrow(z), 1 / self.askers)
+        return Memory(KeyValue(z[:, None], ((z + embedded) * HALF)[:, None]), lengths)
+
+
+class ConvolutionalDecoder(nn.Module):
+    """From the target's embeddings g and the memory to the vectors before the output (section 3.3)."""
+
+    def __init__(self, embedding_width: int, width: int, blocks: Sequence[DecoderBlock], dropout: float) -> None:
+        super().__init__()
+        self.widen = linear(embedding_width, width)
+        self.layers = nn.ModuleList(blocks)
+        self.narrow = linear(width, embedding_width)
+        self.dropout = Dropout(dropout)
+
+    def forward(
+        self, embedded: Float[Tensor, "rows position embedding_width"], memory: Memory, pasts: tuple[Past, ...]
+    ) -> tuple[Float[Tensor, "rows position embedding_width"], tuple[Past, ...]]:
+        """The positions after those in the layers' pasts, and the pasts that include them."""
+        x, grown = self.widen(embedded), []
+        for layer, past in zip(self.layers, pasts, strict=True):
+            x, past = layer(x, embedded, memory, past)
+            grown.append(past)
+        return self.dropout(self.narrow(x)), tuple(grown)

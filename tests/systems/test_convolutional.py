@@ -1,0 +1,65 @@
+"""Bundles of convolutional models pass `openwork verify`, and a past that is lost fails in its own line."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from openwork.models.build import build_model
+from openwork.models.bytenet_settings import ByteNetSettings
+from openwork.models.convs2s_settings import ConvS2SSettings
+from openwork.models.families import ModelSettings
+from openwork.models.wavenet_settings import WaveNetSettings
+from openwork.nn.convolution import CausalConvolution
+from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden
+from openwork.systems.verify.check import Outcome, Status
+from openwork.systems.verify.checks import verify_bundle
+from systems.kept import NEWEST
+
+pytestmark = pytest.mark.slow
+
+SMALL: list[ModelSettings] = [
+    ConvS2SSettings(width=12, encoder_layers=2, decoder_layers=2),
+    ByteNetSettings(width=12, encoder_layers=3, decoder_layers=3, cycle=2),
+    WaveNetSettings(width=12, skip_width=12, layers=4, cycle=2),
+]
+
+
+@pytest.fixture(params=SMALL, ids=lambda settings: settings.kind)
+def bundle(request: pytest.FixtureRequest) -> Bundle:
+    settings, before = request.param, load_bundle(NEWEST)
+    with torch.random.fork_rng():
+        torch.manual_seed(4)
+        size = before.tokenizers.source.vocabulary_size
+        model = build_model(settings, size, size).eval()
+    made = Bundle(BundleSettings(model=settings, decoding=before.settings.decoding), before.tokenizers, model)
+    return make_golden(made, ["a b c", "d e"])
+
+
+def failed(outcomes: list[Outcome]) -> set[str]:
+    return {outcome.name for outcome in outcomes if outcome.status is Status.FAILED} - {"golden"}
+
+
+def test_a_sound_bundle_passes(bundle: Bundle):
+    outcomes = verify_bundle(bundle)
+    left_out = {outcome.name for outcome in outcomes if outcome.status is not Status.PASSED}
+    kernels = set() if bundle.settings.model.kind == "convs2s" else {"kernels"}
+    assert left_out == {"prepared", "compiled"} | kernels
+
+
+def test_a_past_that_is_lost(bundle: Bundle, monkeypatch: pytest.MonkeyPatch):
+    sound = CausalConvolution.forward
+
+    def forgetting(self: CausalConvolution, x: Tensor, past: Tensor | None = None) -> object:
+        outputs, after = sound(self, x, past)
+        return outputs, after[:, :0] if after is not None else None
+
+    monkeypatch.setattr(CausalConvolution, "forward", forgetting)
+    assert failed(verify_bundle(bundle)) == {"cached"}
+
+
+def test_padding_that_is_read(bundle: Bundle, monkeypatch: pytest.MonkeyPatch):
+    for module in ("convs2s", "bytenet"):
+        monkeypatch.setattr(f"openwork.nn.{module}.without_padding", lambda x, lengths: x)
+    monkeypatch.setattr("openwork.models.bytenet.without_padding", lambda x, lengths: x)
+    monkeypatch.setattr("openwork.nn.wavenet.without", lambda x, real: x)
+    assert failed(verify_bundle(bundle)) == {"padding"}
