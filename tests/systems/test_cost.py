@@ -1,5 +1,6 @@
 """The cost model against what it models: weights of built models, torch's counter of operations, autograd's memory."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ RECURRENTS: dict[str, dict[str, Any]] = {
     f"deep {cell}, {attention}": {"cell": cell, "attention": attention, "encoder_layers": 3, "decoder_layers": 3}
     for cell, attention in (("gru", "additive"), ("gru", "dot"), ("rnn", "general"), ("lstm", "none"))
 }
-MODELS: dict[str, ModelSettings] = {
+MODELS: Mapping[str, ModelSettings] = {
     name: TransformerSettings.model_validate(SMALL | changes) for name, changes in TRANSFORMERS.items()
 } | {
     "recurrent": RecurrentSettings(width=32),
@@ -129,7 +130,7 @@ DROPOUTS: dict[str, dict[str, Any]] = {
     "of weights": {"attention_dropout": 0.1},
     "of inner units": {"feedforward_dropout": 0.1},
 }
-KEEPING: dict[str, ModelSettings] = {
+KEEPING: Mapping[str, ModelSettings] = {
     name: TransformerSettings.model_validate(SMALL | WIDER | changes)
     for name, changes in (TRANSFORMERS | DROPOUTS).items()
 } | {

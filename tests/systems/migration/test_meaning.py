@@ -178,9 +178,7 @@ def test_joeynmt(tmp_path: Path):
         (("lstm", "gru"), "bahdanau", {"model.cell": "lstm", "model.attention": "additive"}),
     ],
 )
-def test_joeynmt_recurrent(
-    tmp_path: Path, cells: tuple[str, str], attention: str, expected: dict[str, object]
-) -> None:
+def test_joeynmt_recurrent(tmp_path: Path, cells: tuple[str, str], attention: str, expected: dict[str, object]) -> None:
     stack = "{{type: recurrent, num_layers: 2, hidden_size: 64, embeddings: {{embedding_dim: 64}}, rnn_type: {} {}}}"
     model = "model: {{encoder: {}, decoder: {}}}".format(
         stack.format(cells[0], ""), stack.format(cells[1], f", attention: {attention}")
