@@ -9,15 +9,15 @@ from torch import nn
 
 from nn.framework import copy_decoder_layer, copy_encoder_layer, disturb
 from openwork.models.build import build_model, build_transformer
+from openwork.models.families import FAMILIES
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import PRESETS
-from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import Kernel, fused, reference
 from openwork.nn.positions import sinusoids
 
-KINDS = {"transformer": TransformerSettings, "recurrent": RecurrentSettings}
+KINDS = {str(family.model_fields["kind"].default): family for family in FAMILIES}
 
 
 def counted(s: TransformerSettings, vocabulary: int) -> int:

@@ -1,5 +1,6 @@
 """The cost model against what it models: weights of built models, torch's counter of operations, autograd's memory."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -70,7 +71,7 @@ LANGUAGE_MODELS = {
                    "value_width": 12},
     }.items()
 }  # fmt: skip
-MODELS: dict[str, ModelSettings] = {
+MODELS: Mapping[str, ModelSettings] = {
     name: TransformerSettings.model_validate(SMALL | changes) for name, changes in TRANSFORMERS.items()
 } | {
     "recurrent": RecurrentSettings(width=32),
@@ -154,7 +155,7 @@ DROPOUTS: dict[str, dict[str, Any]] = {
     "of weights": {"attention_dropout": 0.1},
     "of inner units": {"feedforward_dropout": 0.1},
 }
-KEEPING: dict[str, ModelSettings] = {
+KEEPING: Mapping[str, ModelSettings] = {
     name: TransformerSettings.model_validate(SMALL | WIDER | changes)
     for name, changes in (TRANSFORMERS | DROPOUTS).items()
 } | {

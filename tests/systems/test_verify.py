@@ -17,8 +17,10 @@ from journeys.command import Finished, openwork
 from openwork.base.files import sha256_file
 from openwork.decoding.beam import Finished as FinishedHypotheses
 from openwork.models.build import build_model
+from openwork.models.families import ModelSettings
 from openwork.models.prepared import products
 from openwork.models.recurrent import RecurrentModel
+from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.nn.cache import KeyValue
 from openwork.nn.decoder import LayerCache
@@ -26,10 +28,12 @@ from openwork.nn.kernels import fused
 from openwork.nn.masks import EVERYTHING, Mask
 from openwork.nn.positions import SinusoidalPositions
 from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden, write_bundle
+from openwork.systems.tasks import in_form, task_of
 from openwork.systems.verify import keeping
 from openwork.systems.verify.check import Outcome, Status
 from openwork.systems.verify.checks import CHECKS, verify, verify_bundle
 from openwork.systems.verify.report import table_lines, to_json
+from openwork.text.labels import Labels
 from openwork.text.pair import TokenizerPair
 from openwork.training.weights import tensors_to_bytes
 from systems.kept import NEWEST
@@ -258,19 +262,36 @@ def test_edited_weights_with_checksums_to_match(tmp_path: Path, bundle: Bundle):
     assert [outcome.name for outcome in outcomes if outcome.status is Status.FAILED] == ["golden"]
 
 
-@pytest.fixture
-def recurrent(bundle: Bundle) -> Bundle:
-    settings = RecurrentSettings(width=8, decoder_layers=2)
+def of_a_family(bundle: Bundle, settings: ModelSettings) -> Bundle:
+    """A bundle of the same texts with another model, and with labels as targets where that tells labels."""
+    tokenizers = bundle.tokenizers
+    if task_of(settings) != "write":
+        tokenizers = in_form(TokenizerPair(tokenizers.source, Labels.of("uvwxyz")), task_of(settings))
     with torch.random.fork_rng():
         torch.manual_seed(4)
-        size = bundle.tokenizers.source.vocabulary_size
-        model = build_model(settings, size, size)
-    other = Bundle(BundleSettings(model=settings, decoding=bundle.settings.decoding), bundle.tokenizers, model.eval())
+        sizes = (tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+        model = build_model(settings, *sizes)
+    other = Bundle(BundleSettings(model=settings, decoding=bundle.settings.decoding), tokenizers, model.eval())
     return make_golden(other, ["a b c", "d e"])
 
 
-def test_a_recurrent_bundle(recurrent: Bundle):
-    outcomes = verify_bundle(recurrent)
+@pytest.fixture
+def recurrent(bundle: Bundle) -> Bundle:
+    return of_a_family(bundle, RecurrentSettings(width=8, decoder_layers=2))
+
+
+RECURRENT = {
+    "additive": RecurrentSettings(width=8, decoder_layers=2),
+    "general": RecurrentSettings(width=8, cell="gru", attention="general"),
+    "none": RecurrentSettings(width=8, cell="rnn", attention="none", decoder_layers=2),
+    "tagger": RecurrentLabelsSettings(width=8, task="tag"),
+    "classifier": RecurrentLabelsSettings(width=8, task="classify", cell="gru", bidirectional=False),
+}
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_a_recurrent_bundle(bundle: Bundle, name: str):
+    outcomes = verify_bundle(of_a_family(bundle, RECURRENT[name]))
     left_out = {outcome.name: outcome.reason for outcome in outcomes if outcome.status is not Status.PASSED}
     assert left_out.keys() == {"kernels", "prepared", "compiled"}
     assert left_out["kernels"] == "it has no attention that a kernel computes"

@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 
 from openwork.data.batching import assemble
 from openwork.data.store import TokenStore
+from openwork.models.families import ModelSettings
+from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
+from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.nn.dropout import Dropout, drawing_from
 from openwork.training.batches import to_tensors
 from openwork.training.objective import batch_loss
 from openwork.training.progress import Progress
 from openwork.training.weights import model_weights
 from openwork.training.workers import LEAST_TOKENS, Workers, choose_workers
-from training.tiny import CPU, MODEL, SETTINGS, make_store, make_training
+from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training
 
 
 @pytest.fixture(scope="module")
@@ -94,12 +97,25 @@ def test_any_number_of_workers_makes_the_same_update(store: TokenStore, precisio
             assert difference <= rounding * state["exp_avg"].norm() + 1e-7
 
 
-def test_dropout_follows_from_seed_and_part(store: TokenStore) -> None:
+@pytest.mark.parametrize(
+    ("family", "workers"),
+    [
+        (MODEL, 2),
+        (RecurrentSettings(width=6, cell="gru", attention="general", tying="three-way"), 2),
+        (RecurrentLabelsSettings(width=6), 2),
+        (RECURRENT, 1),  # the framework's stacks draw the dropout between their layers, and know one generator
+        (RecurrentLabelsSettings(width=6, layers=2), 1),
+        (RecurrentLabelsSettings(width=6, layers=2, dropout=0.0), 2),
+    ],
+    ids=lambda value: str(getattr(value, "kind", value)),
+)
+def test_dropout_follows_from_seed_and_part(store: TokenStore, family: ModelSettings, workers: int) -> None:
     """Twice the same, however the threads take turns; and each part has its own."""
     settings = SETTINGS.model_copy(update={"workers": 2, "steps": 3})
     found = []
     for _ in range(2):
-        training = make_training(store, settings)
+        training = make_training(store, settings, family)
+        assert training.updater.workers.count == workers
         training.go(settings, Progress())
         found.append(model_weights(training.model))
     assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])

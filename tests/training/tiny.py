@@ -10,7 +10,7 @@ import torch
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.store import TokenStore, write_store
 from openwork.models.build import build_model
-from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
@@ -60,7 +60,7 @@ class Training:
 def make_training(
     store: TokenStore,
     settings: TrainingSettings = SETTINGS,
-    model_settings: TransformerSettings | RecurrentSettings | EncoderSettings = MODEL,
+    model_settings: ModelSettings = MODEL,
 ) -> Training:
     torch.manual_seed(settings.seed)
     model = build_model(model_settings, VOCABULARY, VOCABULARY)

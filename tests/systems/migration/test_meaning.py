@@ -171,6 +171,71 @@ def test_joeynmt(tmp_path: Path):
     assert value(plateau, "training.schedule") == "constant"
 
 
+@pytest.mark.parametrize(
+    ("cells", "attention", "expected"),
+    [
+        (("gru", "gru"), "luong", {"model.cell": "gru", "model.attention": "general"}),
+        (("lstm", "gru"), "bahdanau", {"model.cell": "lstm", "model.attention": "additive"}),
+    ],
+)
+def test_joeynmt_recurrent(tmp_path: Path, cells: tuple[str, str], attention: str, expected: dict[str, object]) -> None:
+    stack = "{{type: recurrent, num_layers: 2, hidden_size: 64, embeddings: {{embedding_dim: 64}}, rnn_type: {} {}}}"
+    model = "model: {{encoder: {}, decoder: {}}}".format(
+        stack.format(cells[0], ""), stack.format(cells[1], f", attention: {attention}")
+    )
+    text = JOEY.format(level="bpe", alpha=1, scheduling="noam", optimizer="adam").partition("model:")[0] + model
+    translation = translate(tmp_path, text, "c.yaml")
+    assert {key: value(translation, key) for key in expected} == expected
+    several = Verdict.ATTENTION if cells[0] != cells[1] else Verdict.MAPPED
+    assert verdict(translation, "model.decoder.rnn_type") is several
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "cell"),
+    [
+        ("--dec-cell lstm --enc-cell lstm", "lstm", Verdict.SAME),
+        ("--dec-cell tanh --enc-cell lstm", "rnn", Verdict.ATTENTION),
+        ("--dec-cell ssru --enc-cell ssru", "gru", Verdict.ATTENTION),
+    ],
+)
+def test_marian_recurrent(tmp_path: Path, options: str, expected: str, cell: Verdict) -> None:
+    text = "marian --type s2s -t a.en a.de --dim-rnn 64 "
+    translation = translate(tmp_path, text + options, "train.sh")
+    if "ssru" not in options:
+        assert value(translation, "model.cell") == expected
+    assert verdict(translation, "--enc-cell") is cell
+    assert value(translate(tmp_path, text, "plain.sh"), "model.cell") == "gru"  # Marian's default
+
+
+OPENNMT_RECURRENT = """
+data: {corpus_1: {path_src: a.en, path_tgt: a.de}}
+encoder_type: brnn
+decoder_type: rnn
+hidden_size: 64
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("", {"model.cell": "lstm", "model.attention": "general"}),
+        ("rnn_type: GRU\nglobal_attention: mlp\n", {"model.cell": "gru", "model.attention": "additive"}),
+        ("global_attention: dot\n", {"model.attention": "dot"}),
+        ("global_attention: none\n", {"model.attention": "none"}),
+    ],
+)
+def test_opennmt_recurrent(tmp_path: Path, options: str, expected: dict[str, object]) -> None:
+    translation = translate(tmp_path, OPENNMT_RECURRENT + options, "c.yaml")
+    expected = {"model.kind": "recurrent", **expected}
+    assert {key: value(translation, key) for key in expected} == expected
+
+
+def test_opennmt_with_cells_and_attention_that_we_have_not(tmp_path: Path) -> None:
+    translation = translate(tmp_path, OPENNMT_RECURRENT + "rnn_type: SRU\nglobal_attention: fast\n", "c.yaml")
+    assert verdict(translation, "rnn_type") is Verdict.MISSING
+    assert verdict(translation, "global_attention") is Verdict.MISSING
+
+
 @pytest.mark.parametrize("step", [1, 100, 4000, 4001, 16_000])
 def test_learning_rates_are_those_of_the_toolkits(step: int, tmp_path: Path):
     """Each rate by the toolkit's own formula, and by the schedule of the translated run file."""

@@ -16,7 +16,7 @@ from openwork.data.batching import assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore, write_store
 from openwork.models.interfaces import SequenceModel
-from openwork.systems.beginnings import are_texts, beginnings
+from openwork.systems.beginnings import are_texts, parted_texts
 from openwork.systems.bundle import Bundle, Golden, settings_of_run
 from openwork.systems.device import choose_device
 from openwork.systems.pair_sources import PairSource
@@ -150,7 +150,7 @@ def trial_of(settings: RunSettings, say: Callable[[str], None]) -> Iterator[Tria
     tokenizers = new_tokenizers(settings, few, say)
     pairs = list(few.read())
     if are_texts(pairs):  # what a source does is seen where a text is parted: its beginning is the source of the rest
-        pairs = beginnings(pairs, MOST_PAIRS)
+        pairs = parted_texts(pairs, MOST_PAIRS)
         few = replace(few, read=lambda: iter(pairs), identity=f"{few.identity} parted")
     with TemporaryDirectory(prefix="openwork-coach-") as scratch:
         store = store_pairs(Path(scratch) / "pairs", few, tokenizers)
