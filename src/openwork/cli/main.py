@@ -13,8 +13,10 @@ from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
 from openwork.cli import (
     average,
+    bits,
     coach,
     compare,
+    complete,
     completion,
     config,
     data,
@@ -70,9 +72,11 @@ def options(
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
 app.command("translate")(translate.translate)
+app.command("complete")(complete.complete)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("score")(score.score)
+app.command("bits")(bits.bits)
 app.command("average")(average.average)
 app.command("shortlist")(shortlist.shortlist)
 app.command("import")(import_model.import_model)

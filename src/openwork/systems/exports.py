@@ -11,8 +11,9 @@ from openwork.text.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 
 HUGGING_FACE_EPSILON = 1e-5  # of their norms; no configuration says it
-HUGGING_FACE_ACTIVATIONS: dict[str, Literal["relu", "gelu", "swish"]] = {
-    "relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish",
+HUGGING_FACE_ACTIVATIONS: dict[str, Literal["relu", "gelu", "gelu-tanh", "swish"]] = {
+    "relu": "relu", "gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh",
+    "swish": "swish", "silu": "swish",
 }  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def hugging_face_closed(settings: ModelSettings) -> Closed | None:
     """What keeps a model with these settings out of Hugging Face's form; None: nothing."""
     if not isinstance(settings, TransformerSettings):
         return Closed(
-            "a recurrent model has no counterpart among the architectures of Hugging Face",
+            f'a model of the kind "{settings.kind}" has no counterpart among the architectures of Hugging Face',
             "use the bundle with openwork translate, or train a Transformer to export",
         )
     s, kind = settings, architecture_of(settings)
@@ -94,7 +95,7 @@ def hugging_face_keeps(tokenizer: Tokenizer) -> bool:
 def ctranslate2_reason(settings: object) -> str:
     """Why CTranslate2 has no model of these settings; empty where it has one."""
     if not isinstance(settings, TransformerSettings):
-        return "it knows Transformers alone, and this is a recurrent model"
+        return "it knows Transformers of encoder and decoder alone"
     if settings.stream_start != settings.width:
         return "it has no embeddings of a width of their own (model.embedding_width)"
     if settings.key_width != settings.value_head_width:

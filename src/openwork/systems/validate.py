@@ -75,7 +75,7 @@ class Validator:
             sample = (self.pairs[shown].source, self.pairs[shown].target, hypotheses[shown])
         elif self.shown:
             source, target = self.shown[step * 7919 % len(self.shown)]
-            sample = (source, target, *self.translator.best([source]))
+            sample = (source, target, self.translator.best([source])[0])
         seconds = time.perf_counter() - before
         value = loss.value if math.isfinite(loss.value) else math.inf
         return Validation(
