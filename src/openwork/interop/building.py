@@ -8,13 +8,13 @@ from torch import Tensor
 
 from openwork.base.errors import OpenworkError
 from openwork.models.build import build_model
+from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.models.settings import TransformerSettings
 from openwork.training.weights import model_weights, restore_weights
 
 
 def model_of(
-    settings: TransformerSettings,
+    settings: ModelSettings,
     sizes: tuple[int, int],
     weights: Mapping[str, Tensor],
     misfit: Callable[[str, Tensor, tuple[int, ...]], OpenworkError],

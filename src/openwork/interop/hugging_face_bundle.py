@@ -4,27 +4,51 @@ from pathlib import Path
 
 from openwork.base.errors import BundleError
 from openwork.base.files import atomic_folder
+from openwork.decoding.settings import DecodingSettings
 from openwork.interop.hugging_face import read_hugging_face
+from openwork.interop.hugging_face_config import CONFIG, read_json_object
+from openwork.interop.hugging_face_decoder import DECODERS, read_decoder
 from openwork.interop.hugging_face_export import write_model_files
 from openwork.interop.hugging_face_tokenizers import VOCABULARY, read_tokenizers, write_tokenizers
 from openwork.interop.vocabulary import Vocabulary
 from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import read_json
 from openwork.text.foreign.marian import UNKNOWN
+from openwork.text.foreign.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair
+from openwork.text.tokenizer import Tokenizer
 
 
 def bundle_from_hugging_face(folder: Path) -> Bundle:
-    """A Marian model with its tokenizers, or what `write_hugging_face_folder` wrote, as a bundle in memory.
+    """A model with its tokenizers as a bundle in memory: Marian's, GPT-2's, LLaMA's, or what
+    `write_hugging_face_folder` wrote.
 
     BundleError and DataError for what is missing, damaged, pickled, or of a kind that we have not.
     """
+    if read_json_object(folder / CONFIG).get("model_type") in DECODERS:
+        return _language_model(folder)
     tokenizers = read_tokenizers(folder)
     names = read_json(folder / VOCABULARY) if (folder / VOCABULARY).is_file() else {}
     read = read_hugging_face(folder, names.get(UNKNOWN))
     _check_vocabularies(folder, tokenizers, read.source, read.target)
     card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
     return Bundle(BundleSettings(model=read.settings, decoding=read.decoding), tokenizers, read.model, card=card)
+
+
+def _language_model(folder: Path) -> Bundle:
+    found = read_tokenizer(folder)
+    tokenizer = found if isinstance(found, Adopted) else Adopted(found) if not isinstance(found, Tokenizer) else None
+    if tokenizer is None:
+        raise BundleError(
+            f"{folder}: no tokenizer that openwork can put before this model",
+            why="its tokenizer is one of openwork's own, whose ids are others than the model's",
+            hint="fetch the folder again: model and tokenizer must be of one training",
+        )
+    read = read_decoder(folder, tokenizer)
+    card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
+    settings = BundleSettings(model=read.settings, decoding=DecodingSettings(beam=1))
+    return Bundle(settings, TokenizerPair(tokenizer, tokenizer), read.model, card=card)
 
 
 def write_hugging_face_folder(folder: Path, bundle: Bundle) -> None:

@@ -21,11 +21,13 @@ Count = Annotated[int, Field(ge=1, le=1 << 22)]  # more has nobody, and a damage
 Layers = Annotated[int, Field(ge=1, le=1 << 10)]
 
 
-class _Read(BaseModel):
+class Read(BaseModel):
+    """What is read of a file of theirs: the keys that matter."""
+
     model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
 
 
-class HuggingFaceConfig(_Read):
+class HuggingFaceConfig(Read):
     """The keys that matter. Where a file leaves one out, their own default holds."""
 
     model_type: Literal["marian", "pegasus", "bart", "mbart"]
@@ -64,7 +66,7 @@ class HuggingFaceConfig(_Read):
         return "three-way" if self.model_type != "marian" or self.share_encoder_decoder_embeddings else "target"
 
 
-class Generation(_Read):
+class Generation(Read):
     """The keys that matter of how they search; the defaults are theirs."""
 
     num_beams: int = Field(default=1, ge=1)
@@ -73,26 +75,26 @@ class Generation(_Read):
     max_length: int = Field(default=20, ge=2)
 
 
-Kind = TypeVar("Kind", bound=_Read)
+Kind = TypeVar("Kind", bound=BaseModel)
 
 
 def read_config(folder: Path) -> HuggingFaceConfig:
     """What the folder's config.json says; BundleError where it is missing, damaged, or of a model that we have not."""
-    content = _read_json(folder / CONFIG)
+    content = read_json_object(folder / CONFIG)
     if content.get("model_type") not in ARCHITECTURES:
         raise BundleError(
             f"{folder / CONFIG}: a model of type {content.get('model_type')!r} cannot be read",
-            why=f"openwork reads {', '.join(ARCHITECTURES)}",
+            why=f"openwork reads {', '.join((*ARCHITECTURES, 'gpt2', 'llama'))}",
             hint="import a model of one of these types, or convert this one with CTranslate2 and import it as ct2",
         )
-    return _understood(HuggingFaceConfig, content, folder / CONFIG)
+    return understood(HuggingFaceConfig, content, folder / CONFIG)
 
 
 def read_generation(folder: Path) -> Generation:
     """How the model is to be searched; older folders say it in config.json."""
     name = GENERATION if (folder / GENERATION).is_file() else CONFIG
-    content = {key: value for key, value in _read_json(folder / name).items() if value is not None}
-    return _understood(Generation, content, folder / name)
+    content = {key: value for key, value in read_json_object(folder / name).items() if value is not None}
+    return understood(Generation, content, folder / name)
 
 
 def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) -> TransformerSettings:
@@ -160,7 +162,8 @@ def decoding_settings(generation: Generation, path: Path) -> DecodingSettings:
     )
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json_object(path: Path) -> dict[str, Any]:
+    """The object in a configuration; BundleError where it is missing or damaged."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise BundleError(
@@ -184,7 +187,8 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _understood(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
+def understood(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
+    """The content as such a model; BundleError that names the key which is not understood."""
     try:
         return kind.model_validate(content)
     except ValidationError as error:

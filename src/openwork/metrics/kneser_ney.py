@@ -126,8 +126,8 @@ def _one_row(lines: Iterable[Sequence[int]], words: int) -> tuple[Numbers, Numbe
 def _smoothed(keys: Numbers, counts: Numbers, beginnings: Numbers) -> _Grams:
     discounts = np.array([0.0, *discounts_of(counts)])[np.minimum(counts, 3)]
     size = int(beginnings.max(initial=0)) + 1
-    totals = np.bincount(beginnings, counts, size)
-    return _Grams(keys, counts - discounts, totals, np.bincount(beginnings, discounts, size))
+    totals, rests = (np.bincount(beginnings, one, size).astype(np.float64) for one in (counts, discounts))
+    return _Grams(keys, counts - discounts, totals, rests)
 
 
 def discounts_of(counts: Numbers) -> tuple[float, float, float]:

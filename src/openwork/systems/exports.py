@@ -100,6 +100,8 @@ def ctranslate2_reason(settings: object) -> str:
         return "it has no embeddings of a width of their own (model.embedding_width)"
     if settings.key_width != settings.value_head_width:
         return "it has no heads whose values are wider or narrower than their keys (model.value_width)"
+    if settings.rotary_base is not None:
+        return "its rotary positions are written with their usual base alone (model.rotary_base)"
     if settings.positions == "alibi":
         return "its encoders have no ALiBi (model.positions)"
     if settings.positions == "bucketed":
