@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from openwork.models.build import build_model
-from openwork.models.families import FAMILIES
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import PRESETS
 from openwork.models.settings import TransformerSettings
