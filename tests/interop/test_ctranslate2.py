@@ -278,7 +278,7 @@ def test_the_tokenizer_lies_beside_it(tmp_path: Path):
         (TransformerSettings(positions="alibi"), "ALiBi"),
         (TransformerSettings(embedding_width=128), "embedding_width"),
         (TransformerSettings(value_width=32), "value_width"),
-        (RecurrentSettings(), "recurrent"),
+        (RecurrentSettings(), "encoder and decoder alone"),
         (TransformerSettings(), ""),
     ],
 )

@@ -34,7 +34,8 @@ def test_recipe_is_read_and_built(path: Path):
 def test_recipe_computes_in_miniature(path: Path):
     """The same choices with a width of 8: a sentence goes in, logits for each target position come out."""
     layer = read_run_file(path)
-    small = {"width": 8, "heads": 2, "feedforward_width": 8, "encoder_layers": 1, "decoder_layers": 1}
+    small = {"width": 8, "heads": 2, "feedforward_width": 8, "encoder_layers": 1, "decoder_layers": 1, "layers": 1}
+    small = {key: value for key, value in small.items() if key in type(resolve_run(layer).model).model_fields}
     mapping = {**layer.mapping, "model": {**layer.mapping.get("model", {}), **small}}
     model = build_model(resolve_run(Layer(mapping, layer.origins)).model, 20, 20).eval()
     source, target = torch.tensor([[5, 6, 3]]), torch.tensor([[2, 7]])

@@ -15,9 +15,11 @@ from openwork.cli import (
     answer,
     average,
     baseline,
+    bits,
     classify,
     coach,
     compare,
+    complete,
     completion,
     config,
     data,
@@ -79,10 +81,12 @@ app.command("classify")(classify.classify)
 app.command("tag")(tag.tag)
 app.command("fill")(fill.fill)
 app.command("answer")(answer.answer)
+app.command("complete")(complete.complete)
 app.command("evaluate")(evaluate.evaluate)
 app.command("baseline")(baseline.baseline)
 app.command("compare")(compare.compare)
 app.command("score")(score.score)
+app.command("bits")(bits.bits)
 app.command("average")(average.average)
 app.command("shortlist")(shortlist.shortlist)
 app.command("import")(import_model.import_model)

@@ -16,11 +16,12 @@ POSITIONS = "position_encodings/encodings"
 Places = dict[str, tuple[str, ...]]
 """A weight of theirs -> those of ours that it holds."""
 
-RELU, SWISH, GELU, SIGMOID = 0, 2, 3, 6  # theirs; 1, 4 and 5 are two approximations of GELU and tanh
+RELU, GELU_TANH, SWISH, GELU, SIGMOID = 0, 1, 2, 3, 6  # theirs; 4 and 5 are another approximation of GELU and tanh
 # Our feed-forward networks: their activation, and whether a second matrix is gated by it.
 FEEDFORWARDS: dict[str, tuple[int, bool]] = {
     "relu": (RELU, False),
     "gelu": (GELU, False),
+    "gelu-tanh": (GELU_TANH, False),
     "swish": (SWISH, False),
     "glu": (SIGMOID, True),
     "reglu": (RELU, True),

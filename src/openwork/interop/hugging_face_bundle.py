@@ -2,22 +2,25 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from openwork.base.errors import BundleError
 from openwork.base.files import atomic_folder
+from openwork.decoding.settings import DecodingSettings
 from openwork.interop.bert import bundle_from_bert
 from openwork.interop.hugging_face import read_hugging_face
-from openwork.interop.hugging_face_config import CONFIG, read_content
+from openwork.interop.hugging_face_config import CONFIG, read_json_object
+from openwork.interop.hugging_face_decoder import DECODERS, read_decoder
 from openwork.interop.hugging_face_export import write_model_files
 from openwork.interop.hugging_face_tokenizers import VOCABULARY, read_tokenizers, write_tokenizers
 from openwork.interop.vocabulary import Vocabulary
 from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import read_json
 from openwork.text.foreign.marian import UNKNOWN
+from openwork.text.foreign.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair
-
-# Other models than those of the BART family, by their type: each reads a folder, whose configuration it is given.
-OTHERS: dict[str, Callable[[Path, Mapping[str, object]], Bundle]] = {"bert": bundle_from_bert}
+from openwork.text.tokenizer import Tokenizer
 
 
 def bundle_from_hugging_face(folder: Path) -> Bundle:
@@ -25,7 +28,7 @@ def bundle_from_hugging_face(folder: Path) -> Bundle:
 
     BundleError and DataError for what is missing, damaged, pickled, or of a kind that we have not.
     """
-    content = read_content(folder / CONFIG)
+    content = read_json_object(folder / CONFIG)
     other = OTHERS.get(str(content.get("model_type")))
     if other is not None:
         return other(folder, content)
@@ -35,6 +38,28 @@ def bundle_from_hugging_face(folder: Path) -> Bundle:
     _check_vocabularies(folder, tokenizers, read.source, read.target)
     card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
     return Bundle(BundleSettings(model=read.settings, decoding=read.decoding), tokenizers, read.model, card=card)
+
+
+def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
+    found = read_tokenizer(folder)
+    tokenizer = found if isinstance(found, Adopted) else Adopted(found) if not isinstance(found, Tokenizer) else None
+    if tokenizer is None:
+        raise BundleError(
+            f"{folder}: no tokenizer that openwork can put before this model",
+            why="its tokenizer is one of openwork's own, whose ids are others than the model's",
+            hint="fetch the folder again: model and tokenizer must be of one training",
+        )
+    read = read_decoder(folder, tokenizer)
+    card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
+    settings = BundleSettings(model=read.settings, decoding=DecodingSettings(beam=1))
+    return Bundle(settings, TokenizerPair(tokenizer, tokenizer), read.model, card=card)
+
+
+# Other models than those of the BART family, by their type: each reads a folder, whose configuration it is given.
+OTHERS: dict[str, Callable[[Path, dict[str, Any]], Bundle]] = {
+    "bert": bundle_from_bert,
+    **dict.fromkeys(DECODERS, _language_model),
+}
 
 
 def write_hugging_face_folder(folder: Path, bundle: Bundle) -> None:

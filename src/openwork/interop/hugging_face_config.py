@@ -75,16 +75,16 @@ class Generation(Read):
     max_length: int = Field(default=20, ge=2)
 
 
-Kind = TypeVar("Kind", bound=Read)
+Kind = TypeVar("Kind", bound=BaseModel)
 
 
 def read_config(folder: Path) -> HuggingFaceConfig:
     """What the folder's config.json says; BundleError where it is missing, damaged, or of a model that we have not."""
-    content = read_content(folder / CONFIG)
+    content = read_json_object(folder / CONFIG)
     if content.get("model_type") not in ARCHITECTURES:
         raise BundleError(
             f"{folder / CONFIG}: a model of type {content.get('model_type')!r} cannot be read",
-            why=f"openwork reads {', '.join(ARCHITECTURES)}",
+            why=f"openwork reads {', '.join((*ARCHITECTURES, 'gpt2', 'llama'))}",
             hint="import a model of one of these types, or convert this one with CTranslate2 and import it as ct2",
         )
     return understood(HuggingFaceConfig, content, folder / CONFIG)
@@ -93,7 +93,7 @@ def read_config(folder: Path) -> HuggingFaceConfig:
 def read_generation(folder: Path) -> Generation:
     """How the model is to be searched; older folders say it in config.json."""
     name = GENERATION if (folder / GENERATION).is_file() else CONFIG
-    content = {key: value for key, value in read_content(folder / name).items() if value is not None}
+    content = {key: value for key, value in read_json_object(folder / name).items() if value is not None}
     return understood(Generation, content, folder / name)
 
 
@@ -162,8 +162,8 @@ def decoding_settings(generation: Generation, path: Path) -> DecodingSettings:
     )
 
 
-def read_content(path: Path) -> dict[str, Any]:
-    """The keys of a configuration; BundleError where it is missing, damaged or no JSON object."""
+def read_json_object(path: Path) -> dict[str, Any]:
+    """The object in a configuration; BundleError where it is missing or damaged."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise BundleError(

@@ -117,6 +117,12 @@ class LayerSettings(Settings):
         description=f"tokens of the longest sentence that learned positions reach, end symbol included; {LONGEST}",
         json_schema_extra={"origin": "Gehring et al. 2017, section 3.1"},
     )
+    rotary_base: float | None = Field(
+        default=None,
+        gt=1,
+        description="base of the angles of rotary positions: the greater, the further they tell apart; 10,000",
+        json_schema_extra={"origin": "Su et al. 2021, section 3.2.2"},
+    )
     relative_distance: int | None = Field(
         default=None,
         ge=1,
@@ -203,6 +209,8 @@ class LayerSettings(Settings):
             raise RuleError(
                 "longest is the size of learned positions", hint='set positions = "learned", or leave it out'
             )
+        if self.rotary_base is not None and self.positions != "rotary":
+            raise RuleError("rotary_base is for rotary positions", hint='set positions = "rotary", or leave it out')
         if self.relative_distance is not None and self.positions != "relative":
             raise RuleError(
                 "relative_distance is for relative positions", hint='set positions = "relative", or leave it out'

@@ -15,7 +15,14 @@ from openwork.nn.encoder import EncoderLayer
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import Kernel
 from openwork.nn.normalisation import Norm, RMSNorm, layer_norm
-from openwork.nn.positions import LearnedPositions, NoPositions, NormalisedPositions, Positions, SinusoidalPositions
+from openwork.nn.positions import (
+    LONGEST_WAVE,
+    LearnedPositions,
+    NoPositions,
+    NormalisedPositions,
+    Positions,
+    SinusoidalPositions,
+)
 from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual, Wiring
 
 WIRINGS: dict[str, type[PostNorm] | type[PreNorm]] = {"post": PostNorm, "pre": PreNorm}
@@ -36,7 +43,7 @@ POSITIONS: dict[str, Callable[[LayerSettings], SinusoidalPositions | LearnedPosi
     "learned": lambda s: LearnedPositions(s.stream_start, s.table_size),
 }
 DISTANCES: dict[str, Callable[[LayerSettings, bool], Distances]] = {
-    "rotary": lambda s, _: Rotary(s.key_width),
+    "rotary": lambda s, _: Rotary(s.key_width, base=s.rotary_base or LONGEST_WAVE),
     "alibi": lambda s, _: LinearBiases(s.heads),
     "relative": lambda s, _: RelativeKeys(s.key_width, s.clipping_distance),
     "bucketed": lambda s, causal: BucketedBiases(s.heads, BUCKETS, FURTHEST, both_ways=not causal),

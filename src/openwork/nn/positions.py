@@ -40,17 +40,18 @@ class SinusoidTable(nn.Module):
 
     table: Tensor
 
-    def __init__(self, width: int, size: int = 512) -> None:
+    def __init__(self, width: int, size: int = 512, base: float = LONGEST_WAVE) -> None:
         super().__init__()
         self.width = width
-        self.register_buffer("table", sinusoids(size, width), persistent=False)
+        self.base = base
+        self.register_buffer("table", sinusoids(size, width, base), persistent=False)
 
     def rows(self, first: int, last: int) -> Float[Tensor, "position width"]:
         """The positions from `first` to before `last`."""
         table = self.table
         if last > table.shape[0]:
             with torch.inference_mode(False):  # a table made while translating must serve training as well
-                self.table = table = sinusoids(2 * last, self.width).to(table.device)
+                self.table = table = sinusoids(2 * last, self.width, self.base).to(table.device)
         return table[first:last]  # not the module's, which another thread may have replaced meanwhile
 
 

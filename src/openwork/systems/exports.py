@@ -11,8 +11,9 @@ from openwork.text.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 
 HUGGING_FACE_EPSILON = 1e-5  # of their norms; no configuration says it
-HUGGING_FACE_ACTIVATIONS: dict[str, Literal["relu", "gelu", "swish"]] = {
-    "relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish",
+HUGGING_FACE_ACTIVATIONS: dict[str, Literal["relu", "gelu", "gelu-tanh", "swish"]] = {
+    "relu": "relu", "gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh",
+    "swish": "swish", "silu": "swish",
 }  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def hugging_face_closed(settings: ModelSettings) -> Closed | None:
     """What keeps a model with these settings out of Hugging Face's form; None: nothing."""
     if not isinstance(settings, TransformerSettings):
         return Closed(
-            "a model of this kind has no counterpart among the architectures of Hugging Face",
+            f'a model of the kind "{settings.kind}" has no counterpart among the architectures of Hugging Face',
             "use the bundle with openwork translate, or train a Transformer to export",
         )
     s, kind = settings, architecture_of(settings)
@@ -99,6 +100,8 @@ def ctranslate2_reason(settings: object) -> str:
         return "it has no embeddings of a width of their own (model.embedding_width)"
     if settings.key_width != settings.value_head_width:
         return "it has no heads whose values are wider or narrower than their keys (model.value_width)"
+    if settings.rotary_base is not None:
+        return "its rotary positions are written with their usual base alone (model.rotary_base)"
     if settings.positions == "alibi":
         return "its encoders have no ALiBi (model.positions)"
     if settings.positions == "bucketed":

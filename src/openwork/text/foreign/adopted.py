@@ -52,6 +52,11 @@ class Adopted(Tokenizer):
         self.vocabulary_size = len(self._theirs)
         self.fingerprint = hashlib.sha256(self._saved().encode()).hexdigest()[:16]
 
+    @property
+    def theirs(self) -> tuple[int | None, ...]:
+        """The foreign id of each of ours; None: they have no such symbol."""
+        return tuple(self._theirs)
+
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [[self._ours[number] for number in row] for row in self.foreign.encode_batch(texts)]
 

@@ -1,0 +1,75 @@
+"""openwork bits"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from openwork.base.errors import UsageError
+from openwork.cli.options import grouped
+from openwork.cli.progress import progress
+from openwork.cli.terminal import print_lines, run, say
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """What is foretold, and what an n-gram model learns from."""
+
+    text: Annotated[Path | None, typer.Option(help="The text, one sentence a line (plain or gzip).")] = None
+    corpus: Annotated[str | None, typer.Option(help="A known corpus instead: one side of its split valid.")] = None
+    side: Annotated[Literal["source", "target"], typer.Option(help="Which side of the corpus.")] = "source"
+    against: Annotated[
+        Path | None, typer.Option(help="Compare with n-gram models that learn from this text; of a corpus, its train.")
+    ] = None
+
+    def check(self) -> None:
+        """UsageError unless there is one text."""
+        if (self.text is None) == (self.corpus is None):
+            raise UsageError("name the text to foretell", hint="give --text FILE, or --corpus NAME with --side")
+        if self.corpus is not None and self.against is not None:
+            raise UsageError("--against is for a --text", hint="leave it out: with --corpus it is the split train")
+
+
+@grouped
+def bits(
+    *,
+    bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
+    texts: TextOptions,
+    order: Annotated[int, typer.Option(min=1, max=12, help="n of the n-gram models.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+) -> None:
+    """Tell how many bits a character a language model needs, beside interpolated n-gram models.
+
+    openwork bits --bundle english --text valid.en --against train.en
+
+    openwork bits --bundle english --corpus tatoeba-en-de --side source
+    """
+
+    def work() -> None:
+        texts.check()
+        import json
+
+        from openwork.data.records import UNSAID
+        from openwork.data.settings import OriginSettings
+        from openwork.systems.bits import bits_of
+        from openwork.systems.bundle import load_bundle
+        from openwork.systems.pair_sources import source_of
+
+        def lines(text: Path | None, split: str) -> list[str]:
+            named = {"text": str(text)} if text is not None else {"corpus": texts.corpus, "side": texts.side}
+            return list(source_of(OriginSettings.model_validate(named), split, UNSAID).side("target"))
+
+        tested = lines(texts.text, "valid")
+        learnt = lines(texts.against, "train") if texts.corpus is not None or texts.against is not None else None
+        loaded = load_bundle(bundle)
+        with progress(len(tested), "scoring") as advanced:
+            found = bits_of(loaded, tested, learnt, order, advanced)
+        if found.left_out:
+            say(f"{found.left_out:,} lines were left out: the model cannot score them")
+        if as_json:
+            print(json.dumps(found.to_json(), ensure_ascii=False))
+        else:
+            print_lines(found.report_lines())
+
+    run(work)

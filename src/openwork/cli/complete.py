@@ -1,0 +1,91 @@
+"""openwork complete"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.base.errors import UsageError
+from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_over
+from openwork.cli.options import grouped
+from openwork.cli.terminal import run, say
+
+
+@dataclass(frozen=True)
+class PromptOptions:
+    """What the model reads besides a line of input, and what a line of output is."""
+
+    length: Annotated[int, typer.Option(min=1, help="The most pieces that a continuation may have.")] = 50
+    examples: Annotated[
+        Path | None, typer.Option(help="Examples that stand before each prompt: prompt, tab, continuation.")
+    ] = None
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Lines are a user's turns in a dialogue; a blank line begins another.")
+    ] = False
+    instruction: Annotated[str, typer.Option(help="With --chat: a text that stands before the dialogue.")] = ""
+    stream: Annotated[bool, typer.Option("--stream", help="Write each piece as soon as it is found.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with log-probabilities.")] = False
+
+    def check(self) -> None:
+        """UsageError for options that do not go together."""
+        for name, is_given in (("--examples", self.examples), ("--chat", self.chat), ("--json", self.as_json)):
+            if self.stream and is_given:
+                raise UsageError(f"--stream does not go with {name}", hint="leave one of them out")
+        if self.chat and self.examples is not None:
+            raise UsageError("--chat does not go with --examples", hint="leave one of them out")
+        if self.instruction and not self.chat:
+            raise UsageError("--instruction is for --chat", hint="write it into the prompts, or add --chat")
+
+
+@grouped
+def complete(
+    *,
+    bundle: Annotated[Path, typer.Option(help="A language model: what openwork train --out wrote.")],
+    prompts: PromptOptions,
+    searching: DecodingOptions,
+) -> None:
+    """Continue each line of standard input with a language model, line for line.
+
+    echo 'The weather is' | openwork complete --bundle english --samples 3 --top-p 0.9
+
+    openwork complete --bundle english --examples sums.tsv < questions.txt
+
+    openwork complete --bundle talker --chat
+    """
+
+    def work() -> None:
+        prompts.check()
+
+        from openwork.data.readers.tsv import read_tsv
+        from openwork.systems.bundle import load_bundle
+        from openwork.systems.complete import (
+            LINE_END,
+            USER,
+            Completer,
+            Dialogue,
+            after_examples,
+            check_continues,
+            completing,
+            conversing,
+        )
+        from openwork.systems.translate import Output, answer_stream, streaming
+
+        examples = list(read_tsv(prompts.examples)) if prompts.examples is not None else []
+        loaded = load_bundle(bundle)
+        check_continues(loaded)
+        bounds = {"maximum_length": prompts.length, "extra_length": prompts.length}
+        settle = settings_for_streaming if prompts.stream else settings_over
+        decoding = settle(loaded.settings.decoding, {**bounds, **given(searching)})
+        translator = loaded.translator(decoding)
+        output = Output(decoding.best, prompts.as_json)
+        if prompts.stream:
+            answering = streaming(translator)
+        elif prompts.chat:
+            answering = conversing(Completer(translator, USER), Dialogue(prompts.instruction), output)
+        else:
+            stop = LINE_END if examples else ""
+            answering = completing(Completer(translator, stop), after_examples(examples), output)
+        answer_stream(answering, say)
+
+    run(work)
