@@ -120,20 +120,36 @@ def cost_of(
 ) -> Cost:
     """The cost of a model with these vocabularies (one for both unless two are given) and mean sentence lengths.
 
-    A family whose plan should need no torch adds a line here; all others are counted, at whole lengths.
+    A family whose plan should need no torch is named in `_by_formula`; all others are counted, at whole lengths.
     """
     target = source_vocabulary if target_vocabulary is None else target_vocabulary
     lengths = Lengths(source_length, target_length)
+    by_formula = _by_formula(settings, source_vocabulary, target, lengths)
+    if by_formula is not None:
+        return by_formula
+    from openwork.systems.cost_counted import count_cost
+
+    counted = count_cost(settings, source_vocabulary, target, lengths)
+    return Cost(counted.parts, counted.lengths, counted.output)
+
+
+def weights_of(settings: ModelSettings, vocabulary: int) -> int:
+    """The weights alone, with one vocabulary for both sides; without formulas they are known sooner than the cost."""
+    by_formula = _by_formula(settings, vocabulary, vocabulary, Lengths(LENGTH, LENGTH))
+    if by_formula is not None:
+        return by_formula.weights
+    from openwork.systems.cost_counted import built_weights
+
+    return built_weights(settings, vocabulary)
+
+
+def _by_formula(settings: ModelSettings, source: int, target: int, lengths: Lengths) -> Cost | None:
     match settings:
         case TransformerSettings():
-            parts = transformer_parts(settings, source_vocabulary, target, lengths)
-            width = settings.stream_start
+            parts = transformer_parts(settings, source, target, lengths)
+            return Cost(tuple(parts), lengths, (target, settings.stream_start))
         case RecurrentSettings():
-            parts = recurrent_parts(settings, source_vocabulary, target, lengths)
-            width = settings.width
+            parts = recurrent_parts(settings, source, target, lengths)
+            return Cost(tuple(parts), lengths, (target, settings.width))
         case _:
-            from openwork.systems.cost_counted import count_cost
-
-            counted = count_cost(settings, source_vocabulary, target, lengths)
-            return Cost(counted.parts, counted.lengths, counted.output)
-    return Cost(tuple(parts), lengths, (target, width))
+            return None
