@@ -21,6 +21,7 @@ MODELS: dict[str, ModelSettings] = {
     "transformer": SMALL,
     "free": SMALL.model_copy(update={"tying": "none", "positions": "learned", "longest": 40, "norm": "pre"}),
     "narrow": SMALL.model_copy(update={"embedding_width": 40, "feedforward": "geglu", "key_value_heads": 1}),
+    "unscaled": SMALL.model_copy(update={"attention": "unscaled"}),
     "recurrent": RecurrentSettings(width=64, encoder_layers=2, decoder_layers=2),
 }
 

@@ -38,6 +38,8 @@ RULES: list[tuple[list[str], str, list[str]]] = [
         ["model.key_value_heads=2"]),
     (["model.positions=rotary", "model.head_width=7", "model.value_width=8"], "a head's width of 7 is odd",
         ["model.head_width=8"]),
+    (["model.attention=additive", "model.positions=rotary"], "act on the dot products of queries and keys",
+        ["model.positions=alibi"]),
     (["model.longest=100"], "longest is the size of learned positions", ["model.positions=learned"]),
     (["model.relative_distance=8"], "relative_distance is for relative positions", ["model.positions=relative"]),
     (["text.target_file=a.json", "text.source_file=a.json", "text.shared=true"],

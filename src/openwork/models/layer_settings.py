@@ -53,7 +53,19 @@ class LayerSettings(Settings):
         description="d_ff: width inside the feed-forward network",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.3"},
     )
-    feedforward: Literal["relu", "gelu", "swish", "glu", "reglu", "geglu", "swiglu"] = Field(
+    attention: Literal["scaled", "unscaled", "relu", "additive"] = Field(
+        default="scaled",
+        description="how attention weights come from queries and keys: scaled is the paper's",
+        json_schema_extra={
+            "values": {
+                "scaled": "softmax(Q K^T / sqrt(d_k)) (Vaswani et al. 2017, equation 1)",
+                "unscaled": "softmax(Q K^T), without the root (Luong et al. 2015, section 3.1)",
+                "relu": "max(0, Q K^T / sqrt(d_k)) / keys, in place of the softmax (Wortsman et al. 2023)",
+                "additive": "softmax(v^T tanh(W_q q + W_k k)), a v for each head (Bahdanau et al. 2015)",
+            }
+        },
+    )
+    feedforward: Literal["relu", "gelu", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"] = Field(
         default="relu",
         description="the feed-forward network; the gated ones have three matrices, so 2/3 of the width weighs the same",
         json_schema_extra={
@@ -65,16 +77,18 @@ class LayerSettings(Settings):
                 "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",
                 "geglu": "gated by GELU(x W) (Shazeer 2020, equation 6)",
                 "swiglu": "gated by x W sigmoid(x W) (Shazeer 2020, equation 6)",
+                "convolution": "relu as two convolutions of one position, which is the same (Vaswani et al. 2017)",
             }
         },
     )
-    norm: Literal["post", "pre"] = Field(
+    norm: Literal["post", "pre", "branch"] = Field(
         default="post",
         description="where the layer norm stands: post is the paper's",
         json_schema_extra={
             "values": {
                 "post": "after each sub-layer and its residual (Vaswani et al. 2017, section 3.1)",
                 "pre": "before each sub-layer, and once after the stack (Xiong et al. 2020)",
+                "branch": "after each sub-layer and before its residual, and once after the stack (Liu et al. 2022)",
             }
         },
     )
@@ -197,6 +211,12 @@ class LayerSettings(Settings):
             raise RuleError(
                 f"rotary positions turn pairs of numbers, and a head's width of {self.key_width} is odd",
                 hint=f"set head_width to {self.key_width + 1}",
+            )
+        if self.attention == "additive" and self.positions in ("rotary", "relative"):
+            raise RuleError(
+                f"{self.positions} positions act on the dot products of queries and keys, and additive attention has "
+                "none",
+                hint='set attention = "scaled", or take other positions',
             )
         if self.longest is not None and self.positions != "learned":
             raise RuleError(

@@ -14,7 +14,7 @@ from openwork.models.settings import TransformerSettings
 from openwork.systems.cost_memory import BYTES, Memory, ending_bytes, loss_bytes
 from openwork.systems.cost_part import Lengths, Part
 from openwork.systems.cost_recurrent import recurrent_parts
-from openwork.systems.cost_transformer import transformer_parts
+from openwork.systems.cost_transformer import has_formulas, transformer_parts
 
 LENGTH = 25  # tokens of a sentence, where none are named: about the mean of news text
 FORMULA = (
@@ -145,7 +145,7 @@ def weights_of(settings: ModelSettings, vocabulary: int) -> int:
 
 def _by_formula(settings: ModelSettings, source: int, target: int, lengths: Lengths) -> Cost | None:
     match settings:
-        case TransformerSettings():
+        case TransformerSettings() if has_formulas(settings):
             parts = transformer_parts(settings, source, target, lengths)
             return Cost(tuple(parts), lengths, (target, settings.stream_start))
         case RecurrentSettings():
