@@ -1,10 +1,17 @@
 """Every family and every wiring keeps the promises of the interface."""
 
+from typing import Any
+
 import pytest
+import torch
 
 pytest.register_assert_rewrite("models.contract")
 
-from models.contract import EncoderDecoderContract  # noqa: E402
+from models.contract import TARGET_VOCABULARY, EncoderDecoderContract, ModelContract  # noqa: E402
+from openwork.base.errors import ConfigError  # noqa: E402
+from openwork.models.build import build_model  # noqa: E402
+from openwork.models.encoder_lm_settings import EncoderSettings  # noqa: E402
+from openwork.models.interfaces import SequenceModel  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 
@@ -150,3 +157,70 @@ class TestRecurrent(EncoderDecoderContract):
 @pytest.mark.slow
 class TestDeepRecurrent(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, encoder_layers=2, decoder_layers=3, attention_width=5, tying="none")
+
+
+# BERT, as its authors have it.
+ENCODER = EncoderSettings(
+    width=12, heads=3, feedforward_width=20, layers=2, segments=2, positions="learned", longest=8, feedforward="gelu",
+    attention_bias=True, embedding_norm=True, embedding_scale=False, norm_epsilon=1e-12, attention_dropout=0.1,
+)  # fmt: skip
+
+
+class TestClassifier(ModelContract):
+    settings = ENCODER
+    flat = ("key.bias",)
+
+
+class TestTagger(ModelContract):
+    settings = ENCODER.model_copy(update={"task": "tag"})
+    flat = ("key.bias",)
+
+
+class TestAnswerer(ModelContract):
+    """Its vectors are the logits: there is nothing to learn in its output matrix."""
+
+    settings = ENCODER.model_copy(update={"task": "answer"})
+    flat = ("key.bias",)
+
+    def test_names_are_unique_and_shared_weights_have_one(self, model: SequenceModel[Any]) -> None:
+        assert torch.equal(model.output_weight, torch.eye(TARGET_VOCABULARY))
+        assert all(weight is not model.output_weight for _, weight in model.named_parameters())
+
+
+class OneVocabularyContract(ModelContract):
+    """Families that tell pieces of the source itself: both vocabularies are the target's, as this contract has it."""
+
+    @pytest.fixture
+    def model(self) -> SequenceModel[Any]:
+        torch.manual_seed(7)
+        return build_model(self.settings, TARGET_VOCABULARY, TARGET_VOCABULARY).eval()
+
+    def test_two_vocabularies_cannot_be_one_matrix(self) -> None:
+        with pytest.raises(ConfigError, match="one vocabulary"):
+            build_model(self.settings, 11, 12)
+
+
+class TestFiller(OneVocabularyContract):
+    settings = ENCODER.model_copy(update={"task": "fill"})
+    flat = ("key.bias",)
+
+
+@pytest.mark.slow
+class TestNarrowFiller(OneVocabularyContract):
+    settings = ENCODER.model_copy(update={"task": "fill", "embedding_width": 7})
+    flat = ("key.bias",)
+
+
+class TestTextEncoder(OneVocabularyContract):
+    settings = ENCODER.model_copy(update={"task": "embed"})
+    flat = ("key.bias",)
+
+
+@pytest.mark.slow
+class TestPreNormTagger(ModelContract):
+    """What large encoders of today have, and embeddings of a width of their own."""
+
+    settings = EncoderSettings(
+        task="tag", width=12, heads=4, feedforward_width=20, layers=2, norm="pre", normalisation="rms",
+        feedforward="geglu", positions="rotary", head_width=4, value_width=4, key_value_heads=1, embedding_width=7,
+    )  # fmt: skip

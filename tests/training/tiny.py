@@ -10,9 +10,11 @@ import torch
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.store import TokenStore, write_store
 from openwork.models.build import build_model
+from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.systems.computing import arrangement
 from openwork.training.batches import BatchStream
 from openwork.training.loop import train
 from openwork.training.moments import Observer, Run
@@ -29,6 +31,7 @@ SETTINGS = TrainingSettings(
     validate_every=4, log_every=2, average=2,
 )  # fmt: skip
 MODEL = TransformerSettings(width=8, heads=2, feedforward_width=12, encoder_layers=1, decoder_layers=1, dropout=0.2)
+FILLER = EncoderSettings(task="fill", width=8, heads=2, feedforward_width=12, layers=1, dropout=0.2)
 RECURRENT = RecurrentSettings(width=6, encoder_layers=2, decoder_layers=2, dropout=0.2, tying="three-way")
 
 
@@ -57,7 +60,7 @@ class Training:
 def make_training(
     store: TokenStore,
     settings: TrainingSettings = SETTINGS,
-    model_settings: TransformerSettings | RecurrentSettings = MODEL,
+    model_settings: TransformerSettings | RecurrentSettings | EncoderSettings = MODEL,
 ) -> Training:
     torch.manual_seed(settings.seed)
     model = build_model(model_settings, VOCABULARY, VOCABULARY)
@@ -66,7 +69,8 @@ def make_training(
     precision = "bfloat16" if settings.precision == "bfloat16" else "float32"
     plan = BatchPlan.of(store, BatchSettings(tokens=40), settings.seed)
     updater = Updater(model, optimiser, schedule, settings, precision)
-    return Training(model, optimiser, updater, BatchStream(store, plan, CPU))
+    arrange = arrangement(settings, model, precision, CPU)
+    return Training(model, optimiser, updater, BatchStream(store, plan, CPU, arrange))
 
 
 def report(step: int, loss: float = 2.0) -> StepReport:

@@ -1,31 +1,14 @@
 """openwork evaluate"""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from openwork.base.errors import UsageError
 from openwork.cli.options import grouped
 from openwork.cli.progress import progress
+from openwork.cli.set_options import SetOptions
 from openwork.cli.terminal import print_lines, run, say
-
-
-@dataclass(frozen=True)
-class SetOptions:
-    """What is translated and compared with what."""
-
-    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line.")] = None
-    reference: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None
-    corpus: Annotated[str | None, typer.Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
-    split: Annotated[str, typer.Option(help="Which part of the corpus.")] = "valid"
-
-    def check(self) -> None:
-        """UsageError unless there is one test set."""
-        files = self.source is not None and self.reference is not None
-        if files == (self.corpus is not None) or (self.source is None) != (self.reference is None):
-            raise UsageError("name what to evaluate on", hint="give --source and --reference, or --corpus")
 
 
 @grouped
@@ -38,11 +21,13 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(help="Folder for texts and scores, for openwork compare.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
-    """Score a translator: BLEU, chrF and lc-BLEU with signatures and 95 % intervals.
+    """Score a translator (BLEU, chrF, lc-BLEU) or a model that labels (accuracy, F1), with 95 % intervals.
 
     openwork evaluate --bundle en-de --source test.en --reference test.de
 
     openwork evaluate --bundle en-de --corpus multi30k-en-de --out scored
+
+    openwork evaluate --bundle rte --file dev.tsv --columns sentence1,sentence2,label
     """
 
     def work() -> None:
@@ -51,14 +36,23 @@ def evaluate(
 
         from openwork.systems.bundle import load_bundle
         from openwork.systems.evaluate import EvaluationSet, evaluate_bundle
+        from openwork.systems.evaluate_labels import evaluate_labels
         from openwork.systems.evaluation_folder import check_place, write_evaluation
+        from openwork.systems.tasks import task_of
 
         if out is not None:
             check_place(out)
-        tested = EvaluationSet.read(test.source, test.reference, test.corpus, test.split)
+        if test.file is not None:
+            tested = EvaluationSet.of_columns(test.file, test.column_names)
+        else:
+            tested = EvaluationSet.read(test.source, test.reference, test.corpus, test.split)
         loaded = load_bundle(bundle)
-        with progress(len(tested.pairs), "translating") as advanced:
-            result, saved = evaluate_bundle(loaded, tested, say, advanced, beam=beam, language=language)
+        if task_of(loaded.settings.model) == "write":
+            with progress(len(tested.pairs), "translating") as advanced:
+                result, saved = evaluate_bundle(loaded, tested, say, advanced, beam=beam, language=language)
+        else:
+            with progress(len(tested.pairs), "labelling") as advanced:
+                result, saved = evaluate_labels(loaded, tested, say, advanced)
         if out is not None:
             write_evaluation(out, saved)
         if as_json:

@@ -13,6 +13,7 @@ from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
 from openwork.cli import (
     average,
+    classify,
     coach,
     compare,
     completion,
@@ -29,6 +30,7 @@ from openwork.cli import (
     score,
     shortlist,
     study,
+    tag,
     tokenize,
     train,
     translate,
@@ -70,6 +72,8 @@ def options(
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
 app.command("translate")(translate.translate)
+app.command("classify")(classify.classify)
+app.command("tag")(tag.tag)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("score")(score.score)

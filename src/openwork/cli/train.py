@@ -210,6 +210,7 @@ def _check_resume(settings: "RunSettings") -> None:
 
 
 def _train(settings: "RunSettings", out: Path) -> None:
+    from openwork.systems.tasks import COMMANDS, task_of
     from openwork.systems.train import train_bundle  # here: a mistake in the settings is told before torch is loaded
     from openwork.training.observers.console import console_observer
 
@@ -222,4 +223,4 @@ def _train(settings: "RunSettings", out: Path) -> None:
         say(f"saved after update {outcome.progress.step:,}; to continue, run the same command again")
         raise typer.Exit(INTERRUPTED)
     say(f"done: the translator is {outcome.bundle}")
-    say(f"try: echo 'some text' | openwork translate --bundle {shlex.quote(str(out))}")
+    say(f"try: echo 'some text' | {COMMANDS[task_of(settings.model)]} --bundle {shlex.quote(str(out))}")

@@ -34,7 +34,7 @@ class Batch:
 
     `source` (B, S): ids, then end. `target_input` (B, T): start, then ids. `target_output` (B, T): ids, then end, what
     the model is to predict at each position of `target_input`. Lengths (B) count the end symbol. `rows` (B): the pairs'
-    places in the store.
+    places in the store. `epoch`: the one that the batch belongs to, for what is drawn anew in each.
     """
 
     rows: NDArray[np.int64]
@@ -43,6 +43,7 @@ class Batch:
     target_input: NDArray[np.int64]
     target_output: NDArray[np.int64]
     target_lengths: NDArray[np.int64]
+    epoch: int = 0
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -167,7 +168,7 @@ def _cut(lengths: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
     return np.array(starts, dtype=np.int64)
 
 
-def assemble(store: TokenStore, rows: NDArray[np.integer]) -> Batch:
+def assemble(store: TokenStore, rows: NDArray[np.integer], epoch: int = 0) -> Batch:
     """The pairs at `rows` of the store, in that order, as one padded batch."""
     source_ids, source_lengths = _gather(store.source, rows)
     source = np.full((len(rows), int(source_lengths.max(initial=0)) + 1), Tokenizer.pad_id, np.int64)
@@ -188,6 +189,7 @@ def assemble(store: TokenStore, rows: NDArray[np.integer]) -> Batch:
         target_input=target_input,
         target_output=target_output,
         target_lengths=target_lengths + 1,
+        epoch=epoch,
     )
 
 

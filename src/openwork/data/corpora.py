@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from openwork.base.errors import DataError
-from openwork.data import dates, hsk, multi30k, python_docs, synthetic, tatoeba, wmt14
+from openwork.data import dates, docstrings, hsk, labelled, multi30k, python_docs, synthetic, tatoeba, wmt14
 from openwork.data.corpus import ROLES, Corpus, Reader
 from openwork.data.download import Told, silent
 from openwork.data.records import Pair
@@ -33,6 +33,8 @@ CORPORA: dict[str, Corpus] = {
     **python_docs.CORPORA,
     **hsk.CORPORA,
     **wmt14.CORPORA,
+    **labelled.CORPORA,
+    **docstrings.CORPORA,
 }
 
 

@@ -22,6 +22,11 @@ class OriginSettings(Settings):
     format: str | None = Field(
         default=None, description=f"format of the file, where the ending of its name does not tell it: {_FORMATS}"
     )
+    columns: tuple[str, ...] = Field(
+        default=(),
+        description="names in the first line of a file of columns with tabs between: that of the source, or two of them "
+        "for pairs of sentences, and last that of the label",
+    )
 
     @field_validator("format")
     @classmethod
@@ -34,6 +39,15 @@ class OriginSettings(Settings):
     def _both_files(self) -> "OriginSettings":
         if (self.source is None) != (self.target is None):
             raise RuleError("source and target go together", hint="name the file of the other side as well, or neither")
+        return self
+
+    @model_validator(mode="after")
+    def _columns_of_a_file(self) -> "OriginSettings":
+        if self.columns and not 2 <= len(self.columns) <= 3:
+            raise RuleError(
+                f"data.columns names {len(self.columns)} columns",
+                hint='name two or three, such as ["sentence1", "sentence2", "label"]',
+            )
         return self
 
     @property
@@ -114,17 +128,17 @@ class DataSettings(OriginSettings):
     def parts(self) -> tuple[OriginSettings, ...]:
         """Where the training pairs come from, one by one."""
         if self.tsv is not None:
-            return (OriginSettings(file=self.tsv, format="tsv"),)
+            return (OriginSettings(file=self.tsv, format="tsv", columns=self.columns),)
         return self.mix or (self,)
 
     @property
     def validation(self) -> OriginSettings | None:
         """Where the validation pairs come from, if that is said."""
         if self.valid_tsv is not None:
-            return OriginSettings(file=self.valid_tsv, format="tsv")
+            return OriginSettings(file=self.valid_tsv, format="tsv", columns=self.columns)
         if self.valid_source is not None:
             return OriginSettings(source=self.valid_source, target=self.valid_target)
         if self.valid_file is not None:
-            return OriginSettings(file=self.valid_file, format=self.format)
+            return OriginSettings(file=self.valid_file, format=self.format, columns=self.columns)
         name = self.valid_corpus or self.corpus
         return OriginSettings(corpus=name) if name is not None else None

@@ -7,6 +7,8 @@ import torch
 from torch import nn
 
 from openwork.base.errors import ConfigError
+from openwork.models.encoder_lm import build_encoder
+from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.parts import Parts
@@ -57,6 +59,7 @@ def _check_shared(source_vocabulary: int, target_vocabulary: int) -> None:
 BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     TransformerSettings: build_transformer,
     RecurrentSettings: build_recurrent,
+    EncoderSettings: build_encoder,
 }
 
 

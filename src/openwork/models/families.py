@@ -9,8 +9,9 @@ from typing import Annotated, get_args
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 
-ModelSettings = Annotated[TransformerSettings | RecurrentSettings, Field(discriminator="kind")]
+ModelSettings = Annotated[TransformerSettings | RecurrentSettings | EncoderSettings, Field(discriminator="kind")]
 FAMILIES: tuple[type[Settings], ...] = get_args(get_args(ModelSettings)[0])

@@ -117,6 +117,21 @@ class PackingModel(Protocol):
         ...
 
 
+@runtime_checkable
+class MaskedModel(Protocol):
+    """A sequence model that learns to restore masked pieces of its source."""
+
+    @property
+    def mask_piece(self) -> int:
+        """The id of the piece that stands for a masked one."""
+        ...
+
+    @property
+    def begins(self) -> Tensor:
+        """For each piece of the source's vocabulary (vocabulary,) whether it begins a word."""
+        ...
+
+
 def count_weights(model: nn.Module) -> int:
     """Weights of the model, those that are shared counted once."""
     return sum(parameter.numel() for parameter in model.parameters())

@@ -20,6 +20,19 @@ SMALL: dict[str, dict[str, object]] = {
     # Recurrence with additive attention (Bahdanau et al. 2015).
     "recurrent-small": {"kind": "recurrent", "width": 256},
 }  # fmt: skip
+# BERT's layers (Devlin et al. 2019, section 3, and their published code), in their base size and in one for two cores.
+_BERT: dict[str, object] = {
+    "kind": "encoder", "segments": 2, "positions": "learned", "feedforward": "gelu", "attention_bias": True,
+    "embedding_norm": True, "embedding_scale": False, "norm_epsilon": 1e-12, "attention_dropout": 0.1,
+}  # fmt: skip
+BERT: dict[str, dict[str, object]] = {
+    "bert-base": {
+        **_BERT, "width": 768, "feedforward_width": 3072, "heads": 12, "layers": 12, "longest": 512,
+    },
+    "bert-small": {
+        **_BERT, "width": 256, "feedforward_width": 1024, "heads": 4, "layers": 4, "longest": 512,
+    },
+}  # fmt: skip
 # The rows of the paper's table 3; "paper-base" and "paper-big" are two of them.
 PAPER: dict[str, dict[str, object]] = {}
 for row in ROWS:
@@ -27,5 +40,6 @@ for row in ROWS:
 PRESETS: dict[str, dict[str, object]] = {
     **{name: values for name, values in PAPER.items() if name.startswith("paper-")},
     **SMALL,
+    **BERT,
     **{name: values for name, values in PAPER.items() if not name.startswith("paper-")},
 }

@@ -35,6 +35,7 @@ from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.device import choose_device
 from openwork.systems.languages import languages_of
 from openwork.systems.run_file import RunSettings
+from openwork.systems.tasks import in_form, task_of
 from openwork.systems.translator import Translator
 from openwork.text.pair import TokenizerPair
 from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
@@ -161,7 +162,7 @@ def _read_bundle(folder: Path) -> Bundle:
             why=error.what,
             hint="copy the bundle again; what openwork train wrote is not meant to be edited",
         ) from error
-    tokenizers = TokenizerPair.load(current)
+    tokenizers = in_form(TokenizerPair.load(current), task_of(settings.model))
     weights = read_tensors(current / WEIGHTS)
     _check_layers(settings, weights, folder)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size

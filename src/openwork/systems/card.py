@@ -19,6 +19,8 @@ def write_card(settings: RunSettings, report: FilterReport, chosen: Validation, 
         scores.append(f"- BLEU {chosen.bleu:.2f} (greedy search; {chosen.signature or 'sacreBLEU'})")
     if chosen.chrf is not None:
         scores.append(f"- chrF2 {chosen.chrf:.2f}")
+    if chosen.score is not None:
+        scores.append(f"- {chosen.score_name} {chosen.score:.2f}")
     if chosen.exact is not None:
         scores.append(f"- exact matches {100 * chosen.exact:.2f} %")
     return "\n".join(

@@ -1,6 +1,7 @@
 """How a training computes on its device: how batches are laid out, whether layers are compiled, what is made ready.
 
 All ways give the same weights up to rounding, and each is there on every device; "auto" takes what pays on this one.
+Whether pieces of the source are masked is no such choice: a model that restores them asks for it.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,9 +10,10 @@ from contextlib import ExitStack, contextmanager
 import torch
 
 from openwork.data.batching import Batch
-from openwork.models.interfaces import SequenceModel
-from openwork.training.batches import to_tensors
+from openwork.models.interfaces import MaskedModel, SequenceModel
+from openwork.training.batches import TensorBatch, to_tensors
 from openwork.training.compiling import compiled_updates, wants_compiling
+from openwork.training.masking import Masking
 from openwork.training.moments import Run
 from openwork.training.packing import choose_layout, pack
 from openwork.training.precision import PrecisionName
@@ -27,9 +29,20 @@ AHEAD = {"cuda": 2}
 def arrangement(
     settings: TrainingSettings, model: SequenceModel, precision: PrecisionName, device: torch.device
 ) -> Callable[[Batch, torch.device], TrainingBatch]:
-    """What makes a training's batches of the store's: padded, or packed."""
+    """What makes a training's batches of the store's: padded or packed, or with pieces that are masked."""
+    if isinstance(model, MaskedModel):
+        return Masking.of(model, settings.mask_share, settings.mask_whole_words, settings.seed)
     packed = choose_layout(settings.layout, model, precision, device) == "packed"
     return pack if packed else to_tensors
+
+
+def validation_arrangement(
+    settings: TrainingSettings, model: SequenceModel
+) -> Callable[[Batch, torch.device], TensorBatch]:
+    """The same for validation pairs: padded, and what is masked is the same each time and for every seed."""
+    if isinstance(model, MaskedModel):
+        return Masking.of(model, settings.mask_share, settings.mask_whole_words, seed=0)
+    return to_tensors
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 
 from openwork.base.config import build
 from openwork.base.errors import DataError
+from openwork.data.readers.columns import read_columns
 from openwork.data.records import Pair
 from openwork.metrics.accuracy import exact_match
 from openwork.metrics.languages import SPACED, bleu_tokenisation
@@ -88,6 +89,17 @@ def kept_placeholders(sources: Sequence[str], translations: Sequence[str]) -> Ra
     return placeholders_kept(list(map(find_placeholders, sources)), list(map(find_placeholders, translations)))
 
 
+def _some(pairs: list[Pair]) -> list[Pair]:
+    """The pairs; DataError if there are none."""
+    if not pairs:
+        raise DataError(
+            "there is nothing to evaluate",
+            why="the corpus is empty",
+            hint="name files with text, or another split of the corpus",
+        )
+    return pairs
+
+
 @dataclass(frozen=True)
 class EvaluationSet:
     """Sentences with their references, what they are called, and the language of the references if it is known."""
@@ -100,15 +112,14 @@ class EvaluationSet:
     def read(cls, source: Path | None, reference: Path | None, corpus: str | None, split: str) -> "EvaluationSet":
         """Two aligned files, or one split of a known corpus."""
         pairs = read_pairs(source, reference, corpus, split)
-        if not pairs:
-            raise DataError(
-                "there is nothing to evaluate",
-                why="the corpus is empty",
-                hint="name files with text, or another split of the corpus",
-            )
         if corpus is not None:
-            return cls(pairs, f"{corpus} ({split})", corpus_languages([corpus])[1])
-        return cls(pairs, f"{source}, {reference}")
+            return cls(_some(pairs), f"{corpus} ({split})", corpus_languages([corpus])[1])
+        return cls(_some(pairs), f"{source}, {reference}")
+
+    @classmethod
+    def of_columns(cls, file: Path, columns: Sequence[str]) -> "EvaluationSet":
+        """The columns of these names in a file whose first line names them; the last holds the references."""
+        return cls(_some(list(read_columns(file, columns))), str(file))
 
     @property
     def references(self) -> list[str]:

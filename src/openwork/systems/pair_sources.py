@@ -12,6 +12,7 @@ from openwork.base.errors import DataError
 from openwork.base.files import sha256_file
 from openwork.data import corpora
 from openwork.data.filters import FilterReport, FilterSettings, apply
+from openwork.data.readers.columns import read_columns
 from openwork.data.readers.formats import Skips, format_of, read_file
 from openwork.data.readers.parallel import read_parallel
 from openwork.data.records import Languages, Pair
@@ -23,7 +24,8 @@ class PairSource:
     """Pairs that can be read again and again, and what they are: `identity` changes when they do.
 
     `skips`: what the last whole reading passed over because the file says that it is no pair. `unit`: what the place of
-    a pair in it counts. `files`: the SHA-256 of the files behind it.
+    a pair in it counts. `files`: the SHA-256 of the files behind it, that of the targets last. `header`: lines before
+    the first pair.
     """
 
     read: Callable[[], Iterator[Pair]]
@@ -32,6 +34,12 @@ class PairSource:
     skips: Skips = field(default_factory=dict)
     unit: str = "line"
     files: Mapping[str, str] = field(default_factory=dict)
+    header: int = 0
+
+    def place(self, number: int) -> str:
+        """Where the target of a pair stands; the first pair of `read` has the number 1."""
+        name = [self.description, *self.files][-1]
+        return f"{name}:{number + self.header}" if self.unit == "line" else f"{name}: {self.unit} {number}"
 
     def side(self, name: Literal["source", "target"]) -> "Side":
         """The sentences of one side."""
@@ -85,6 +93,16 @@ def source_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
             lambda: corpora.load(name, split, count=count), f"corpus {name} {split} {count}", f"{name} ({split})"
         )
     first = "" if count is None else f" first {count}"
+    if origin.file is not None and origin.columns:
+        path, columns = Path(origin.file), origin.columns
+        checksum = sha256_file(path)
+        return PairSource(
+            lambda: islice(read_columns(path, columns), count),
+            f"columns {' '.join(columns)} {checksum}{first}",
+            str(path),
+            files={str(path): checksum},
+            header=1,
+        )
     if origin.file is not None:
         path, format_name, skips = Path(origin.file), origin.format, Skips()
         kind = "tsv" if format_name == "tsv" else f"file {format_name} {languages.source} {languages.target}"

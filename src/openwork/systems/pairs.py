@@ -57,19 +57,31 @@ class Splits:
                 say(f"  {taken:,} ({taken / total:.1%}) from the {size:,} of {part.pairs.description}")
 
 
-def find_splits(data: DataSettings, filters: FilterSettings) -> Splits:
+def _as_it_is(pairs: PairSource) -> PairSource:
+    """For pairs of which nothing more is asked."""
+    return pairs
+
+
+def find_splits(
+    data: DataSettings, filters: FilterSettings, checked: Callable[[PairSource], PairSource] = _as_it_is
+) -> Splits:
     """Where the settings say they are; without validation pairs, some training pairs are held out.
 
-    Training pairs are filtered, given validation pairs are not: there, every line counts.
+    Training pairs are filtered, given validation pairs are not: there, every line counts. `checked`: gives the same
+    pairs, or an error where one is read that is not as it should be.
     """
     languages = _languages(data)
     parts = tuple(
-        filtered(source_of(part, "train", languages), filters, part.weight if isinstance(part, MixSettings) else None)
+        filtered(
+            checked(source_of(part, "train", languages)),
+            filters,
+            part.weight if isinstance(part, MixSettings) else None,
+        )
         for part in data.parts
     )
     sources = [part.pairs for part in parts]
     if data.validation is not None:
-        valid = source_of(data.validation, "valid", languages)
+        valid = checked(source_of(data.validation, "valid", languages))
         if valid.is_empty():
             raise DataError(
                 f"{valid.description}: there is nothing to validate with",

@@ -17,6 +17,7 @@ from openwork.systems.matrix_rate import matrix_rate
 from openwork.systems.pairs import find_splits
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import RunFolder
+from openwork.systems.tasks import wished_pairs
 from openwork.systems.train import new_model, prepare_corpus, resolve_computing
 from openwork.text.pair import TokenizerPair
 from openwork.training.batches import BatchStream
@@ -99,7 +100,7 @@ def _data(settings: RunSettings, folder: RunFolder | None, scratch: RunFolder, s
     if folder is not None and (folder.stores / "train").is_dir():
         say(f"data: as prepared in {folder.path}")
         tokenizers, store = TokenizerPair.load(folder.tokenizers), TokenStore.open(folder.stores / "train")
-        mixture = find_splits(settings.data, settings.filters).mixture if settings.data.mix else None
+        mixture = find_splits(*wished_pairs(settings)).mixture if settings.data.mix else None
     else:
         corpus = prepare_corpus(settings, scratch, say)
         tokenizers, store, mixture = corpus.tokenizers, corpus.train, corpus.mixture

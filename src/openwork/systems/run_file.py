@@ -60,6 +60,26 @@ class RunSettings(Settings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _labels_fit_the_task(self) -> "RunSettings":
+        task = getattr(self.model, "task", None)  # families that write their targets name none
+        if task in ("classify", "tag") and not self.text.has_labels:
+            raise RuleError(
+                f'model.task = "{task}" tells labels, and the targets are cut into pieces of text',
+                hint='set text.target_kind = "labels" and text.shared = false',
+            )
+        if task is not None and self.training.metric in ("bleu", "chrf"):
+            raise RuleError(
+                f'training.metric = "{self.training.metric}" is for texts, and model.task = "{task}" writes none',
+                hint='set training.metric = "score", which is accuracy or F1, or "loss"',
+            )
+        if task is None and self.training.metric == "score":
+            raise RuleError(
+                'training.metric = "score" is that of a model with a task, and this one writes texts',
+                hint='set training.metric = "bleu", "chrf", "exact" or "loss"',
+            )
+        return self
+
 
 def read_run(path: Path | None, assignments: Iterable[str], given: Mapping[str, Any]) -> Layer:
     """A run file, overridden by `--set` assignments, overridden by what the command line's own options give."""

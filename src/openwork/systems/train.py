@@ -25,7 +25,7 @@ from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_
 from openwork.systems.card import write_card
 from openwork.systems.choice import choose_weights
 from openwork.systems.coach.probe import Probe, frequency_entropy
-from openwork.systems.computing import arrangement, made_ready
+from openwork.systems.computing import arrangement, made_ready, validation_arrangement
 from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
 from openwork.systems.languages import languages_of
@@ -37,8 +37,11 @@ from openwork.systems.preflight.subject import Subject
 from openwork.systems.reach import check_reach
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import Presence, RunFolder
+from openwork.systems.tasks import MarksBeginnings, check_known, in_form, task_of, wished_pairs
 from openwork.systems.validate import Validator
+from openwork.systems.validate_labels import LabelValidator
 from openwork.text.pair import TokenizerPair, train_pair
+from openwork.text.word_by_word import beginnings
 from openwork.training.batches import BatchStream
 from openwork.training.checkpoint import checkpoints, resume_latest
 from openwork.training.freezing import freeze
@@ -90,7 +93,7 @@ class Outcome:
 
 def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus:
     """Reads, filters, learns the vocabulary, tokenises; what is there already is used again."""
-    splits = find_splits(settings.data, settings.filters)
+    splits = find_splits(*wished_pairs(settings))
     splits.tell(say)
     begun = bool(checkpoints(folder.checkpoints))
     now = origins_of(splits.parts, splits.valid if settings.data.validation is not None else None)
@@ -99,6 +102,7 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus
         check_origins(before, now, folder.path)
     known = before.vocabulary if before is not None else ""
     tokenizers = _tokenizers(settings, folder, splits.train, say, begun=begun, known=known)
+    check_known(splits.valid, tokenizers, say, held_out=settings.data.validation is None)
     say("tokenising")
     store = partial(store_pairs, tokenizers=tokenizers, begun=begun, say=say)
     train_store = store(folder.stores / "train", splits.train, sampling=_sampling(settings))
@@ -124,7 +128,7 @@ def _tokenizers(
     """
     if begun:
         try:
-            tokenizers = TokenizerPair.load(folder.tokenizers)
+            tokenizers = in_form(TokenizerPair.load(folder.tokenizers), task_of(settings.model))
             if not known or tokenizers.fingerprint == known:
                 return tokenizers
         except BundleError:
@@ -150,15 +154,20 @@ def new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> Tokeni
     tuning = settings.fine_tuning
     if tuning.from_bundle is None:
         say("learning the vocabulary")
-        return train_pair(pairs.side("source"), pairs.side("target"), settings.text)
-    before = Beginning.of(tuning.from_bundle).tokenizers
-    return extended_pair(before, pairs.side("source"), pairs.side("target"), tuning.new_pieces)
+        learnt = train_pair(pairs.side("source"), pairs.side("target"), settings.text)
+    else:
+        before = Beginning.of(tuning.from_bundle).tokenizers
+        learnt = extended_pair(before, pairs.side("source"), pairs.side("target"), tuning.new_pieces)
+    return in_form(learnt, task_of(settings.model))
 
 
 def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel:
     """The model with the first weights that the seed gives."""
     torch.manual_seed(settings.training.seed)
-    return build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+    model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+    if task_of(settings.model) == "tag" and isinstance(model, MarksBeginnings):
+        model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
+    return model
 
 
 def resolve_computing(settings: RunSettings, folder: RunFolder | None, device: torch.device) -> RunSettings:
@@ -266,7 +275,9 @@ def made_ready_to_train(
     model, training = learner.model, settings.training
     precision = choose_precision(training.precision, device)
     language = languages_of(settings.data)[1]
-    validator = Validator(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, language)
+    task, looked_at = task_of(settings.model), (corpus.valid, corpus.valid_pairs)
+    parts = (model, corpus.tokenizers, *looked_at, precision, language, validation_arrangement(training, model))
+    validator = Validator(*parts) if task == "write" else LabelValidator(task, *parts)
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))

@@ -2,12 +2,13 @@
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 from numpy.typing import NDArray
 
-from openwork.data.batching import BatchPlan, BatchSettings, assemble
+from openwork.data.batching import Batch, BatchPlan, BatchSettings, assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
 from openwork.decoding.settings import DecodingSettings
@@ -17,7 +18,7 @@ from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
 from openwork.systems.translator import Translator
 from openwork.text.pair import TokenizerPair
-from openwork.training.batches import to_tensors
+from openwork.training.batches import TensorBatch, to_tensors
 from openwork.training.objective import batch_loss
 from openwork.training.precision import PrecisionName
 from openwork.training.progress import Validation
@@ -34,13 +35,18 @@ class Validator:
         pairs: list[Pair],
         precision: PrecisionName,
         language: str | None = None,
+        arrange: Callable[[Batch, torch.device], TensorBatch] = to_tensors,
     ) -> None:
-        """`pairs` are those to translate: the first of the store, or none. `language` is that of the targets."""
+        """`pairs` are those to translate: the first of the store, or none. `language` is that of the targets.
+
+        `arrange` lays a batch out for the loss: always the same for the same rows.
+        """
         greedy = DecodingSettings(beam=1)
         self.model = model
         self.store = store
         self.pairs = pairs
         self.language = language
+        self.arrange = arrange
         self.precision: PrecisionName = precision
         self.translator = Translator(model, tokenizers, greedy, precision=precision)
         self.plan = BatchPlan.of(store, BatchSettings(), seed=0).epoch(0)
@@ -51,7 +57,7 @@ class Validator:
         total = Ratio(0.0, 0)
         with torch.inference_mode():
             for rows in self.plan if batches is None else batches:
-                batch = to_tensors(assemble(self.store, rows), self.translator.device)
+                batch = self.arrange(assemble(self.store, rows), self.translator.device)
                 sums = batch_loss(self.model, batch, 0.0, self.precision)
                 total += Ratio(sums.likelihood.item(), batch.target_tokens)
         return total
@@ -60,10 +66,10 @@ class Validator:
         """Loss, perplexity and, if there are pairs to translate, BLEU, chrF, exact matches and a sample."""
         before = time.perf_counter()
         loss = self.loss()
-        scores: dict[str, float] = {}
+        scores: dict[str, Any] = {}
         sample, signature = None, ""
         if self.pairs:
-            hypotheses = self.translator.best([pair.source for pair in self.pairs])
+            hypotheses = self.told([pair.source for pair in self.pairs])
             scores, signature = self.scores(self.pairs, hypotheses)
             shown = (step * 7919) % len(self.pairs)  # another one each time
             sample = (self.pairs[shown].source, self.pairs[shown].target, hypotheses[shown])
@@ -73,7 +79,11 @@ class Validator:
             step, value, perplexity(loss), **scores, seconds=round(seconds, 3), sample=sample, signature=signature
         )
 
-    def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, float], str]:
+    def told(self, sources: Sequence[str]) -> list[str]:
+        """What the model makes of each source."""
+        return self.translator.best(sources)
+
+    def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         """BLEU, chrF and exact matches of translations of some pairs, and how BLEU was computed."""
         references = [pair.target for pair in pairs]
         score = bleu(hypotheses, references, language=self.language)

@@ -12,6 +12,7 @@ from openwork.text.bytelevel import ByteLevel, train_byte_level
 from openwork.text.bytepair import BytePair, train_byte_pair
 from openwork.text.characters import Characters, train_characters
 from openwork.text.foreign.adopted import adopted_from, is_adopted
+from openwork.text.labels import Labels, train_labels
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 from openwork.text.unigram import Unigram, train_unigram
@@ -42,6 +43,8 @@ KINDS: dict[str, Kind] = {
     "characters": Kind(Characters, train_characters),
     "words": Kind(Words, train_words),
 }
+TARGET_KINDS: dict[str, Kind] = {**KINDS, "labels": Kind(Labels, train_labels)}
+"""What the pieces of a target with a vocabulary of its own may be."""
 
 
 def load_tokenizer(path: Path | str) -> Tokenizer:
@@ -66,7 +69,7 @@ def load_tokenizer(path: Path | str) -> Tokenizer:
             return adopted_from(content)
         except (KeyError, TypeError, ValueError) as error:
             raise _unusable(path, str(error)) from error
-    differences = {kind.tokenizer: _difference(content, kind.tokenizer) for kind in KINDS.values()}
+    differences = {kind.tokenizer: _difference(content, kind.tokenizer) for kind in TARGET_KINDS.values()}
     tokenizer, (_, difference) = max(differences.items(), key=lambda item: item[1][0])
     if difference:
         raise _unusable(path, difference)

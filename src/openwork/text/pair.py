@@ -10,7 +10,7 @@ from openwork.base.errors import BundleError
 from openwork.text.alphabet import read_twice
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.reading import read_tokenizer
-from openwork.text.kinds import KINDS, load_tokenizer
+from openwork.text.kinds import TARGET_KINDS, load_tokenizer
 from openwork.text.placeholders import Restored, Spans, WithoutPlaceholders, protect, protect_like, protect_pair
 from openwork.text.protection import Encode, decode_protected, encode_protected
 from openwork.text.settings import TextSettings
@@ -122,21 +122,21 @@ def train_pair(source_lines: Iterable[str], target_lines: Iterable[str], setting
     """
     if settings.shared:
         both = _Both(read_twice(source_lines), read_twice(target_lines))
-        tokenizer = _learn_or_read(both, settings, settings.source_file)
+        tokenizer = _learn_or_read(both, settings, settings.kind, settings.source_file)
         return TokenizerPair(tokenizer, tokenizer)
     return TokenizerPair(
-        _learn_or_read(source_lines, settings, settings.source_file),
-        _learn_or_read(target_lines, settings, settings.target_file),
+        _learn_or_read(source_lines, settings, settings.kind, settings.source_file),
+        _learn_or_read(target_lines, settings, settings.target_kind or settings.kind, settings.target_file),
     )
 
 
-def _learn_or_read(lines: Iterable[str], settings: TextSettings, file: str | None) -> Tokenizer:
+def _learn_or_read(lines: Iterable[str], settings: TextSettings, kind: str, file: str | None) -> Tokenizer:
     if file is not None:
         found = read_tokenizer(Path(file))
         return found if isinstance(found, Tokenizer) else Adopted(found)
     if settings.placeholders:  # they are pieces already
         lines = WithoutPlaceholders(read_twice(lines))
-    return KINDS[settings.kind].learn(
+    return TARGET_KINDS[kind].learn(
         lines,
         settings.vocabulary_size,
         minimum_frequency=settings.minimum_frequency,

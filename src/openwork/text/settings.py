@@ -6,13 +6,14 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
-from openwork.text.kinds import KINDS
+from openwork.text.kinds import KINDS, TARGET_KINDS
 from openwork.text.symbols import SMALLEST_VOCABULARY
 
 if TYPE_CHECKING:
-    KindName = str
+    KindName = TargetKindName = str
 else:
-    KindName = Literal[tuple(KINDS)]  # the table is the one place that names them
+    KindName = Literal[tuple(KINDS)]  # the tables are the one place that names them
+    TargetKindName = Literal[tuple(TARGET_KINDS)]
 
 _SAMPLED_KINDS = [name for name, kind in KINDS.items() if kind.tokenizer.has_many_ways]
 
@@ -31,6 +32,11 @@ class TextSettings(Settings):
         description="most pieces a vocabulary may have; a small corpus gives fewer",
     )
     shared: bool = Field(default=True, description="one vocabulary for both languages (three-way tying needs this)")
+    target_kind: TargetKindName | None = Field(
+        default=None,
+        description="what the target's pieces are, where they are others; needs text.shared = false; "
+        "labels: each word of a target is the name of a class or tag",
+    )
     minimum_frequency: int = Field(
         default=2,
         ge=1,
@@ -66,6 +72,16 @@ class TextSettings(Settings):
                 "text.target_file gives the target a vocabulary of its own, which text.shared = true does not allow",
                 hint="set text.shared = false, or leave text.target_file out",
             )
+        if self.target_kind is not None and self.shared:
+            raise RuleError(
+                "text.target_kind gives the target a vocabulary of its own, which text.shared = true does not allow",
+                hint="set text.shared = false, or leave text.target_kind out",
+            )
+        if self.target_kind is not None and self.target_file is not None:
+            raise RuleError(
+                "text.target_kind and text.target_file both say what the target's pieces are",
+                hint="leave one of them out",
+            )
         has_file = self.source_file is not None or self.target_file is not None
         if has_file and self.sampling > 0:
             raise RuleError(
@@ -76,6 +92,20 @@ class TextSettings(Settings):
                 "a tokenizer from a file has no placeholders", hint="set text.placeholders = 0, or leave the file out"
             )
         return self
+
+    @model_validator(mode="after")
+    def _labels_stay_whole(self) -> "TextSettings":
+        if self.has_labels and (self.sampling > 0 or self.placeholders > 0):
+            raise RuleError(
+                "labels are neither sampled nor do they hold placeholders",
+                hint="set text.sampling = 0 and text.placeholders = 0",
+            )
+        return self
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether targets are labels and no text."""
+        return self.target_kind == "labels"
 
     @model_validator(mode="after")
     def _sampling_fits_the_kind(self) -> "TextSettings":

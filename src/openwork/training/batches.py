@@ -99,7 +99,8 @@ class BatchStream:
 
     def next(self, progress: Progress) -> TrainingBatch:
         """The batch at `progress`, which moves on by one."""
-        return self.arrange(assemble(self.store, self.rows(progress)), self.device)
+        epoch = progress.epoch  # of this batch: the last one of an epoch moves on to the next
+        return self.arrange(assemble(self.store, self.rows(progress), epoch), self.device)
 
     def rows(self, progress: Progress) -> NDArray[np.int64]:
         """Which pairs of the store the batch at `progress` holds; it moves on by one."""

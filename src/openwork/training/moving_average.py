@@ -27,7 +27,8 @@ class MovingAverage:
         # average + share (weights - average): weights that never change, such as frozen ones, are kept bit for bit
         with torch.no_grad():
             for name, average in self.weights.items():
-                average.lerp_(own[name], share)
+                if average.is_floating_point():
+                    average.lerp_(own[name], share)
 
     def restore(self, weights: Mapping[str, Tensor]) -> None:
         """Takes an average that was saved."""

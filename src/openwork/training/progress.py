@@ -3,12 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Metric = Literal["loss", "bleu", "chrf", "exact"]
+Metric = Literal["loss", "bleu", "chrf", "exact", "score"]
 
 
 @dataclass(frozen=True)
 class Validation:
-    """One look at held-out pairs: nats per token without smoothing, its exponential, and scores of translations."""
+    """One look at held-out pairs: nats per token without smoothing, its exponential, and scores of translations.
+
+    Models that label have a `score` instead, from 0 to 100, that of their task: `score_name` says which.
+    """
 
     step: int
     loss: float
@@ -19,6 +22,8 @@ class Validation:
     sample: tuple[str, str, str] | None = None  # source, reference, translation
     chrf: float | None = None
     signature: str = ""  # how BLEU was computed
+    score: float | None = None
+    score_name: str = ""
 
     def figure(self, metric: Metric) -> float:
         """The figure to compare by; higher is better for each metric."""

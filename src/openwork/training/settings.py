@@ -62,6 +62,12 @@ class TrainingSettings(Settings):
         default="auto",
         description="a batch's sentences padded to one length, or packed into one row; auto packs them on a GPU",
     )
+    mask_share: float = Field(
+        default=0.15, gt=0, lt=1, description="of a sentence's pieces, those that a model is to restore (task fill)"
+    )
+    mask_whole_words: bool = Field(
+        default=False, description="mask whole words, all pieces of each, instead of single pieces (task fill)"
+    )
     compile: Literal["auto", "on", "off"] = Field(
         default="auto", description="compile the layers of encoder and decoder while training; auto does on a GPU"
     )
@@ -74,8 +80,9 @@ class TrainingSettings(Settings):
     validation_sentences: int = Field(
         default=1000, ge=0, description="validation sentences that are translated for the score; 0: loss only"
     )
-    metric: Literal["loss", "bleu", "chrf", "exact"] = Field(
-        default="bleu", description="validation figure that says which checkpoint is best"
+    metric: Literal["loss", "bleu", "chrf", "exact", "score"] = Field(
+        default="bleu",
+        description="validation figure that says which checkpoint is best; score: accuracy or F1 of a model that labels",
     )
     patience: int = Field(
         default=10, ge=1, description="validations without a better figure after which training stops"

@@ -21,6 +21,7 @@ from openwork.systems.device import choose_device
 from openwork.systems.pair_sources import PairSource
 from openwork.systems.pairs import find_splits, store_pairs
 from openwork.systems.run_file import RunSettings
+from openwork.systems.tasks import wished_pairs
 from openwork.systems.train import new_model, new_tokenizers
 from openwork.systems.verify.subject import MOST_GOLDEN, Subject
 from openwork.text.pair import TokenizerPair
@@ -143,7 +144,7 @@ GOOD = 0.1  # nats a token above the floor: learnt by heart
 @contextmanager
 def trial_of(settings: RunSettings, say: Callable[[str], None]) -> Iterator[Trial]:
     """The run's own data and model, in a folder that is gone afterwards."""
-    splits = find_splits(settings.data, settings.filters)
+    splits = find_splits(*wished_pairs(settings))
     few = PairSource(lambda: islice(splits.train.read(), MOST_PAIRS), splits.train.identity, splits.train.description)
     tokenizers = new_tokenizers(settings, few, say)
     pairs = list(few.read())

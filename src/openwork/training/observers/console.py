@@ -101,6 +101,8 @@ def describe(validation: Validation, between: str, equals: str) -> str:
         figures.append(("bleu", f"{validation.bleu:.2f}"))
     if validation.chrf is not None:
         figures.append(("chrf", f"{validation.chrf:.2f}"))
+    if validation.score is not None:
+        figures.append((validation.score_name, f"{validation.score:.2f}"))
     if validation.exact is not None:
         figures.append(("exact", f"{100 * validation.exact:.2f}%"))
     figures.append(("seconds", f"{validation.seconds:.1f}"))

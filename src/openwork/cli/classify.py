@@ -1,0 +1,26 @@
+"""openwork classify"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.cli.labelling import LabelOptions, run_labelling
+from openwork.cli.options import grouped
+
+
+@grouped
+def classify(
+    *,
+    bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
+    options: LabelOptions,
+) -> None:
+    """Tell the class of each line of standard input; a tab parts the two texts of a pair.
+
+    echo 'a delight from start to end' | openwork classify --bundle sst2
+
+    openwork classify --bundle sst2 --best 2 < in.txt > out.txt
+
+    openwork classify --bundle sst2 --json < in.txt > out.jsonl
+    """
+    run_labelling("classify", bundle, options)

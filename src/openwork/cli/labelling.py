@@ -1,0 +1,31 @@
+"""What the commands that label have in common: how many labels, in which form."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from openwork.cli.terminal import run, say
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """What a line of output is."""
+
+    best: Annotated[int, typer.Option(min=1, help="So many of the most probable labels, with their probabilities.")] = 1
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with probabilities.")] = False
+
+
+def run_labelling(task: Literal["classify", "tag", "fill", "answer"], bundle: Path, options: LabelOptions) -> None:
+    """Labels standard input line for line."""
+
+    def work() -> None:
+        from openwork.systems.bundle import load_bundle
+        from openwork.systems.label_lines import labeller_of, labelling
+        from openwork.systems.translate import answer_stream
+
+        labeller = labeller_of(load_bundle(bundle), bundle, task)
+        answer_stream(labelling(labeller, options.best, as_json=options.as_json), say)
+
+    run(work)

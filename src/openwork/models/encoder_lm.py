@@ -1,0 +1,290 @@
+"""BERT: the Transformer's encoder with a head (Devlin et al. 2019), behind the interface of all families.
+
+The start symbol stands before each source, as their [CLS]; the end symbol closes it, and parts it into segments, as
+their [SEP]. Each task is a class: what it tells the places of the target from, and what it makes of it.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from openwork.base.errors import ConfigError
+from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.models.label_model import LabelModel, word_places
+from openwork.models.parts import Parts
+from openwork.nn.dropout import Dropout
+from openwork.nn.embedding import TokenEmbedding
+from openwork.nn.encoder import Encoder
+from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.kernels import Kernel, packed
+from openwork.nn.kernels.recording import weights_of
+from openwork.nn.masks import Mask
+from openwork.nn.pooling import Pooler, Transform, mean_of
+from openwork.nn.positions import Positions
+from openwork.text.symbols import SYMBOL_IDS
+
+SPANS = 3  # of a position: how well an answer begins there, ends there, and has ended
+NEVER = -1e4  # a logit whose probability is zero, and which no type of numbers makes infinite
+
+
+def segment_numbers(tokens: Int[Tensor, "batch position"], count: int) -> Int[Tensor, "batch position"]:
+    """Which of `count` segments each token belongs to (Devlin et al. 2019, figure 2).
+
+    An end symbol closes a segment and belongs to it; what stands behind the last segment counts to that one.
+    """
+    closing = (tokens == SYMBOL_IDS.end).long()
+    return (closing.cumsum(dim=1) - closing).clamp(max=count - 1)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What reads a source, without the head. `segments`: the vectors that tell a source's segments apart, or None."""
+
+    embedding: TokenEmbedding
+    segments: nn.Embedding | None
+    positions: Positions
+    encoder: Encoder
+    dropout: float
+
+
+class EncoderModel(LabelModel):
+    """Reads a source in both directions; what is told of it, and from which positions, the subclasses know."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader.embedding.table.num_embeddings)
+        self.source_embedding = reader.embedding
+        self.segments = reader.segments
+        self.source_positions = reader.positions
+        self.embedding_dropout = Dropout(reader.dropout)
+        self.encoder = reader.encoder
+        self.head_dropout = Dropout(reader.dropout)
+
+    @property
+    def longest(self) -> int | None:
+        reached = self.source_positions.longest
+        return None if reached is None else reached - 1  # the start symbol takes one
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch position width"]:
+        """A vector for the start symbol and then one for each source token."""
+        tokens = nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)
+        x = self.source_embedding(tokens)
+        if self.segments is not None:
+            x = x + self.segments(segment_numbers(tokens, self.segments.num_embeddings))
+        x = self.embedding_dropout(self.source_positions(x))
+        return self.encoder(x, Mask(key_lengths=source_lengths + 1))
+
+    @abstractmethod
+    def told_from(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch place"]:
+        """From which position's vector each place of the target is told; the start symbol is at position 0."""
+
+    def chosen(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        """The vectors of these positions."""
+        return _at(self.encode(source, source_lengths), self.told_from(source, source_lengths))
+
+    def look(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place source"]:
+        """The last layer's attention, the mean of its heads, without its share for the start symbol."""
+        with weights_of(self.encoder.layers[-1].self_attention) as kept:  # type: ignore[arg-type]
+            self.encode(source, source_lengths)
+        weights = _at(kept[0].mean(dim=1)[:, :, 1:], self.told_from(source, source_lengths))
+        return weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
+
+
+def _at(vectors: Float[Tensor, "batch position width"], places: Int[Tensor, "batch place"]) -> Tensor:
+    return vectors.gather(1, places[:, :, None].expand(-1, -1, vectors.shape[2]))
+
+
+class Labelling(EncoderModel):
+    """Tells labels; `output`, a parameter, is their matrix, and `bias` is added to their logits."""
+
+    def __init__(self, reader: Reader, output: nn.Parameter) -> None:
+        super().__init__(reader)
+        self.output = output
+        self.bias = nn.Parameter(torch.zeros(output.shape[0]))
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.output
+
+    @property
+    def output_bias(self) -> Tensor:
+        return self.bias
+
+
+class Classifier(Labelling):
+    """One label for a source, from the vector of the start symbol (Devlin et al. 2019, section 4.1)."""
+
+    def __init__(self, reader: Reader, output: nn.Parameter, pooler: Pooler) -> None:
+        super().__init__(reader, output)
+        self.pooler = pooler
+
+    def told_from(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch place"]:
+        return torch.stack([torch.zeros_like(source_lengths), source_lengths], dim=1)
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        return self.head_dropout(self.pooler(self.chosen(source, source_lengths)))
+
+
+class Tagger(Labelling):
+    """One label for each word of a source, from the vector of its first piece (Devlin et al. 2019, section 5.3)."""
+
+    def told_from(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch place"]:
+        return word_places(source, source_lengths, self.begins) + 1
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        return self.head_dropout(self.chosen(source, source_lengths))
+
+
+class Filler(EncoderModel):
+    """The source with its masked pieces restored, each told from its own position (Devlin et al. 2019, section 3.1).
+
+    `mask_piece` stands for what is masked. The output matrix is the embedding's; `bias` is added to the logits.
+    """
+
+    def __init__(self, reader: Reader, transform: Transform, mask_piece: int) -> None:
+        super().__init__(reader)
+        self.transform = transform
+        self.mask_piece = mask_piece
+        self.bias = nn.Parameter(torch.zeros(self.begins.shape[0]))
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.source_embedding.table.weight
+
+    @property
+    def output_bias(self) -> Tensor:
+        return self.bias
+
+    def told_from(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch place"]:
+        positions = torch.arange(1, source.shape[1] + 1, device=source.device)
+        return positions.minimum(source_lengths[:, None])
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        return self.transform(self.chosen(source, source_lengths))
+
+
+class Answerer(EncoderModel):
+    """The first and the last word of an answer within the source (Devlin et al. 2019, section 4.2).
+
+    Label 4 + j is the source's j-th word. A vector has a number for each label, so that the output matrix is the
+    identity. The first two places score the words as the answer's first and as its last one; the end symbol's score is
+    told from the start symbol: where it comes first, the source holds no answer (section 4.3).
+    """
+
+    output: Tensor
+
+    def __init__(self, reader: Reader, spans: nn.Linear, labels: int) -> None:
+        super().__init__(reader)
+        self.spans = spans
+        self.register_buffer("output", torch.eye(labels), persistent=False)
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.output
+
+    def told_from(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch place"]:
+        return torch.zeros_like(source_lengths)[:, None]
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        scores = self.spans(self.head_dropout(self.encode(source, source_lengths)))
+        first_label = SYMBOL_IDS.end + 1
+        words = word_places(source, source_lengths, self.begins)[:, : self.output.shape[0] - first_label]
+        is_word = words < (source_lengths - 1)[:, None]
+        of_words = _at(scores, words + 1).masked_fill(~is_word[:, :, None], NEVER).transpose(1, 2)
+        before = scores.new_full((*of_words.shape[:2], SYMBOL_IDS.end), NEVER)
+        found = torch.cat([before, scores[:, 0, :, None], of_words], dim=-1)
+        return nn.functional.pad(found, (0, self.output.shape[0] - found.shape[2]), value=NEVER)
+
+
+class TextEncoder(EncoderModel):
+    """Vectors for whole sources: first the mean of all positions, then what the pooler makes of the start symbol.
+
+    Their logits, by the embedding's matrix, say which pieces are near.
+    """
+
+    def __init__(self, reader: Reader, pooler: Pooler, narrow: nn.Module) -> None:
+        super().__init__(reader)
+        self.pooler = pooler
+        self.narrow = narrow
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.source_embedding.table.weight
+
+    def told_from(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch place"]:
+        return torch.zeros_like(source_lengths)[:, None]
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        vectors = self.encode(source, source_lengths)
+        both = torch.stack([mean_of(vectors, source_lengths + 1), self.pooler(vectors[:, :1])[:, 0]], dim=1)
+        return self.narrow(self.head_dropout(both))
+
+
+def build_encoder(
+    settings: EncoderSettings, source_vocabulary: int, target_vocabulary: int, kernel: Kernel = packed.attention
+) -> EncoderModel:
+    """The model in the sizes and with the options of `settings`, with fresh weights from torch's generator.
+
+    ConfigError for a mask that is no piece of the vocabulary.
+    """
+    s, parts = settings, Parts(settings, kernel)
+    reader = Reader(
+        parts.embedding(source_vocabulary),
+        nn.Embedding(s.segments, s.stream_start) if s.segments else None,
+        parts.positions(),
+        Encoder([parts.encoder_layer(layer) for layer in range(s.layers)], parts.final_norm()),
+        s.dropout,
+    )
+    match s.task:
+        case "classify":
+            model = Classifier(reader, output_matrix(target_vocabulary, s.width), Pooler(s.width))
+        case "tag":
+            model = Tagger(reader, output_matrix(target_vocabulary, s.width))
+        case "fill":
+            _check_mask(s.mask_piece, source_vocabulary)
+            model = Filler(reader, Transform(s.width, s.stream_start, parts.norm), s.mask_piece)
+        case "answer":
+            model = Answerer(reader, nn.Linear(s.width, SPANS), target_vocabulary)
+        case "embed":
+            model = TextEncoder(reader, Pooler(s.width), parts.narrow())
+    initialise(model)
+    return model
+
+
+def _check_mask(mask_piece: int, vocabulary: int) -> None:
+    if mask_piece >= vocabulary:
+        raise ConfigError(
+            f"model.mask_piece is {mask_piece}, and the vocabulary has {vocabulary:,} pieces",
+            why="the id of a piece is less than their number",
+            hint="leave it out: the unknown symbol is then the mask",
+        )

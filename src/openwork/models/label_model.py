@@ -1,0 +1,101 @@
+"""Models that tell labels of a source, behind the interface of those that write: place i foretells the target's i-th.
+
+What is told of a source is known when it was read: `start` computes a vector for each place of the target, and
+`advance` hands out as many as it is given tokens, whose values it does not read. The places behind the last label
+foretell the end of the target, from the vector of the source's end.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from openwork.models.interfaces import SequenceModel
+from openwork.text.symbols import SYMBOL_IDS
+
+
+@dataclass(frozen=True)
+class LabelState:
+    """What is told of each source, place after place, how many were handed out, and the sources themselves."""
+
+    places: Tensor  # (rows, place, width); the last one of a row stands for all that follow
+    source: Tensor
+    source_lengths: Tensor
+    position: int = 0
+
+    def select(self, rows: Int[Tensor, "rows"]) -> "LabelState":
+        """The given rows, in the given order; a row may come several times."""
+        source, lengths = self.source.index_select(0, rows), self.source_lengths.index_select(0, rows)
+        return LabelState(self.places.index_select(0, rows), source, lengths, self.position)
+
+
+def handed_out(table: Tensor, first: int, count: int) -> Tensor:
+    """Entries (rows, count, ...) of places `first` and after in a table (rows, place, ...), its last one repeated."""
+    wanted = torch.arange(first, first + count, device=table.device).clamp(max=table.shape[1] - 1)
+    return table.index_select(1, wanted)
+
+
+class LabelModel(SequenceModel[LabelState]):
+    """Reads a source as a whole and tells labels of it.
+
+    `begins`: which pieces of the source's vocabulary begin a word; all of them, unless `mark_beginnings` was told so.
+    It is kept with the weights.
+    """
+
+    begins: Tensor
+
+    def __init__(self, source_vocabulary: int) -> None:
+        super().__init__()
+        self.register_buffer("begins", torch.ones(source_vocabulary, dtype=torch.bool))
+
+    def mark_beginnings(self, begins: Bool[Tensor, "vocabulary"]) -> None:
+        """Says which pieces begin a word: a fact of the vocabulary, told once after the model was built."""
+        self.begins.copy_(begins)
+
+    @abstractmethod
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        """A vector for each place of the target; that of the last place serves for all places after it as well."""
+
+    @abstractmethod
+    def look(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place source"]:
+        """Where in the source each place looks: weights that add up to 1."""
+
+    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> LabelState:
+        return LabelState(self.read(source, source_lengths), source, source_lengths)
+
+    def advance(
+        self, tokens: Int[Tensor, "rows positions"], state: LabelState
+    ) -> tuple[Float[Tensor, "rows positions width"], LabelState]:
+        count = tokens.shape[1]
+        after = LabelState(state.places, state.source, state.source_lengths, state.position + count)
+        return handed_out(state.places, state.position, count), after
+
+    def attend(
+        self, tokens: Int[Tensor, "rows positions"], state: LabelState
+    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], LabelState]:
+        looked = handed_out(self.look(state.source, state.source_lengths), state.position, tokens.shape[1])
+        logits, state = self.step(tokens, state)
+        return logits, looked, state
+
+
+def word_places(
+    source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"], begins: Bool[Tensor, "vocabulary"]
+) -> Int[Tensor, "batch place"]:
+    """The positions of the tokens that begin a word, in their order, then that of the end symbol, as often as needed.
+
+    A source's end symbols begin no word: neither its last token nor one that parts it into segments.
+    """
+    positions = torch.arange(source.shape[1], device=source.device)
+    inside = positions < (source_lengths - 1)[:, None]
+    is_beginning = begins[source] & inside & (source != SYMBOL_IDS.end)
+    ends = (source_lengths - 1).clamp(min=0)[:, None]
+    order = is_beginning.logical_not().sort(dim=1, stable=True).indices
+    count = is_beginning.sum(dim=1, keepdim=True)
+    found = torch.where(positions < count, order, ends)
+    return torch.cat([found, ends], dim=1)

@@ -1,0 +1,59 @@
+"""How good a model that labels is: the scores of its task on a labelled set."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from openwork.metrics.translation import Score
+from openwork.systems.bundle import Bundle
+from openwork.systems.evaluate import BOOTSTRAP, EvaluationSet
+from openwork.systems.evaluation_folder import SavedEvaluation
+from openwork.systems.label_scores import label_scores
+from openwork.systems.labeller import Labeller
+from openwork.systems.tasks import check_pairs, task_of
+
+Say = Callable[[str], None]
+Advanced = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class LabelEvaluation:
+    """The scores of one set of labels."""
+
+    examples: int
+    scores: tuple[Score, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"examples": self.examples, "scores": [asdict(score) for score in self.scores]}
+
+    def lines(self) -> list[str]:
+        """For a person: one line a score."""
+        return score_lines(self.scores, self.examples)
+
+
+def score_lines(scores: tuple[Score, ...], examples: int) -> list[str]:
+    """One line a score with its interval, and how many examples there were."""
+    width = max(len(score.name) for score in scores)
+    lines = []
+    for score in scores:
+        interval = f"  (95 %: {score.low:.2f} to {score.high:.2f})" if score.low is not None else ""
+        lines.append(f"{score.name:<{width}} {score.value:6.2f}{interval}")
+    lines.append(f"{examples:,} examples")
+    return lines
+
+
+def evaluate_labels(
+    bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advanced
+) -> tuple[LabelEvaluation, SavedEvaluation]:
+    """The scores of a bundle on a labelled set, and all that was said, to be saved."""
+    task = task_of(bundle.settings.model)
+    check_pairs(tested.pairs, task, tested.name)
+    sources = [pair.source for pair in tested.pairs]
+    found = Labeller(bundle.model, bundle.tokenizers, task).label(sources, advanced=advanced)
+    if cut := sum(one.cut for one in found):
+        say(f"{cut:,} sources were too long for the model: their ends were left out")
+    told = [" ".join(one.best) for one in found]
+    result = LabelEvaluation(len(sources), label_scores(task, tested.references, told, BOOTSTRAP))
+    facts = {"test": tested.name, "task": task, **result.to_json()}
+    return result, SavedEvaluation(sources, told, tested.references, None, facts)

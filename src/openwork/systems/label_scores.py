@@ -1,0 +1,94 @@
+"""How good told labels are: the scores of each task, with bootstrap intervals."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from openwork.base.errors import DataError
+from openwork.metrics.bootstrap import SEED, interval
+from openwork.metrics.correlation import pearson, spearman
+from openwork.metrics.labels import Labelled, accuracy, check_counts, macro_f1, matthews, micro_f1
+from openwork.metrics.spans import Spans, count_spans, is_bio
+from openwork.metrics.translation import Score
+from openwork.systems.tasks import Task
+
+Statistic = Callable[[NDArray[np.intp]], float]
+
+
+def label_scores(task: Task, references: Sequence[str], told: Sequence[str], resamples: int = 0) -> tuple[Score, ...]:
+    """The scores of some examples, the task's own first; `resamples` of the bootstrap, 0 for no intervals.
+
+    Each is from 0 to 100; Matthews' and the correlations are from -100 to 100.
+    """
+    check_counts(references, told)
+    if not references:
+        raise DataError(
+            "there is nothing to evaluate",
+            why="the corpus is empty",
+            hint="name files with text, or another split of the corpus",
+        )
+    found = _tag_statistics(references, told) if task == "tag" else _class_statistics(references, told)
+    return tuple(_score(name, statistic, len(references), resamples) for name, statistic in found.items())
+
+
+def _score(name: str, statistic: Statistic, count: int, resamples: int) -> Score:
+    value = statistic(np.arange(count))
+    if not resamples:
+        return Score(name, 100 * value, None, None, f"n:{count}")
+    low, high = interval(statistic, count, resamples)
+    return Score(name, 100 * value, 100 * low, 100 * high, f"n:{count}|bs:{resamples}|seed:{SEED}")
+
+
+def _class_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
+    right, said = ([text.strip() for text in side] for side in (references, told))
+    labelled = Labelled.of(right, said)
+    found: dict[str, Statistic] = {
+        "accuracy": lambda chosen: accuracy(labelled[chosen]),
+        "macro F1": lambda chosen: macro_f1(labelled[chosen]),
+        "MCC": lambda chosen: matthews(labelled[chosen]),
+    }
+    names = sorted(set(right))
+    if len(names) == 2:  # as GLUE scores tasks of two classes
+        numbers = dict.fromkeys([*right, *said])
+        others = [number for number, name in enumerate(numbers) if name != names[1]]
+        found[f"F1 of {names[1]}"] = lambda chosen: micro_f1(labelled[chosen], others)
+    numeric = _numbers(right), _numbers(said)
+    if len(names) > 2 and numeric[0] is not None and numeric[1] is not None:
+        first, second = numeric
+        found["Pearson"] = lambda chosen: pearson(first[chosen], second[chosen])
+        found["Spearman"] = lambda chosen: spearman(first[chosen], second[chosen])
+    return found
+
+
+def _numbers(labels: Sequence[str]) -> NDArray[np.float64] | None:
+    """The labels as numbers, if all of them are."""
+    try:
+        return np.array([float(label) for label in labels])
+    except ValueError:
+        return None
+
+
+def _tag_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
+    """Of whole sentences, since the tags of one hang together."""
+    right, said = ([text.split() for text in side] for side in (references, told))
+    hits = np.array([_hits(*pair) for pair in zip(right, said, strict=True)])
+    whole = np.array([first == second for first, second in zip(right, said, strict=True)], np.float64)
+    found: dict[str, Statistic] = {}
+    if is_bio(tag for row in right for tag in row):
+        counts = np.array([count_spans(*pair) for pair in zip(right, said, strict=True)])
+
+        def total(chosen: NDArray[np.intp]) -> Spans:
+            return Spans(*counts[chosen].sum(axis=0).tolist())
+
+        found["slot F1"] = lambda chosen: total(chosen).f1
+        found["precision"] = lambda chosen: total(chosen).precision
+        found["recall"] = lambda chosen: total(chosen).recall
+    found["tags"] = lambda chosen: float(hits[chosen, 0].sum()) / max(float(hits[chosen, 1].sum()), 1.0)
+    found["sentences"] = lambda chosen: float(whole[chosen].mean())
+    return found
+
+
+def _hits(right: Sequence[str], said: Sequence[str]) -> tuple[int, int]:
+    """How many tags are right, of how many there are; a missing one is wrong."""
+    return sum(first == second for first, second in zip(right, said, strict=False)), len(right)

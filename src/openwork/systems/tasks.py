@@ -1,0 +1,146 @@
+"""What the models that label are asked for: their tasks, and what that means for pairs, tokenizers and vocabularies."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from openwork.base.errors import DataError
+from openwork.data.filters import FilterSettings
+from openwork.data.records import Pair
+from openwork.data.settings import DataSettings
+from openwork.systems.pair_sources import PairSource
+from openwork.systems.run_file import RunSettings
+from openwork.text.labels import Labels
+from openwork.text.pair import TokenizerPair
+from openwork.text.parted import Parted
+from openwork.text.word_by_word import WordByWord
+
+Task = Literal["write", "classify", "tag", "fill", "answer"]
+
+
+COMMANDS: dict[Task, str] = {
+    "write": "openwork translate",
+    "classify": "openwork classify",
+    "tag": "openwork tag",
+    "fill": "openwork fill",
+    "answer": "openwork answer",
+}
+"""What a bundle of each task is used with."""
+
+
+def task_of(model: Any) -> Task:
+    """The task that the settings of a model name; those that name none write their targets."""
+    return getattr(model, "task", "write")
+
+
+@runtime_checkable
+class MarksBeginnings(Protocol):
+    """A model that has to know which pieces begin a word."""
+
+    def mark_beginnings(self, begins: Any) -> None:
+        """`begins`: booleans (vocabulary,)."""
+        ...
+
+
+_ANY_RATIO = 1e9
+
+_FORMS: dict[str, Callable[..., Any]] = {"tag": WordByWord, "classify": Parted, "answer": Parted}
+
+
+def in_form(tokenizers: TokenizerPair, task: Task) -> TokenizerPair:
+    """The tokenizers as the task needs its sources cut; what is so already stays as it is."""
+    form = _FORMS.get(task)
+    if form is None or isinstance(tokenizers.source, form):
+        return tokenizers
+    return TokenizerPair(form(tokenizers.source), tokenizers.target)
+
+
+def wished_pairs(settings: RunSettings) -> tuple[DataSettings, FilterSettings, Callable[[PairSource], PairSource]]:
+    """Which pairs a run wants, what it leaves out, and how each is checked. A label may be as short as it likes."""
+    filters = settings.filters
+    if settings.text.has_labels:
+        filters = filters.model_copy(update={"maximum_ratio": _ANY_RATIO})
+    return settings.data, filters, partial(checked, task=task_of(settings.model))
+
+
+def checked(pairs: PairSource, task: Task) -> PairSource:
+    """The same pairs; DataError names the first line whose target does not fit the task."""
+    flaw = _FLAWS.get(task)
+    if flaw is None:
+        return pairs
+
+    def read() -> Iterator[Pair]:
+        for number, pair in enumerate(pairs.read(), start=1):
+            if pair.source.strip() and pair.target.strip():  # blank sides are counted where pairs are filtered
+                flaw(pairs.place(number), pair)
+            yield pair
+
+    return replace(pairs, read=read)
+
+
+def check_pairs(pairs: Sequence[Pair], task: Task, name: str) -> None:
+    """DataError for the first of some pairs whose target does not fit the task; `name` is what they are called."""
+    flaw = _FLAWS.get(task)
+    for number, pair in enumerate(pairs, start=1):
+        if flaw is not None and pair.source.strip() and pair.target.strip():
+            flaw(f"{name}:{number}", pair)
+
+
+def _one_label(place: str, pair: Pair) -> None:
+    words = pair.target.split()
+    if len(words) != 1:
+        raise DataError(
+            f"{place}: the label {pair.target.strip()!r} has a space in it",
+            why="a target of the task classify is one label, and a space parts two labels",
+            hint=f"write it as one word in all lines, such as {'_'.join(words)}",
+        )
+
+
+def _as_many_tags(place: str, pair: Pair) -> None:
+    words, tags = len(pair.source.split()), len(pair.target.split())
+    if words != tags:
+        raise DataError(
+            f"{place}: words {words}, tags {tags}",
+            why="a target of the task tag has one tag for each word of its source; spaces part words and tags",
+            hint="compare the two lines word by word; a tag may not be left out, nor a word have a space in it",
+        )
+
+
+_FLAWS: dict[str, Callable[[str, Pair], None]] = {"classify": _one_label, "tag": _as_many_tags}
+
+
+def check_known(
+    pairs: PairSource, tokenizers: TokenizerPair, say: Callable[[str], None], *, held_out: bool = False
+) -> None:
+    """DataError for the first line whose target has a label that the training pairs have not.
+
+    In a corpus with a name, or among pairs that were `held_out`, that is no mistake of the person's: there it is told,
+    and counts as wrong.
+    """
+    labels = tokenizers.target
+    if not isinstance(labels, Labels):
+        return
+    strange = [
+        (number, name)
+        for number, pair in enumerate(pairs.read(), start=1)
+        for name in pair.target.split()
+        if labels.encode(name) == [labels.unknown_id]
+    ]
+    if not strange:
+        return
+    number, name = strange[0]
+    if pairs.files and not held_out:
+        names = ", ".join([*labels.names[:_SHOWN], *(["..."] if len(labels.names) > _SHOWN else [])])
+        raise DataError(
+            f"{pairs.place(number)}: the label {name!r} is not in the training pairs",
+            why=f"they have {names}",
+            hint="correct the label, or give training pairs that have it",
+        )
+    say(
+        f"{pairs.description}: {len(strange)} labels are in no training pair, the first in pair {number}: {name}; no "
+        "model can tell them, so they count as wrong"
+    )
+
+
+_SHOWN = 12
