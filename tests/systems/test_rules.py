@@ -58,7 +58,7 @@ RULES: list[tuple[list[str], str, list[str]]] = [
         ["training.optimiser=adamw"]),
     (["training.metric=bleu", "training.validation_sentences=0"], "the metric bleu needs translations",
         ["training.metric=loss"]),
-    (["fine_tuning.new_pieces=10"], "new_pieces and frozen are for a training that begins with a bundle",
+    (["fine_tuning.new_pieces=10"], "new_pieces, frozen and low_rank are for a training that begins with a bundle",
         ["fine_tuning.from_bundle=a"]),
     (["text.shared=false", "model.tying=three-way"],
         "text.shared = false gives each side a vocabulary of its own, which three-way tying cannot use",
