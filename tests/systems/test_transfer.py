@@ -9,6 +9,7 @@ import torch
 from openwork.base.config import Layer
 from openwork.base.errors import ConfigError
 from openwork.data.synthetic import copy
+from openwork.models.build import build_model
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.systems.average import average_bundles
 from openwork.systems.bundle import Bundle, load_bundle
@@ -74,11 +75,11 @@ def test_what_adapters_cannot_do_is_refused(bundle_folder: Path, tmp_path: Path)
 
 @pytest.fixture
 def labelled(tmp_path: Path) -> dict[str, Any]:
-    """The run file's sections for one label a sentence: whether its first word is early in the alphabet."""
+    """The run file's sections for one label a sentence: whether it has an even number of words."""
     pairs = list(copy("train", 80, seed=6))
-    first = ["early" if pair.source.lstrip()[0].lower() < "m" else "late" for pair in pairs]
+    labels = [("odd", "even")[len(pair.source.split()) % 2 == 0] for pair in pairs]
     (tmp_path / "texts").write_text("".join(f"{pair.source}\n" for pair in pairs), encoding="utf-8")
-    (tmp_path / "labels").write_text("".join(f"{label}\n" for label in first), encoding="utf-8")
+    (tmp_path / "labels").write_text("".join(f"{label}\n" for label in labels), encoding="utf-8")
     return {
         "data": {"source": str(tmp_path / "texts"), "target": str(tmp_path / "labels"), "held_out": 10},
         "text": {"shared": False, "target_kind": "labels", "vocabulary_size": 300},
@@ -100,7 +101,7 @@ def test_an_encoder_of_translation_reads_for_a_classifier(
     settings = bundle.settings.model
     assert isinstance(settings, EncoderSettings)
     assert (settings.width, settings.heads, settings.layers, settings.norm) == (16, 2, 1, "pre")
-    assert bundle.tokenizers.source.fingerprint != "" and bundle.tokenizers.target.vocabulary_size == 6
+    assert bundle.tokenizers.target.vocabulary_size == 6  # four symbols, two labels
     theirs, ours = weights_of(bundle_folder), weights_of(tmp_path / "out/bundle")
     shared = [name for name in ours if name.startswith("encoder.")]
     assert shared and all(torch.equal(ours[name], theirs[name]) for name in shared)
@@ -138,18 +139,19 @@ def test_another_task_of_the_same_kind(bundle_folder: Path, tmp_path: Path, labe
 
 def test_a_target_that_is_another_is_never_taken_for_the_bundles(tiny_bundle: Bundle) -> None:
     """Not even where its table has as many rows."""
-    before = tiny_bundle.tokenizers
-    size = before.source.vocabulary_size
-    mirrored = before.source.extended(["zebra zebra zebra"] * 5, size + 1)
-    ours = tiny_bundle.settings.model.model_copy(update={"tying": "target"})
-    weights = model_weights(tiny_bundle.model)
-    others = TokenizerPair(before.source, mirrored)
-    kept = fitting(weights, tiny_bundle.settings.model, before, ours, TokenizerPair(before.source, before.target))
-    left = fitting(weights, tiny_bundle.settings.model, before, ours, others)
-    assert kept.keys() - left.keys() == {"output"} and "source_embedding.table.weight" in left
-    assert torch.equal(left["source_embedding.table.weight"], weights["output"])
-    grown = TokenizerPair(mirrored, mirrored)
-    assert fitting(weights, tiny_bundle.settings.model, before, ours, grown).keys() >= {"source_embedding.table.weight"}
+    source = tiny_bundle.tokenizers.source
+    size = source.vocabulary_size + 1
+    one, other = source.extended(["zebra zebra"] * 5, size), source.extended(["zabra zabra"] * 5, size)
+    size = one.vocabulary_size
+    assert other.vocabulary_size == size > source.vocabulary_size and one.fingerprint != other.fingerprint
+    settings = tiny_bundle.settings.model.model_copy(update={"tying": "target"})
+    before = TokenizerPair(source, one)
+    weights = model_weights(build_model(settings, source.vocabulary_size, size))
+    kept = fitting(weights, settings, before, settings, TokenizerPair(source, one))
+    left = fitting(weights, settings, before, settings, TokenizerPair(source, other))
+    assert kept.keys() == weights.keys() and kept.keys() - left.keys() == {"output"}
+    grown = fitting(weights, settings, before, settings, TokenizerPair(one, other))
+    assert grown["source_embedding.table.weight"] is weights["source_embedding.table.weight"]
 
 
 def test_sizes_that_are_given_count_and_nothing_fits(
