@@ -21,7 +21,7 @@ from systems.test_fine_tuning import TRAINING, Stop, tuned, weights_of
 
 pytestmark = pytest.mark.slow
 
-ADAPTERS = {"low_rank": 2, "low_rank_scale": 2.0}
+ADAPTERS: dict[str, object] = {"low_rank": 2, "low_rank_scale": 2.0}
 # ---------------------------------------------------------------------------------------------------------- adapters
 
 
@@ -61,11 +61,12 @@ def test_checkpoints_with_adapters_are_averaged_as_plain_weights(bundle_folder: 
 
 
 def test_what_adapters_cannot_do_is_refused(bundle_folder: Path, tmp_path: Path) -> None:
-    for tuning, words in (
+    wrong: list[tuple[dict[str, object], str]] = [
         ({**ADAPTERS, "new_pieces": 5}, "the new pieces could not be learnt"),
         ({**ADAPTERS, "low_rank_parts": ["*.nothing"]}, "names no linear layer"),
         ({"low_rank": 8}, "adapter of rank 8"),
-    ):
+    ]
+    for tuning, words in wrong:
         with pytest.raises(ConfigError, match=words):
             tuned(bundle_folder, tmp_path / "out", fine_tuning=tuning)
 
@@ -92,7 +93,7 @@ def test_an_encoder_of_translation_reads_for_a_classifier(
     bundle_folder: Path, tmp_path: Path, labelled: dict[str, Any]
 ) -> None:
     start = load_bundle(bundle_folder)
-    tuning = {"frozen": ["encoder", "source_embedding"]}
+    tuning: dict[str, object] = {"frozen": ["encoder", "source_embedding"]}
     said = tuned(bundle_folder, tmp_path / "out", **labelled, fine_tuning=tuning)
     assert [line for line in said if line.startswith("taken")] == [
         "taken from it: source_embedding, encoder; fresh: output, bias, pooler"
@@ -133,8 +134,8 @@ def test_another_task_of_the_same_kind(bundle_folder: Path, tmp_path: Path, labe
     assert [line for line in said if line.startswith("taken")] == [
         "taken from it: source_embedding, encoder; fresh: output, bias"
     ]
-    model = load_bundle(tmp_path / "second").model
-    assert not model.begins.all()  # a fact of the vocabulary, and not the classifier's
+    begins = model_weights(load_bundle(tmp_path / "second").model)["begins"]
+    assert not begins.all()  # a fact of the vocabulary, and not the classifier's
 
 
 def test_a_target_that_is_another_is_never_taken_for_the_bundles(tiny_bundle: Bundle) -> None:
