@@ -8,16 +8,19 @@ class TestMine(EncoderDecoderContract):
 those that continue their source.
 """
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load
 from torch import Tensor
 
 from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
+from openwork.training.weights import model_weights, restore_weights, tensors_to_bytes
 
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 13
 PAD, START, END = 0, 2, 3
@@ -135,6 +138,15 @@ class ModelContract:
         assert torch.equal(once(1), once(2))
         model.train()
         assert torch.equal(once(1), once(1)) and not torch.equal(once(1), once(2))
+
+    def test_saved_weights_make_the_same_model(self, model: SequenceModel[Any]) -> None:
+        saved = load(tensors_to_bytes(model_weights(model)))
+        other = deepcopy(model)
+        for tensor in model_weights(other).values():
+            tensor.zero_()
+        expected = model(SOURCE, LENGTHS, TARGET)
+        restore_weights(other, saved, "saved")
+        assert torch.equal(other(SOURCE, LENGTHS, TARGET), expected)
 
     def test_the_first_weights_follow_the_seed(self) -> None:
         def first() -> list[Tensor]:

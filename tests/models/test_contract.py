@@ -142,6 +142,24 @@ class TestAsOthersHaveIt(EncoderDecoderContract):
     flat = ("key.bias",)
 
 
+@pytest.mark.slow
+class TestBranchNormAsConvolutions(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update={"norm": "branch", "feedforward": "convolution", "embedding_width": 7})
+
+
+@pytest.mark.slow
+class TestUnscaledAttention(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update={"attention": "unscaled", "norm": "pre"})
+
+
+class TestAdditiveAttention(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update={"attention": "additive", "heads": 4, "key_value_heads": 2})
+
+
+class TestRectifiedAttention(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update={"attention": "relu", "positions": "alibi"})
+
+
 class TestRecurrent(EncoderDecoderContract):
     settings = RecurrentSettings(width=8)
 

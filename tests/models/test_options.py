@@ -13,7 +13,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.inspection.capture import recording
 from openwork.models.build import build_transformer
 from openwork.models.interfaces import count_weights
-from openwork.models.parts import DISTANCES, FEEDFORWARDS, NORMS, POSITIONS, WIRINGS
+from openwork.models.parts import DISTANCES, FEEDFORWARDS, NORMS, POSITIONS, WEIGHINGS, WIRINGS
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import Kernel, fused, reference
@@ -35,6 +35,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "pre": {"norm": "pre"},
     "multi-query": {"key_value_heads": 1},
     "projected": {"embedding_width": 8},
+    "branch": {"norm": "branch"},
+    "unscaled products": {"attention": "unscaled"},
+    "rectified": {"attention": "relu"},
+    "additive": {"attention": "additive"},
     "gelu": {"feedforward": "gelu"},
     "swish": {"feedforward": "swish"},
     "another epsilon": {"norm_epsilon": 0.1},
@@ -89,7 +93,7 @@ def test_searching_one_sentence_is_searching_it_in_company(name: str) -> None:
         assert [h.tokens for h in alone] == [h.tokens for h in together[row]]
 
 
-@pytest.mark.parametrize("name", ["alibi", "relative", "bucketed", "rotary", "multi-query"])
+@pytest.mark.parametrize("name", ["alibi", "relative", "bucketed", "rotary", "multi-query", "rectified", "additive"])
 def test_the_weights_that_are_shown_are_those_that_are_used(name: str) -> None:
     model = build(OPTIONS[name])
     expected = output(model)
@@ -120,7 +124,7 @@ def test_a_file_from_before_the_options_means_the_papers_model() -> None:
     assert TransformerSettings.model_validate(before) == TransformerSettings()
 
 
-@pytest.mark.parametrize("key", ["positions", "normalisation", "norm", "feedforward", "tying"])
+@pytest.mark.parametrize("key", ["positions", "normalisation", "norm", "feedforward", "attention", "tying"])
 def test_every_value_of_a_choice_is_explained(key: str) -> None:
     field = TransformerSettings.model_fields[key]
     extra = field.json_schema_extra
@@ -133,6 +137,7 @@ def test_the_tables_hold_what_the_settings_offer() -> None:
     assert set(WIRINGS) == offered["norm"]
     assert set(NORMS) == offered["normalisation"]
     assert set(FEEDFORWARDS) == offered["feedforward"]
+    assert set(WEIGHINGS) == offered["attention"]
     assert set(POSITIONS) | set(DISTANCES) | {"none"} == offered["positions"]
 
 

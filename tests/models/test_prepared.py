@@ -36,6 +36,8 @@ CHOICES: dict[str, dict[str, Any]] = {
     "embedding width": {"embedding_width": 8, "norm": "pre"},
     "embedding width, post": {"embedding_width": 24},
     "target tying": {"tying": "target"},
+    "unscaled": {"attention": "unscaled"},
+    "norm on the branch": {"norm": "branch", "embedding_width": 8},
 }
 
 

@@ -11,7 +11,7 @@ from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.systems import cost
-from openwork.systems.cost import Cost, cost_of
+from openwork.systems.cost import Cost, cost_of, weights_of
 from openwork.systems.cost_counted import ProductCounter, count_cost
 from openwork.systems.cost_part import Lengths
 
@@ -21,6 +21,7 @@ MODELS: dict[str, ModelSettings] = {
     "transformer": SMALL,
     "free": SMALL.model_copy(update={"tying": "none", "positions": "learned", "longest": 40, "norm": "pre"}),
     "narrow": SMALL.model_copy(update={"embedding_width": 40, "feedforward": "geglu", "key_value_heads": 1}),
+    "unscaled": SMALL.model_copy(update={"attention": "unscaled"}),
     "recurrent": RecurrentSettings(width=64, encoder_layers=2, decoder_layers=2),
 }
 
@@ -53,6 +54,7 @@ def test_a_family_without_formulas_is_counted(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(cost, "RecurrentSettings", Unheard)  # nobody has written formulas for the recurrent model
     found = cost_of(settings, 50, 40, source_length=9.3, target_length=6.8)
     assert [part.name for part in found.parts] != [part.name for part in expected.parts]
+    assert weights_of(settings, 50) == weights_of(RecurrentSettings(width=32), 50)
     assert found.lengths == Lengths(9, 7) and found.output == (40, 32)
     assert found.weights == expected.weights and found.forward_flops == pytest.approx(expected.forward_flops, rel=1e-12)
     assert 0 < found.memory(100).total == pytest.approx(expected.memory(100).total, rel=0.1)
@@ -69,8 +71,8 @@ def test_by_hand() -> None:
         zeros = torch.ones(4, 6) @ torch.ones(6, 7)
         assert counter.flops == 2 * 4 * 6 * 7 and zeros.shape == (4, 7) and not zeros.any()
         counter.flops = 0
-        torch.ones(4, 6) @ torch.ones(6)
-        assert counter.flops == 2 * 4 * 6
+        vector = torch.ones(4, 6) @ torch.ones(6)
+        assert vector.shape == (4,) and counter.flops == 2 * 4 * 6
         counter.flops = 0
         nn.LSTM(3, 5, num_layers=2, bidirectional=True)(torch.ones(4, 2, 3))
         assert counter.flops == 2 * (4 * 2) * 2 * (4 * 5 * (3 + 5) + 4 * 5 * (10 + 5))

@@ -120,6 +120,15 @@ def test_a_recurrent_model_is_refused_in_a_sentence(tiny_bundle: Bundle, call: C
     refused(call("explain", TEXT, "--bundle", tmp_path / "recurrent"), 2, "only a Transformer", "recurrent")
 
 
+@pytest.mark.parametrize("changes", [{"attention": "relu"}, {"feedforward": "convolution"}])
+def test_options_without_steps_are_refused_in_a_sentence(tiny_bundle: Bundle, changes: dict[str, str]):
+    settings = tiny_bundle.settings.model.model_copy(update=changes)
+    size = tiny_bundle.tokenizers.source.vocabulary_size
+    bundle = Bundle(BundleSettings(model=settings), tiny_bundle.tokenizers, build_model(settings, size, size))
+    with pytest.raises(UsageError, match="of these options cannot be explained"):
+        explain(bundle, TEXT, Selection())
+
+
 def test_worked_examples(call: Call):
     assert [line.split()[0] for line in call("explain", "--list").lines] == list(EXAMPLES)
     made = EXAMPLES["002-5.2"]()

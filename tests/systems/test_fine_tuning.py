@@ -222,7 +222,6 @@ def test_automatic_rates_and_lengths_are_lower(bundle_folder: Path):
     [
         ({"model": {"width": 32}}, "model.width is 32, but the bundle"),
         ({"model": {"preset": "tiny"}}, "model.width is 128, but the bundle"),
-        ({"model": {"kind": "recurrent"}}, "model.kind is recurrent, but the bundle"),
         ({"text": {"vocabulary_size": 5000}}, "text.vocabulary_size is 5000, but the bundle"),
         ({"text": {"shared": False}}, "text.shared is False, but the bundle"),
         ({"text": {"kind": "characters"}}, "text.kind is characters, but the bundle"),

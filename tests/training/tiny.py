@@ -10,6 +10,7 @@ import torch
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.store import TokenStore, write_store
 from openwork.models.build import build_model
+from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings

@@ -163,7 +163,7 @@ MUTATIONS = (
         Expression(interfaces.count_weights, "parameter.numel()", "len(parameter)"),
         ("001.params.code", "001.params.unused", "002.pe.learned_params")),
     Mutation("the weights of attention forgotten in a cost",
-        Expression(cost_transformer._attention, "weights=width * query +", "weights="),
+        Expression(cost_transformer.attention_part, "weights=width * query +", "weights="),
         ("002.params.base", "002.params.big", "002.params.1024over512")),
     Mutation("logits with the opposite sign",
         Expression(interfaces.SequenceModel.project, "self.output_weight", "-self.output_weight"),

@@ -1,5 +1,7 @@
 """Attention by 001's names."""
 
+from functools import partial
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -7,7 +9,7 @@ from openwork.annotated.masks import FILL, of_positions, of_scores
 from openwork.nn import attention
 from openwork.nn.attention import Heads
 from openwork.nn.cache import KeyValue
-from openwork.nn.kernels import reference, scale_of
+from openwork.nn.kernels import Weigh, reference, scale_of
 from openwork.nn.masks import Mask
 
 
@@ -36,9 +38,11 @@ class Attention(nn.Module):
         scale: float,
         dropout: float = 0.0,
         bias: Tensor | None = None,
+        weigh: Weigh | None = None,
     ) -> Tensor:
         """The reference kernel with this fill, for an attention with heads."""
-        return reference.attention(query, key, value, mask, scale, dropout, bias, self.fill)
+        weigh = weigh or partial(reference.attention_weights, fill=self.fill)
+        return reference.attention(query, key, value, mask, scale, dropout, bias, weigh)
 
     def forward(
         self,

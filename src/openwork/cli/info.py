@@ -9,9 +9,19 @@ from openwork.cli.terminal import print_lines, run
 
 
 def info(
-    name: Annotated[str | None, typer.Argument(help="A bundle's folder or a preset; without one, the presets.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="A bundle's folder or a preset; without one, the presets.")
+    ] = None,
     options: Annotated[bool, typer.Option("--options", help="What can be chosen about a model.")] = False,
     table: Annotated[int | None, typer.Option(help="3: the rows of the paper's table 3, counted.")] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Size several presets or kinds of model to one budget.")
+    ] = False,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Weights (7M), operations for a target token (20Mflop), or seconds of an update (0.5s)."),
+    ] = None,
+    vocabulary: Annotated[int | None, typer.Option(min=5, help="Pieces, for --compare; 8000.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
     """Say what a bundle or a preset is: shapes, weights, operations, memory; or what can be chosen about a model.
@@ -23,21 +33,30 @@ def info(
     openwork info --table 3
 
     openwork info --options
+
+    openwork info --compare recurrent transformer --budget 7M
     """
 
     def work() -> None:
         import json
 
-        from openwork.systems.info import describe, describe_options, describe_table
+        from openwork.systems.info import describe, describe_options, describe_sizes, describe_table
 
-        if sum((name is not None, options, table is not None)) > 1:
+        if sum((bool(names), options, table is not None)) > 1 or (len(names or []) > 1 and not compare):
             raise UsageError("asked for several things at once", hint="give a name, or --options, or --table 3")
-        if options:
+        if compare != (budget is not None) or (compare and not names) or (vocabulary is not None and not compare):
+            raise UsageError(
+                "--compare, names of models and --budget go together",
+                hint="write: openwork info --compare recurrent transformer --budget 7M",
+            )
+        if compare and names and budget is not None:
+            facts = describe_sizes(names, budget, vocabulary)
+        elif options:
             facts = describe_options()
         elif table is not None:
             facts = describe_table(table)
         else:
-            facts = describe(name)
+            facts = describe(names[0] if names else None)
         if as_json:
             print(json.dumps(facts.values, ensure_ascii=False))
         else:

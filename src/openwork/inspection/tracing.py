@@ -18,10 +18,10 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.distances import RelativeKeys, Rotary
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
-from openwork.nn.kernels import reference
+from openwork.nn.kernels import Weigh, reference
 from openwork.nn.masks import Mask
 from openwork.nn.positions import LearnedPositions, NormalisedPositions, SinusoidalPositions
-from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual
+from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual
 
 Model = TypeVar("Model", bound=SequenceModel)
 
@@ -70,7 +70,7 @@ def _watch(model: nn.Module, recorder: Recorder) -> None:
                 _watch_attention(name, module, recorder)
             case FeedForward() | GatedFeedForward():
                 _watch_network(name, module, recorder)
-            case PostNorm() | PreNorm():
+            case PostNorm() | PreNorm() | BranchNorm():
                 after = isinstance(module, PostNorm)
                 _note_output(recorder, f"{name}.norm", module.norm, steps.norm(module.norm, inner=not after))
                 _note_output(recorder, f"{name}.residual", module.residual, steps.residual(inner=after))
@@ -169,7 +169,10 @@ class TracingKernel:
         scale: float,
         dropout: float = 0.0,
         bias: Tensor | None = None,
+        weigh: Weigh | None = None,
     ) -> Tensor:
+        if weigh is not None:
+            raise ValueError("the steps of this trace are those of equation 1")
         asking, asked = self._turned(query, key)
         products = reference.attention_scores(query, key, 1.0)
         self._note("products", steps.PRODUCTS, products, asking, asked)

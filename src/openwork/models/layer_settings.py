@@ -14,6 +14,9 @@ BUCKETS, FURTHEST = 32, 128  # ranges of distances of bucketed positions, and wh
 LONGEST, RELATIVE_DISTANCE = 1024, 16  # what `longest` and `relative_distance` are where they are needed and not given
 
 
+FeedForwardName = Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"]
+
+
 class LayerSettings(Settings):
     """Of the layers of every kind of Transformer; the defaults are those of the paper's base model."""
 
@@ -53,29 +56,45 @@ class LayerSettings(Settings):
         description="d_ff: width inside the feed-forward network",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.3"},
     )
-    feedforward: Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu"] = Field(
-        default="relu",
-        description="the feed-forward network; the gated ones have three matrices, so 2/3 of the width weighs the same",
+    attention: Literal["scaled", "unscaled", "relu", "additive"] = Field(
+        default="scaled",
+        description="how attention weights come from queries and keys: scaled is the paper's",
         json_schema_extra={
             "values": {
-                "relu": "max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, equation 2)",
-                "gelu": "the same with x times the normal distribution's P(X <= x) (Hendrycks and Gimpel 2016)",
-                "gelu-tanh": "gelu by a formula with tanh (Hendrycks and Gimpel 2016, section 2), GPT-2's",
-                "swish": "the same with x sigmoid(x) (Ramachandran et al. 2017)",
-                "glu": "gated by a sigmoid: (sigmoid(x W) * x V) W_2, without biases (Dauphin et al. 2017)",
-                "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",
-                "geglu": "gated by GELU(x W) (Shazeer 2020, equation 6)",
-                "swiglu": "gated by x W sigmoid(x W) (Shazeer 2020, equation 6)",
+                "scaled": "softmax(Q K^T / sqrt(d_k)) (Vaswani et al. 2017, equation 1)",
+                "unscaled": "softmax(Q K^T), without the root (Luong et al. 2015, section 3.1)",
+                "relu": "max(0, Q K^T / sqrt(d_k)) / keys, in place of the softmax (Wortsman et al. 2023)",
+                "additive": "softmax(v^T tanh(W_q q + W_k k)), a v for each head (Bahdanau et al. 2015)",
             }
         },
     )
-    norm: Literal["post", "pre"] = Field(
+    feedforward: Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"] = (
+        Field(
+            default="relu",
+            description="the feed-forward network; the gated ones have three matrices, so 2/3 of the width weighs the same",
+            json_schema_extra={
+                "values": {
+                    "relu": "max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, equation 2)",
+                    "gelu": "the same with x times the normal distribution's P(X <= x) (Hendrycks and Gimpel 2016)",
+                    "gelu-tanh": "gelu by a formula with tanh (Hendrycks and Gimpel 2016, section 2), GPT-2's",
+                    "swish": "the same with x sigmoid(x) (Ramachandran et al. 2017)",
+                    "glu": "gated by a sigmoid: (sigmoid(x W) * x V) W_2, without biases (Dauphin et al. 2017)",
+                    "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",
+                    "geglu": "gated by GELU(x W) (Shazeer 2020, equation 6)",
+                    "swiglu": "gated by x W sigmoid(x W) (Shazeer 2020, equation 6)",
+                    "convolution": "relu as two convolutions of one position, which is the same (Vaswani et al. 2017)",
+                }
+            },
+        )
+    )
+    norm: Literal["post", "pre", "branch"] = Field(
         default="post",
         description="where the layer norm stands: post is the paper's",
         json_schema_extra={
             "values": {
                 "post": "after each sub-layer and its residual (Vaswani et al. 2017, section 3.1)",
                 "pre": "before each sub-layer, and once after the stack (Xiong et al. 2020)",
+                "branch": "after each sub-layer and before its residual, and once after the stack (Liu et al. 2022)",
             }
         },
     )
@@ -204,6 +223,12 @@ class LayerSettings(Settings):
             raise RuleError(
                 f"rotary positions turn pairs of numbers, and a head's width of {self.key_width} is odd",
                 hint=f"set head_width to {self.key_width + 1}",
+            )
+        if self.attention == "additive" and self.positions in ("rotary", "relative"):
+            raise RuleError(
+                f"{self.positions} positions act on the dot products of queries and keys, and additive attention has "
+                "none",
+                hint='set attention = "scaled", or take other positions',
             )
         if self.longest is not None and self.positions != "learned":
             raise RuleError(

@@ -12,7 +12,7 @@ from openwork.nn.decoder import DecoderLayer
 from openwork.nn.distances import BucketedBiases, Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import EncoderLayer
-from openwork.nn.feedforward import FeedForward, GatedFeedForward
+from openwork.nn.feedforward import ConvolutionalFeedForward, FeedForward, GatedFeedForward
 from openwork.nn.kernels import Kernel
 from openwork.nn.normalisation import Norm, RMSNorm, layer_norm
 from openwork.nn.positions import (
@@ -23,9 +23,20 @@ from openwork.nn.positions import (
     Positions,
     SinusoidalPositions,
 )
-from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual, Wiring
+from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, Wiring
+from openwork.nn.weighing import AdditiveScores, PlainProducts, RectifiedProducts, ScaledProducts
 
-WIRINGS: dict[str, type[PostNorm] | type[PreNorm]] = {"post": PostNorm, "pre": PreNorm}
+WIRINGS: dict[str, type[PostNorm] | type[PreNorm] | type[BranchNorm]] = {
+    "post": PostNorm,
+    "pre": PreNorm,
+    "branch": BranchNorm,
+}
+WEIGHINGS: dict[str, Callable[[LayerSettings], ScaledProducts]] = {
+    "scaled": lambda _: ScaledProducts(),
+    "unscaled": lambda _: PlainProducts(),
+    "relu": lambda _: RectifiedProducts(),
+    "additive": lambda s: AdditiveScores(s.heads, s.key_width),
+}
 NORMS: dict[str, Callable[..., nn.Module]] = {"layer": layer_norm, "rms": RMSNorm}
 FEEDFORWARDS: dict[str, Callable[[int, int, float], nn.Module]] = {
     "relu": FeedForward,
@@ -36,6 +47,7 @@ FEEDFORWARDS: dict[str, Callable[[int, int, float], nn.Module]] = {
     "reglu": partial(GatedFeedForward, activation=nn.ReLU),
     "geglu": partial(GatedFeedForward, activation=nn.GELU),
     "swiglu": partial(GatedFeedForward, activation=nn.SiLU),
+    "convolution": ConvolutionalFeedForward,
 }
 # What is added to the embeddings, and what acts inside self-attention; a kind that is in one table only does but that.
 POSITIONS: dict[str, Callable[[LayerSettings], SinusoidalPositions | LearnedPositions]] = {
@@ -80,16 +92,18 @@ class Parts:
 
     def _attention(self, width: int, distances: Distances) -> MultiHeadAttention:
         s = self.settings
-        return MultiHeadAttention(
+        attention = MultiHeadAttention(
             width, Heads(s.heads, s.key_width, s.value_head_width, s.key_value_heads), output_width=s.width,
             bias=s.attention_bias, weight_dropout=s.attention_dropout, kernel=self.kernel, distances=distances,
         )  # fmt: skip
+        attention.weigh_by(WEIGHINGS[s.attention](s))
+        return attention
 
     def feedforward(self) -> nn.Module:
         s = self.settings
         return FEEDFORWARDS[s.feedforward](s.width, s.feedforward_width, s.feedforward_dropout)
 
-    def wire(self) -> PostNorm | PreNorm:
+    def wire(self) -> PostNorm | PreNorm | BranchNorm:
         return self.wiring(self.settings.width, self.settings.dropout, self.norm)
 
     def wire_self_attention(self, layer: int) -> Wiring:

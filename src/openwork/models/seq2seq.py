@@ -105,6 +105,8 @@ class Transformer(SequenceModel[TransformerState]):
         for attention in (module for module in self.modules() if isinstance(module, MultiHeadAttention)):
             if not isinstance(attention.distances, NoDistances | Rotary):
                 return "these positions add a number to each score, which the kernel for packed rows cannot"
+            if attention.weighing.weigh is not None:
+                return "the kernel for packed rows has the softmax of dot products alone"
             if attention.weight_dropout > 0:
                 return "the kernel for packed rows has no dropout of attention weights"
             if not packed.fits(attention.heads.width, attention.heads.value_width):

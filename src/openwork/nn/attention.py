@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from openwork.nn.cache import KeyValue
 from openwork.nn.distances import Distances, NoDistances
-from openwork.nn.kernels import Kernel, fused, scale_of
+from openwork.nn.kernels import Kernel, fused
 from openwork.nn.masks import Mask
+from openwork.nn.weighing import ScaledProducts
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,18 @@ class MultiHeadAttention(KernelAttention):
         super().__init__(kernel)
         shared = heads.key_value_count or heads.count
         self.heads = heads
-        self.scale = scale_of(heads.width)
+        self.weigh_by(ScaledProducts())
         self.weight_dropout = weight_dropout
         self.query = nn.Linear(width, heads.count * heads.width, bias=bias)  # W^Q
         self.key = nn.Linear(width, shared * heads.width, bias=bias)  # W^K
         self.value = nn.Linear(width, shared * heads.value_width, bias=bias)  # W^V
         self.output = nn.Linear(heads.count * heads.value_width, output_width or width, bias=bias)  # W^O
         self.distances = distances or NoDistances()
+
+    def weigh_by(self, weighing: ScaledProducts) -> None:
+        """Makes weights of queries and keys by another formula than the paper's."""
+        self.weighing = weighing
+        self.scale = weighing.scale(self.heads.width)
 
     @staticmethod
     def split(x: Tensor, each: int) -> Tensor:
@@ -100,5 +106,6 @@ class MultiHeadAttention(KernelAttention):
         query = self.queries(x, asked.size - x.shape[1])
         bias = self.distances.bias(query, asked.size, self.scale)
         asked = asked.for_heads(self.heads.count)
-        heads = self.kernel(query, asked.key, asked.value, mask, self.scale, dropout, bias)
+        own = {} if self.weighing.weigh is None else {"weigh": self.weighing.weigh}
+        heads = self.kernel(query, asked.key, asked.value, mask, self.scale, dropout, bias, **own)
         return self.output(self.join(heads))

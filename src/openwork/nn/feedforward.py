@@ -27,6 +27,24 @@ class FeedForward(nn.Module):
         return self.contract(self.inner_dropout(self.activation(self.expand(x))))
 
 
+class ConvolutionalFeedForward(nn.Module):
+    """The same network as two convolutions with kernels of one position: another way to say it (section 3.3).
+
+    Its matrices have a third axis of size 1; with the same numbers it gives what `FeedForward` gives.
+    """
+
+    def __init__(self, width: int, inner: int, inner_dropout: float = 0.0) -> None:
+        super().__init__()
+        self.expand = nn.Conv1d(width, inner, kernel_size=1)
+        self.activation = nn.ReLU()
+        self.inner_dropout = Dropout(inner_dropout)
+        self.contract = nn.Conv1d(inner, width, kernel_size=1)
+
+    def forward(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
+        inner = self.inner_dropout(self.activation(self.expand(x.transpose(1, 2))))
+        return self.contract(inner).transpose(1, 2)
+
+
 class GatedFeedForward(nn.Module):
     """FFN(x) = (activation(x W) * x V) W_2, without biases (Shazeer 2020, equations 5 and 6).
 

@@ -1,4 +1,6 @@
-"""How a sub-layer is wired into the stream: the paper's post-norm, and pre-norm (section 3.1, and Xiong et al. 2020).
+"""How a sub-layer is wired into the stream: the paper's post-norm, pre-norm, and a norm on the branch.
+
+Section 3.1 of the paper; Xiong et al. 2020; Liu et al. 2022.
 
 A wiring has two moments, because a sub-layer may need its input more than once (for its cache):
 
@@ -94,6 +96,38 @@ class PreNorm(nn.Module):
         return before
 
 
+class BranchNorm(nn.Module):
+    """x + Dropout(LayerNorm(Sublayer(x))): the norm on the branch alone (Liu et al. 2022, Swin V2, figure 1).
+
+    Neither the paper's order nor pre-norm: what is added is always of the same size, and the stream grows with depth.
+    """
+
+    def __init__(self, width: int, dropout: float, norm: Norm = layer_norm) -> None:
+        super().__init__()
+        self.norm = norm(width)
+        self.residual = ResidualSum(dropout)
+
+    def before(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
+        """What the sub-layer sees: the stream itself."""
+        return x
+
+    def after(
+        self, x: Float[Tensor, "batch position width"], sublayer_output: Float[Tensor, "batch position width"]
+    ) -> Float[Tensor, "batch position width"]:
+        """The stream after the sub-layer."""
+        return self.residual(x, self.norm(sublayer_output))
+
+    @staticmethod
+    def final_norm(width: int, norm: Norm = layer_norm) -> nn.Module:
+        """What closes a stack of such layers: the stream itself has never been normalised."""
+        return norm(width)
+
+    @staticmethod
+    def norm_width(before: int, after: int) -> int:
+        """What the norm sees where the stream changes its width: what the sub-layer gives."""
+        return after
+
+
 class ProjectedResidual(nn.Module):
     """A wiring round a sub-layer whose output has another width than its input: x W_R takes the place of x.
 
@@ -101,7 +135,7 @@ class ProjectedResidual(nn.Module):
     weights, which equal widths everywhere save.
     """
 
-    def __init__(self, wiring: PostNorm | PreNorm, before: int, after: int) -> None:
+    def __init__(self, wiring: PostNorm | PreNorm | BranchNorm, before: int, after: int) -> None:
         super().__init__()
         self.wiring = wiring
         self.projection = nn.Linear(before, after, bias=False)  # W_R

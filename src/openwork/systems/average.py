@@ -20,6 +20,7 @@ from openwork.systems.run_folder import RunFolder
 from openwork.text.pair import TokenizerPair
 from openwork.training.averaging import average
 from openwork.training.checkpoint import checkpoints, load_weights
+from openwork.training.low_rank import merged_tensors
 from openwork.training.weights import read_tensors, restore_weights
 
 GOLDEN_EXAMPLES = 5
@@ -104,7 +105,7 @@ def _members_of_run(path: Path, last: int | None) -> list[Member]:
 
 
 def _checkpoint(path: Path) -> Member:
-    return Member(path, lambda: load_weights(path), lambda: _home_of_run(path.resolve().parents[1]))
+    return Member(path, lambda: merged_tensors(load_weights(path)), lambda: _home_of_run(path.resolve().parents[1]))
 
 
 def _bundle_weights(path: Path) -> Mapping[str, Tensor]:

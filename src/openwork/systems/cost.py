@@ -16,7 +16,7 @@ from openwork.systems.cost_decoder import decoder_parts
 from openwork.systems.cost_memory import BYTES, Memory, ending_bytes, loss_bytes
 from openwork.systems.cost_part import Lengths, Part
 from openwork.systems.cost_recurrent import recurrent_parts
-from openwork.systems.cost_transformer import transformer_parts
+from openwork.systems.cost_transformer import has_formulas, transformer_parts
 
 LENGTH = 25  # tokens of a sentence, where none are named: about the mean of news text
 FORMULA = (
@@ -122,23 +122,39 @@ def cost_of(
 ) -> Cost:
     """The cost of a model with these vocabularies (one for both unless two are given) and mean sentence lengths.
 
-    A family whose plan should need no torch adds a line here; all others are counted, at whole lengths.
+    A family whose plan should need no torch is named in `_by_formula`; all others are counted, at whole lengths.
     """
     target = source_vocabulary if target_vocabulary is None else target_vocabulary
     lengths = Lengths(source_length, target_length)
-    match settings:
-        case TransformerSettings():
-            parts = transformer_parts(settings, source_vocabulary, target, lengths)
-            width = settings.stream_start
-        case RecurrentSettings():
-            parts = recurrent_parts(settings, source_vocabulary, target, lengths)
-            width = settings.width
-        case DecoderSettings():
-            parts = decoder_parts(settings, target, lengths)
-            width = settings.stream_start
-        case _:
-            from openwork.systems.cost_counted import count_cost
+    by_formula = _by_formula(settings, source_vocabulary, target, lengths)
+    if by_formula is not None:
+        return by_formula
+    from openwork.systems.cost_counted import count_cost
 
-            counted = count_cost(settings, source_vocabulary, target, lengths)
-            return Cost(counted.parts, counted.lengths, counted.output)
-    return Cost(tuple(parts), lengths, (target, width))
+    counted = count_cost(settings, source_vocabulary, target, lengths)
+    return Cost(counted.parts, counted.lengths, counted.output)
+
+
+def weights_of(settings: ModelSettings, vocabulary: int) -> int:
+    """The weights alone, with one vocabulary for both sides; without formulas they are known sooner than the cost."""
+    by_formula = _by_formula(settings, vocabulary, vocabulary, Lengths(LENGTH, LENGTH))
+    if by_formula is not None:
+        return by_formula.weights
+    from openwork.systems.cost_counted import built_weights
+
+    return built_weights(settings, vocabulary)
+
+
+def _by_formula(settings: ModelSettings, source: int, target: int, lengths: Lengths) -> Cost | None:
+    match settings:
+        case TransformerSettings() if has_formulas(settings):
+            parts = transformer_parts(settings, source, target, lengths)
+            return Cost(tuple(parts), lengths, (target, settings.stream_start))
+        case RecurrentSettings():
+            parts = recurrent_parts(settings, source, target, lengths)
+            return Cost(tuple(parts), lengths, (target, settings.width))
+        case DecoderSettings() if has_formulas(settings):
+            parts = decoder_parts(settings, target, lengths)
+            return Cost(tuple(parts), lengths, (target, settings.stream_start))
+        case _:
+            return None

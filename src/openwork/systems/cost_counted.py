@@ -18,6 +18,7 @@ from torch.utils.flop_counter import flop_registry
 
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
+from openwork.models.interfaces import count_weights
 from openwork.systems.cost_memory import BYTES
 from openwork.systems.cost_part import Lengths, Part
 from openwork.text.symbols import SYMBOL_IDS
@@ -136,6 +137,12 @@ def count_cost(settings: ModelSettings, source: int, target: int, lengths: Lengt
     return Counted(parts, whole, wide.output)
 
 
+def built_weights(settings: ModelSettings, vocabulary: int) -> int:
+    """The weights of a model that is built without numbers, with one vocabulary for both sides."""
+    with torch.device("meta"):
+        return count_weights(build_model(settings, vocabulary, vocabulary))
+
+
 @dataclass(frozen=True)
 class _Pass:
     """What a pass showed: operations and bytes kept for the backward pass of one sentence pair, and weights."""
@@ -170,7 +177,7 @@ def _watch(settings: ModelSettings, vocabularies: tuple[int, int], lengths: Leng
         flops=flops / SENTENCES,
         output_flops=(counter.flops - flops) / SENTENCES,
         kept=kept.bytes_besides(counter.weights) / SENTENCES,
-        weights=sum(weight.numel() for weight in model.parameters()),
+        weights=count_weights(model),
         output_weights=sum(weight.numel() for weight in model.parameters() if weight is output),
         linear_weights=sum(weight.numel() for weight in linear),
         output=(output.shape[0], output.shape[1]),

@@ -15,6 +15,7 @@ from openwork.inspection.selection import Selection, select
 from openwork.inspection.trace import Trace
 from openwork.inspection.tracing import trace_forward
 from openwork.models.seq2seq import Transformer
+from openwork.models.settings import TransformerSettings
 from openwork.systems.bundle import Bundle
 from openwork.systems.examples import EXAMPLES
 from openwork.text.symbols import SYMBOL_IDS
@@ -113,6 +114,16 @@ def check_transformer(bundle: Bundle) -> Transformer:
             "only a Transformer can be explained step by step",
             why=f"the model of this bundle is of the kind {bundle.settings.model.kind}",
             hint='give a bundle that was trained with model.kind = "transformer"',
+        )
+    settings = bundle.settings.model
+    if isinstance(settings, TransformerSettings) and (
+        settings.attention != "scaled" or settings.feedforward == "convolution"
+    ):
+        raise UsageError(
+            "a Transformer of these options cannot be explained step by step",
+            why=f"attention {settings.attention}, feed-forward network {settings.feedforward}; the steps shown are "
+            "those of equation 1 and of networks without convolutions",
+            hint='give a bundle that was trained with model.attention = "scaled"',
         )
     return bundle.model
 

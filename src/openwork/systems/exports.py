@@ -63,6 +63,7 @@ def hugging_face_closed(settings: ModelSettings) -> Closed | None:
     s, kind = settings, architecture_of(settings)
     standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
     for fits, key in (
+        (s.attention == "scaled", "attention"),
         (s.normalisation == "layer", "normalisation"),
         (s.norm_epsilon <= HUGGING_FACE_EPSILON, "norm_epsilon"),
         (s.feedforward in HUGGING_FACE_ACTIVATIONS.values(), "feedforward"),
@@ -95,7 +96,13 @@ def hugging_face_keeps(tokenizer: Tokenizer) -> bool:
 def ctranslate2_reason(settings: object) -> str:
     """Why CTranslate2 has no model of these settings; empty where it has one."""
     if not isinstance(settings, TransformerSettings):
-        return "it knows Transformers alone, and this is a model of another kind"
+        return "it knows Transformers of encoder and decoder alone"
+    if settings.attention != "scaled":
+        return "its attention is the paper's alone (model.attention)"
+    if settings.norm == "branch":
+        return "its norms stand before or behind a residual, not on the branch (model.norm)"
+    if settings.feedforward == "convolution":
+        return "it has no convolutions for a feed-forward network (model.feedforward)"
     if settings.stream_start != settings.width:
         return "it has no embeddings of a width of their own (model.embedding_width)"
     if settings.key_width != settings.value_head_width:

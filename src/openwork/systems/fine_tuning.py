@@ -1,6 +1,6 @@
 """Going on from a bundle: its vocabulary with new pieces, its weights with rows for them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -8,15 +8,20 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from openwork.base.config import read_run_file
 from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
+from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.systems.bundle_folder import WEIGHTS
+from openwork.systems.bundle_folder import CONFIG, WEIGHTS
 from openwork.systems.bundle_versions import whole_bundle
-from openwork.systems.run_file import RunSettings
-from openwork.text.pair import TokenizerPair
+from openwork.systems.fine_tuning_settings import FineTuningSettings
+from openwork.systems.run_file import RunSettings, model_settings
+from openwork.systems.transfer import Taken, fitting, is_another, take
+from openwork.text.pair import TokenizerPair, with_target
 from openwork.text.tokenizer import Tokenizer
 from openwork.training.freezing import freeze
+from openwork.training.low_rank import adapt, adapters, freeze_all_but_adapters
 from openwork.training.weights import model_weights, read_tensors, restore_weights
 
 SYMBOLS = 4  # a vocabulary of nothing else, where only names matter
@@ -29,17 +34,67 @@ class Beginning:
 
     folder: Path
     tokenizers: TokenizerPair
+    model: ModelSettings
 
     @classmethod
     def of(cls, path: str) -> "Beginning":
         """Finds it and checks that it is whole."""
         folder = whole_bundle(Path(path))
-        return cls(folder, TokenizerPair.load(folder))
+        model = model_settings(read_run_file(folder / CONFIG).mapping["model"])
+        return cls(folder, TokenizerPair.load(folder), model)
 
-    def put_into(self, model: SequenceModel, tokenizers: TokenizerPair) -> None:
-        """Gives a model of these tokenizers the bundle's weights."""
+    def tokenizers_for(self, settings: RunSettings, sources: Iterable[str], targets: Iterable[str]) -> TokenizerPair:
+        """The bundle's, with new pieces; for another kind of model the source's alone, and a target's of its own."""
+        if not is_another(self.model, settings.model):
+            return extended_pair(self.tokenizers, sources, targets, settings.fine_tuning.new_pieces)
+        source = self.tokenizers.source
+        if settings.fine_tuning.new_pieces:
+            source = source.extended(sources, source.vocabulary_size + settings.fine_tuning.new_pieces)
+        return with_target(source, targets, settings.text)
+
+    def put_into(self, model: SequenceModel, tokenizers: TokenizerPair, settings: ModelSettings) -> Taken:
+        """Gives a model of these tokenizers the bundle's weights, or those of them that fit another kind of model."""
         weights = read_tensors(self.folder / WEIGHTS)
+        if is_another(self.model, settings):
+            weights = fitting(weights, self.model, self.tokenizers, settings, tokenizers)
+            return take(model, grown(weights, model, self.tokenizers, tokenizers), str(self.folder))
         restore_weights(model, grown(weights, model, self.tokenizers, tokenizers), str(self.folder))
+        return Taken(tuple(model_weights(model)), ())
+
+
+def begin_tuning(
+    settings: RunSettings,
+    model: SequenceModel,
+    tokenizers: TokenizerPair,
+    say: Callable[[str], None],
+    *,
+    resumed: bool = False,
+) -> None:
+    """Gives the model the bundle's weights and the adapters that are wished, and takes out of training what is frozen.
+
+    `resumed`: its weights will come from a checkpoint. Which of them are learnt is found out as at first.
+    """
+    tuning, taken = settings.fine_tuning, Taken((), ())
+    if tuning.from_bundle is not None and (not resumed or tuning.low_rank):
+        taken = Beginning.of(tuning.from_bundle).put_into(model, tokenizers, settings.model)
+        if not resumed:
+            say(f"beginning with the weights of {tuning.from_bundle}")
+        if taken.fresh and not resumed:
+            say(f"taken from it: {taken.parts(taken.taken)}; fresh: {taken.parts(taken.fresh)}")
+    frozen = made_tunable(model, tuning, taken.fresh)
+    if tuning.low_rank:
+        learning = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+        say(f"adapters of rank {tuning.low_rank} on {len(adapters(model)):,} layers: {learning:,} weights learn")
+    if frozen:
+        say(f"frozen: {frozen / 1e6:.2f} million weights")
+
+
+def made_tunable(model: SequenceModel, tuning: FineTuningSettings, fresh: Sequence[str] = ()) -> int:
+    """With adapters where they are wished, and without gradients for what stays; how many numbers that are."""
+    if tuning.low_rank:
+        adapt(model, tuning.low_rank_parts, tuning.low_rank, tuning.low_rank_scale)
+        freeze_all_but_adapters(model, fresh)
+    return freeze(model, tuning.frozen)
 
 
 def extended_pair(
@@ -87,13 +142,13 @@ def new_rows(table: Tensor, before: Tokenizer, now: Tokenizer) -> Tensor:
 def check_fine_tuning(settings: RunSettings) -> None:
     """ConfigError for frozen parts that the model has not, and for new pieces that could never be learnt."""
     tuning = settings.fine_tuning
-    if not tuning.frozen:
+    if not tuning.frozen and not tuning.low_rank:
         return
     with torch.device("meta"):  # the names of the weights, without their memory
         model = build_model(settings.model, SYMBOLS, SYMBOLS)
-    freeze(model, tuning.frozen)
+    made_tunable(model, tuning)
     if tuning.new_pieces and not model.output_weight.requires_grad:
         raise ConfigError(
             "the new pieces could not be learnt: the matrix that holds them is frozen",
-            hint="take the embeddings out of fine_tuning.frozen, or set fine_tuning.new_pieces = 0",
+            hint="take the embeddings out of fine_tuning.frozen, set fine_tuning.new_pieces = 0, or low_rank = 0",
         )

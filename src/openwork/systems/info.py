@@ -1,6 +1,7 @@
 """What a bundle or a preset is: sizes, cost, settings, scores, and whether a bundle still says what it said."""
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.presets import PAPER, PRESETS
 from openwork.models.table3 import TRAININGS
+from openwork.systems.budget import VOCABULARY as PIECES
+from openwork.systems.budget import Budget, compare_sizes, size_lines, size_values
 from openwork.systems.bundle import Bundle, Golden, load_bundle, replay_golden
 from openwork.systems.bundle_folder import find_bundle
-from openwork.systems.cost import FORMULA, Cost, cost_of
+from openwork.systems.cost import FORMULA, Cost, cost_of, weights_of
 from openwork.systems.model_options import list_options, option_lines, option_values
 from openwork.systems.modules import Module, list_modules, module_lines
 from openwork.systems.paper_table import VOCABULARY, count_table, table_lines
@@ -62,6 +65,13 @@ def describe_table(number: int) -> Description:
     return Description(table_lines(rows), {"vocabulary": VOCABULARY, "rows": [row.to_json() for row in rows]})
 
 
+def describe_sizes(names: Sequence[str], budget: str, vocabulary: int | None) -> Description:
+    """Several presets or kinds of model, each as large as the budget allows."""
+    asked, pieces = Budget.parse(budget), vocabulary or PIECES
+    found = compare_sizes(names, asked, pieces)
+    return Description(size_lines(found, asked, pieces), size_values(found, asked, pieces))
+
+
 def _model(name: str) -> SequenceModel:
     """A model without numbers, so that even the largest is instant."""
     with torch.device("meta"):
@@ -69,7 +79,7 @@ def _model(name: str) -> SequenceModel:
 
 
 def _all_presets() -> Description:
-    counts = {name: count_weights(_model(name)) for name in PRESETS}
+    counts = {name: weights_of(model_settings(values), VOCABULARY) for name, values in PRESETS.items()}
     rows = [name for name in PAPER if name in TRAININGS]
     shown = {name: count for name, count in counts.items() if name not in PAPER or name in rows}
     return Description(_presets_lines(shown), {"vocabulary": VOCABULARY, "weights": counts})

@@ -7,6 +7,7 @@ from typing import Any
 
 from openwork.base.config import Layer, build, read_run_file
 from openwork.base.errors import ConfigError
+from openwork.models.families import FAMILIES
 from openwork.models.presets import PRESETS
 from openwork.systems.bundle_folder import CONFIG, find_bundle
 from openwork.systems.bundle_versions import whole_bundle
@@ -17,13 +18,17 @@ from openwork.text.pair import TokenizerPair
 from openwork.text.symbols import SMALLEST_VOCABULARY
 
 SECTION = "fine_tuning"
+CHOSEN = ("kind", "task", "tying")  # keys of the model that another kind or task has its own defaults for
+LAYERS = (("layers", "encoder_layers"), ("encoder_layers", "layers"))  # what says how deep the reading of a source is
 
 
 def inherit(layer: Layer) -> Layer:
     """The layer with what the bundle of its section [fine_tuning] decides; the same layer without such a section.
 
     The model keeps its sizes, so a run file that names others is refused; dropout may change, as may all that concerns
-    training. Languages and the search are the bundle's unless others are given. ConfigError and BundleError.
+    training. A run file that names another kind of model or another task gets one of these sizes, as far as it has them
+    and nothing else is said. Languages and the search are the bundle's unless others are given. ConfigError and
+    BundleError.
     """
     tuning = read_tuning(layer)
     if tuning.from_bundle is None:
@@ -32,10 +37,14 @@ def inherit(layer: Layer) -> Layer:
     current = whole_bundle(folder)
     theirs = read_run_file(current / CONFIG).mapping
     own = dict(layer.mapping)
-    own["model"] = _model(layer, theirs["model"], folder)
-    own["text"] = _text(layer, TokenizerPair.load(current), tuning, folder)
-    own["decoding"] = {**theirs.get("decoding", {}), **_section(layer, "decoding")}
-    languages = {key: theirs[key] for key in ("source_language", "target_language") if key in theirs}
+    another = _is_another(layer, theirs["model"])
+    tokenizers = TokenizerPair.load(current)
+    own["model"] = (_other_model if another else _model)(layer, theirs["model"], folder)
+    own["text"] = _other_text(layer, tokenizers) if another else _text(layer, tokenizers, tuning, folder)
+    if not another:
+        own["decoding"] = {**theirs.get("decoding", {}), **_section(layer, "decoding")}
+    kept = ("source_language",) if another else ("source_language", "target_language")
+    languages = {key: theirs[key] for key in kept if key in theirs}
     own["data"] = {**languages, **_section(layer, "data")}
     return replace(layer, mapping=own)
 
@@ -50,6 +59,40 @@ def read_tuning(layer: Layer) -> FineTuningSettings:
 def _section(layer: Layer, name: str) -> dict[str, Any]:
     section = layer.mapping.get(name, {})
     return dict(section) if isinstance(section, Mapping) else {}
+
+
+def _given(layer: Layer) -> dict[str, Any]:
+    """What the run file says of the model, its preset's values beneath."""
+    given = _section(layer, "model")
+    preset = given.pop("preset", None)
+    return {**(PRESETS.get(preset, {}) if isinstance(preset, str) else {}), **given}
+
+
+def _is_another(layer: Layer, theirs: Mapping[str, Any]) -> bool:
+    """Whether the run file asks for another kind of model, or another task of that kind."""
+    known, given = model_settings(theirs).model_dump(), _given(layer)
+    return any(key in given and given[key] != known.get(key) for key in ("kind", "task"))
+
+
+def _other_model(layer: Layer, theirs: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The sizes of the layers are the bundle's where the run file says nothing, so that its weights fit."""
+    given, known = _given(layer), model_settings(theirs).model_dump(exclude_none=True)
+    kind = str(given.get("kind", known["kind"]))
+    fields = next((family.model_fields for family in FAMILIES if family.model_fields["kind"].default == kind), {})
+    inherited = {key: value for key, value in known.items() if key in fields and key not in CHOSEN}
+    for ours, its in LAYERS:
+        if ours in fields and its in known:
+            inherited.setdefault(ours, known[its])
+    return {**inherited, **given, "kind": kind}
+
+
+def _other_text(layer: Layer, tokenizers: TokenizerPair) -> dict[str, Any]:
+    """Of the source the bundle's; what is said of the vocabulary concerns the target."""
+    given = _section(layer, "text")
+    decided: dict[str, Any] = {} if "target_kind" in given else {"placeholders": tokenizers.source.placeholders}
+    if tokenizers.source.kind in KINDS:
+        decided["kind"] = tokenizers.source.kind
+    return {**decided, **given}
 
 
 def _model(layer: Layer, theirs: Mapping[str, Any], folder: Path) -> dict[str, Any]:

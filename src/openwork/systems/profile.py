@@ -12,7 +12,7 @@ from openwork.data.store import TokenStore
 from openwork.models.interfaces import SequenceModel
 from openwork.systems.cost import Cost, cost_of
 from openwork.systems.device import choose_device
-from openwork.systems.fine_tuning import check_fine_tuning
+from openwork.systems.fine_tuning import check_fine_tuning, made_tunable
 from openwork.systems.matrix_rate import matrix_rate
 from openwork.systems.pairs import find_splits
 from openwork.systems.run_file import RunSettings
@@ -21,7 +21,6 @@ from openwork.systems.tasks import wished_pairs
 from openwork.systems.train import new_model, prepare_corpus, resolve_computing
 from openwork.text.pair import TokenizerPair
 from openwork.training.batches import BatchStream
-from openwork.training.freezing import freeze
 from openwork.training.optimisers import make_optimiser
 from openwork.training.precision import choose_precision
 from openwork.training.profiling import Updates, make_updates, profiled_updates
@@ -110,7 +109,7 @@ def _data(settings: RunSettings, folder: RunFolder | None, scratch: RunFolder, s
 def _measure(settings: RunSettings, machine: Machine, data: _Data, say: Say) -> StepProfile:
     device = torch.device(machine.device)
     model = new_model(settings, data.tokenizers).to(device)
-    freeze(model, settings.fine_tuning.frozen)
+    made_tunable(model, settings.fine_tuning)
     updater = _updater(settings, model)
     stream, place = BatchStream(data.store, data.plan, device), Progress()
     say(f"profiling: {WARM_UP} updates to warm up, {TIMED} to take the time of, {RECORDED} to look into")

@@ -28,7 +28,7 @@ from openwork.systems.choice import choose_weights
 from openwork.systems.coach.probe import Probe, frequency_entropy
 from openwork.systems.computing import arrangement, made_ready, validation_arrangement
 from openwork.systems.device import choose_device, choose_products
-from openwork.systems.fine_tuning import Beginning, check_fine_tuning, extended_pair
+from openwork.systems.fine_tuning import Beginning, begin_tuning, check_fine_tuning
 from openwork.systems.languages import languages_of
 from openwork.systems.origins import check_origins, origins_of, read_origins, write_origins
 from openwork.systems.pairs import PairSource, Sampling, find_splits, store_pairs
@@ -46,8 +46,8 @@ from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.word_by_word import beginnings
 from openwork.training.batches import BatchStream
 from openwork.training.checkpoint import checkpoints, resume_latest
-from openwork.training.freezing import freeze
 from openwork.training.loop import train
+from openwork.training.low_rank import merge
 from openwork.training.moments import Observer, Run
 from openwork.training.moving_average import MovingAverage
 from openwork.training.observers.averaging import AveragingObserver
@@ -172,8 +172,7 @@ def new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> Tokeni
         sources = LinesInForm(pairs.side("source"), task_of(settings.model))
         learnt = train_pair(sources, pairs.side("target"), settings.text)
     else:
-        before = Beginning.of(tuning.from_bundle).tokenizers
-        learnt = extended_pair(before, pairs.side("source"), pairs.side("target"), tuning.new_pieces)
+        learnt = Beginning.of(tuning.from_bundle).tokenizers_for(settings, pairs.side("source"), pairs.side("target"))
     return in_form(learnt, task_of(settings.model))
 
 
@@ -310,13 +309,8 @@ def _begin(
     check_reach(model.longest, corpus.train, corpus.valid, continues=model.continues)
     millions = count_weights(model) / 1e6
     say(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
-    tuning = settings.fine_tuning
-    if tuning.from_bundle is not None and not checkpoints(folder.checkpoints):
-        Beginning.of(tuning.from_bundle).put_into(model, corpus.tokenizers)
-        say(f"beginning with the weights of {tuning.from_bundle}")
+    begin_tuning(settings, model, corpus.tokenizers, say, resumed=bool(checkpoints(folder.checkpoints)))
     model.to(device)
-    if frozen := freeze(model, tuning.frozen):
-        say(f"frozen: {frozen / 1e6:.2f} million weights")
     optimiser = make_optimiser(model, settings.training)
     moving_average = MovingAverage(model, settings.training.ema) if settings.training.ema else None
     learner = Learner(model, optimiser, moving_average)
@@ -369,6 +363,7 @@ def _keep_batches(folder: RunFolder, corpus: Corpus, stream: BatchStream, place:
 def _bundle(
     settings: RunSettings, corpus: Corpus, model: SequenceModel, chosen: Validation, progress: Progress
 ) -> Bundle:
+    merge(model)
     card = write_card(settings, corpus.report, chosen, progress)
     bundle = Bundle(settings_of_run(settings), corpus.tokenizers, model.eval(), card=card)
     return make_golden(bundle, [pair.source for pair in corpus.examples])

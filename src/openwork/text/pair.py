@@ -130,6 +130,14 @@ def train_pair(source_lines: Iterable[str], target_lines: Iterable[str], setting
     )
 
 
+def with_target(source: Tokenizer, target_lines: Iterable[str], settings: TextSettings) -> TokenizerPair:
+    """A source's tokenizer that is there, and one for the target: the same if the settings share it, else learnt."""
+    if settings.shared:
+        return TokenizerPair(source, source)
+    kind = settings.target_kind or settings.kind
+    return TokenizerPair(source, _learn_or_read(target_lines, settings, kind, settings.target_file))
+
+
 def _learn_or_read(lines: Iterable[str], settings: TextSettings, kind: str, file: str | None) -> Tokenizer:
     if file is not None:
         found = read_tokenizer(Path(file))

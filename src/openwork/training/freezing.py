@@ -17,7 +17,7 @@ def freeze(model: nn.Module, patterns: Sequence[str]) -> int:
     """
     weights = list(model.named_parameters(remove_duplicate=False))
     for pattern in patterns:
-        found = [weight for name, weight in weights if _names(pattern, name)]
+        found = [weight for name, weight in weights if names(pattern, name)]
         if not found:
             parts = ", ".join(dict.fromkeys(name.partition(".")[0] for name, _ in weights))
             raise ConfigError(
@@ -33,5 +33,6 @@ def freeze(model: nn.Module, patterns: Sequence[str]) -> int:
     return sum(weight.numel() for weight in model.parameters() if not weight.requires_grad)
 
 
-def _names(pattern: str, name: str) -> bool:
+def names(pattern: str, name: str) -> bool:
+    """Whether the pattern is the name, a part that it belongs to, or fits it with * and ?."""
     return name == pattern or name.startswith(f"{pattern}.") or fnmatchcase(name, pattern)

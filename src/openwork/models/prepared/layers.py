@@ -20,7 +20,7 @@ from openwork.nn.encoder import EncoderLayer
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import fused
 from openwork.nn.masks import Mask
-from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual, Wiring
+from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, Wiring
 
 Make = Callable[..., Product]
 """One of the products' ways: from weight, bias and whether it is rectified."""
@@ -47,16 +47,18 @@ class Wired:
         if isinstance(wiring, ProjectedResidual):
             self.project = linear(wiring.projection, make)
             wiring = wiring.wiring
-        assert isinstance(wiring, PreNorm | PostNorm)
+        assert isinstance(wiring, PreNorm | PostNorm | BranchNorm)
         norm = prepared_norm(wiring.norm)
         self.norm_before: Function | None = norm if isinstance(wiring, PreNorm) else None
         self.norm_after: Function | None = norm if isinstance(wiring, PostNorm) else None
+        self.norm_made: Function | None = norm if isinstance(wiring, BranchNorm) else None
 
     def before(self, x: Tensor) -> Tensor:
         return x if self.norm_before is None else self.norm_before(x)
 
     def after(self, x: Tensor, made: Tensor) -> Tensor:
         """`made`, the sub-layer's output, is written over."""
+        made = made if self.norm_made is None else self.norm_made(made)
         made += x if self.project is None else self.project(x)
         return made if self.norm_after is None else self.norm_after(made)
 

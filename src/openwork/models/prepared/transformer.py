@@ -27,6 +27,8 @@ from openwork.models.prepared.products import PRODUCTS, Product, ProductType
 from openwork.models.seq2seq import Transformer
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.distances import NoDistances
+from openwork.nn.feedforward import ConvolutionalFeedForward
+from openwork.nn.low_rank import AdaptedLinear
 from openwork.nn.masks import Mask
 from openwork.nn.positions import NoPositions, NormalisedPositions, Positions
 
@@ -34,12 +36,16 @@ READ_TOGETHER = 1024  # source positions that the encoder reads at once: their i
 
 
 def can_be_prepared(model: nn.Module) -> bool:
-    """Whether it is a Transformer on a CPU whose attention is the paper's: distances and shared heads are not."""
+    """Whether it is a Transformer on a CPU whose attention is a softmax of products alone, with no shared heads."""
     if type(model) is not Transformer or model.output.device.type != "cpu" or model.output.dtype is not torch.float32:
+        return False
+    if any(isinstance(part, ConvolutionalFeedForward | AdaptedLinear) for part in model.modules()):
         return False
     attentions = [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
     return all(
-        isinstance(one.distances, NoDistances) and one.heads.key_value_count in (None, one.heads.count)
+        isinstance(one.distances, NoDistances)
+        and one.weighing.weigh is None
+        and one.heads.key_value_count in (None, one.heads.count)
         for one in attentions
     )
 

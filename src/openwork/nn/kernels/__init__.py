@@ -1,17 +1,22 @@
 """Ways to compute scaled dot-product attention: one reads as the formula, the others are held equal to it."""
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
 from openwork.nn.masks import Mask
 
+Weigh = Callable[[Tensor, Tensor, Mask, float, Tensor | None], Tensor]
+"""Weights (batch, head, query, key) of queries and keys, with a mask, a scale and a bias for their scores."""
+
 
 @runtime_checkable
 class Kernel(Protocol):
     """Attention(Q, K, V) for queries, keys and values of shape (batch, head, position, ...).
 
-    `bias`, broadcastable to (batch, head, query, key), is added to the scores.
+    `bias`, broadcastable to (batch, head, query, key), is added to the scores. `weigh` takes the place of the softmax
+    of scaled dot products (`nn/weighing.py`).
     """
 
     def __call__(
@@ -23,6 +28,7 @@ class Kernel(Protocol):
         scale: float,
         dropout: float = 0.0,
         bias: Tensor | None = None,
+        weigh: Weigh | None = None,
     ) -> Tensor: ...
 
 
