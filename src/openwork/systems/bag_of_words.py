@@ -76,7 +76,7 @@ def _classifier(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], l
     if find_spec("sklearn") is None:
         raise ConfigError(
             "the baseline for classes needs scikit-learn, which is not installed",
-            hint='pip install "openwork[tasks]"',
+            hint='install the extra: pip install "openwork[tasks]"',
         )
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
