@@ -28,7 +28,7 @@ SENTIMENTS = {"0": "negative", "1": "positive"}
 
 _SST2_AT = "https://github.com/clairett/pytorch-sentiment-classification (data/SST2)"
 _JOINT_AT = "https://github.com/monologg/JointBERT (data)"
-_ORIGIN_OF_SPLIT = dict(zip(("train", "valid", "test"), NAMES, strict=True))
+_ORIGIN_OF_SPLIT: dict[str, str] = dict(zip(("train", "valid", "test"), NAMES, strict=True))
 
 
 def _locate(home: str, name: str, folder: Path | None, origin: str) -> Path:
