@@ -9,7 +9,7 @@ from typing import IO
 from soak.lines import blocks
 from soak.work import COMMAND, GRACE, WorkFailed, last_words
 
-PATIENCE = 120.0  # seconds for one block of lines
+PATIENCE = 600.0  # seconds for one block of lines, on a machine that is busy with other things too
 
 
 class Translating:

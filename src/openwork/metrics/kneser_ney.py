@@ -127,7 +127,7 @@ def _smoothed(keys: Numbers, counts: Numbers, beginnings: Numbers) -> _Grams:
     discounts = np.array([0.0, *discounts_of(counts)])[np.minimum(counts, 3)]
     size = int(beginnings.max(initial=0)) + 1
     totals, rests = (np.bincount(beginnings, one, size).astype(np.float64) for one in (counts, discounts))
-    return _Grams(keys, counts - discounts, totals, rests)
+    return _Grams(keys, counts.astype(np.float64) - discounts, totals, rests)
 
 
 def discounts_of(counts: Numbers) -> tuple[float, float, float]:

@@ -17,6 +17,9 @@ LONGEST, RELATIVE_DISTANCE = 1024, 16  # what `longest` and `relative_distance` 
 FeedForwardName = Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"]
 
 
+FeedForwardName = Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"]
+
+
 class LayerSettings(Settings):
     """Of the layers of every kind of Transformer; the defaults are those of the paper's base model."""
 
@@ -68,24 +71,22 @@ class LayerSettings(Settings):
             }
         },
     )
-    feedforward: Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"] = (
-        Field(
-            default="relu",
-            description="the feed-forward network; the gated ones have three matrices, so 2/3 of the width weighs the same",
-            json_schema_extra={
-                "values": {
-                    "relu": "max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, equation 2)",
-                    "gelu": "the same with x times the normal distribution's P(X <= x) (Hendrycks and Gimpel 2016)",
-                    "gelu-tanh": "gelu by a formula with tanh (Hendrycks and Gimpel 2016, section 2), GPT-2's",
-                    "swish": "the same with x sigmoid(x) (Ramachandran et al. 2017)",
-                    "glu": "gated by a sigmoid: (sigmoid(x W) * x V) W_2, without biases (Dauphin et al. 2017)",
-                    "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",
-                    "geglu": "gated by GELU(x W) (Shazeer 2020, equation 6)",
-                    "swiglu": "gated by x W sigmoid(x W) (Shazeer 2020, equation 6)",
-                    "convolution": "relu as two convolutions of one position, which is the same (Vaswani et al. 2017)",
-                }
-            },
-        )
+    feedforward: FeedForwardName = Field(
+        default="relu",
+        description="the feed-forward network; the gated ones have three matrices, so 2/3 of the width weighs the same",
+        json_schema_extra={
+            "values": {
+                "relu": "max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, equation 2)",
+                "gelu": "the same with x times the normal distribution's P(X <= x) (Hendrycks and Gimpel 2016)",
+                "gelu-tanh": "gelu by a formula with tanh (Hendrycks and Gimpel 2016, section 2), GPT-2's",
+                "swish": "the same with x sigmoid(x) (Ramachandran et al. 2017)",
+                "glu": "gated by a sigmoid: (sigmoid(x W) * x V) W_2, without biases (Dauphin et al. 2017)",
+                "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",
+                "geglu": "gated by GELU(x W) (Shazeer 2020, equation 6)",
+                "swiglu": "gated by x W sigmoid(x W) (Shazeer 2020, equation 6)",
+                "convolution": "relu as two convolutions of one position, which is the same (Vaswani et al. 2017)",
+            }
+        },
     )
     norm: Literal["post", "pre", "branch"] = Field(
         default="post",

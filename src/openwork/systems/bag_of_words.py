@@ -76,12 +76,12 @@ def _classifier(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], l
     if find_spec("sklearn") is None:
         raise ConfigError(
             "the baseline for classes needs scikit-learn, which is not installed",
-            hint='pip install "openwork[tasks]"',
+            hint='install the extra: pip install "openwork[tasks]"',
         )
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import cross_val_score
-    from sklearn.pipeline import make_pipeline
+    from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-not-found]
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-not-found]
+    from sklearn.model_selection import cross_val_score  # type: ignore[import-not-found]
+    from sklearn.pipeline import make_pipeline  # type: ignore[import-not-found]
 
     texts, labels = [pair.source for pair in train], [pair.target.strip() for pair in train]
 

@@ -54,12 +54,17 @@ def _class_statistics(references: Sequence[str], told: Sequence[str]) -> dict[st
         numbers = dict.fromkeys([*right, *said])
         others = [number for number, name in enumerate(numbers) if name != names[1]]
         found[f"F1 of {names[1]}"] = lambda chosen: micro_f1(labelled[chosen], others)
-    numeric = _numbers(right), _numbers(said)
-    if len(names) > 2 and numeric[0] is not None and numeric[1] is not None:
-        first, second = numeric
-        found["Pearson"] = lambda chosen: pearson(first[chosen], second[chosen])
-        found["Spearman"] = lambda chosen: spearman(first[chosen], second[chosen])
+    first, second = _numbers(right), _numbers(said)
+    if len(names) > 2 and first is not None and second is not None:
+        found |= _correlations(first, second)
     return found
+
+
+def _correlations(first: NDArray[np.float64], second: NDArray[np.float64]) -> dict[str, Statistic]:
+    return {
+        "Pearson": lambda chosen: pearson(first[chosen], second[chosen]),
+        "Spearman": lambda chosen: spearman(first[chosen], second[chosen]),
+    }
 
 
 def _numbers(labels: Sequence[str]) -> NDArray[np.float64] | None:
