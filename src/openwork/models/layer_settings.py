@@ -17,9 +17,6 @@ LONGEST, RELATIVE_DISTANCE = 1024, 16  # what `longest` and `relative_distance` 
 FeedForwardName = Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"]
 
 
-FeedForwardName = Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"]
-
-
 class LayerSettings(Settings):
     """Of the layers of every kind of Transformer; the defaults are those of the paper's base model."""
 
