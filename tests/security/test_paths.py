@@ -26,6 +26,16 @@ def test_a_manifest_that_names_files_elsewhere(bundle_folder: Path, name: str) -
         load_bundle(bundle_folder)
 
 
+def test_a_manifest_with_a_name_that_no_file_can_have(bundle_folder: Path) -> None:
+    """Found by `make fuzz`: the system refuses to look for it."""
+    path = bundle_folder / "bundle.json"
+    manifest = json.loads(path.read_text())
+    manifest["sha256"]["a" * 5000] = "0"
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(BundleError, match="is missing"):
+        load_bundle(bundle_folder)
+
+
 @pytest.mark.parametrize("name", ["card.md", "config.toml", "weights.safetensors"])
 def test_a_link_out_of_the_bundle(bundle_folder: Path, name: str) -> None:
     outside = bundle_folder.parent / "outside"

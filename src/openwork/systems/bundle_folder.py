@@ -67,7 +67,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def check_files(folder: Path, manifest: dict[str, Any]) -> None:
     sums: dict[str, str] = manifest["sha256"]
     needed = {CONFIG, WEIGHTS, GOLDEN, CARD} if manifest["version"] == VERSION else set()  # older ones had others
-    for name in needed | sums.keys():
+    for name in sorted(needed | sums.keys()):
         path = folder / name
         if name != Path(name).name or not is_within(path, folder):
             raise BundleError(
@@ -75,7 +75,7 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
                 why="a bundle consists of the files in its folder",
                 hint="copy the file itself into the folder, if you trust it",
             )
-        if not path.is_file():
+        if not _is_file(path):
             raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again")
         if sums.get(name) != sha256_file(path):
             raise BundleError(
@@ -83,6 +83,13 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
                 why="its checksum is not the one that was written with it",
                 hint="copy the whole folder again",
             )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is longer than any file's can be
+        return False
 
 
 def is_within(path: Path, folder: Path) -> bool:
