@@ -83,3 +83,19 @@ def test_a_lucky_score_does_not_beat_a_lower_loss(run: tuple[Training, Path, Pro
     by_score = EMA.model_copy(update={"metric": "bleu", "ema": 0.0})
     chosen = choose_weights(folder, by_score, training.model, Lucky(), progress, lambda said: None)  # pyright: ignore[reportArgumentType]
     assert (chosen.loss, chosen.bleu) == (1.4, 37.9)
+
+
+def test_among_labels_the_score_decides(run: tuple[Training, Path, Progress]):
+    """A classifier that grows too sure has a higher loss and as many right answers; of equal ones the loss decides."""
+    training, folder, _ = run
+    progress = Progress(validations=[validation(step, score=float(step)) for step in (2, 4, 6)])
+    settings = EMA.model_copy(update={"metric": "score", "ema": 0.0})
+    for figures, expected in (([(0.3, 87.5), (0.4, 88.1)], 0.4), ([(0.3, 88.1), (0.4, 88.1)], 0.3)):
+        given = iter([validation(6, loss, score=score) for loss, score in figures])
+
+        class Sure:
+            def validate(self, step: int) -> Validation:
+                return next(given)  # noqa: B023
+
+        chosen = choose_weights(folder, settings, training.model, Sure(), progress, lambda said: None)  # pyright: ignore[reportArgumentType]
+        assert chosen.loss == expected
