@@ -122,7 +122,7 @@ def refused(folder: Path) -> OpenworkError:
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "bert"
-    assert "activation 'gelu_new'" in refused(write_folder(folder, weights(), hidden_act="gelu_new")).what
+    assert "activation 'quick_gelu'" in refused(write_folder(folder, weights(), hidden_act="quick_gelu")).what
     assert "not divisible by 3 heads" in refused(write_folder(folder, weights(), num_attention_heads=3)).what
     assert (
         "position_embedding_type"

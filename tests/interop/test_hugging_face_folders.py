@@ -158,4 +158,4 @@ def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
     settings = RecurrentSettings(width=8)
     with pytest.raises(ConfigError, match="no counterpart") as caught:
         write_hugging_face(tmp_path / "there", settings, build_model(settings, 9, 9))
-    assert "a model of this kind" in caught.value.why
+    assert 'a model of the kind "recurrent"' in caught.value.why

@@ -39,7 +39,7 @@ def test_recipe_computes_in_miniature(path: Path):
     mapping = {**layer.mapping, "model": {**layer.mapping.get("model", {}), **small}}
     model = build_model(resolve_run(Layer(mapping, layer.origins)).model, 20, 20).eval()
     source, target = torch.tensor([[5, 6, 3]]), torch.tensor([[2, 7]])
-    assert model(source, torch.tensor([3]), target).shape == (1, 2, 8)
+    assert model(source, torch.tensor([3]), target).shape == (1, 2, model.output_weight.shape[1])
 
 
 REAL = ("multi30k-de-en", "multi30k-en-fr", "tatoeba-en-de", "tatoeba-zh-en", "tatoeba-en-zh", "hsk-zh-en")

@@ -82,4 +82,4 @@ def _headline(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> st
     return f"{node.name} ({', '.join(name for name in names if name not in ('self', 'cls'))})"
 
 
-CORPORA = {"docstrings": Corpus(_pairs, TERMS, "Python's standard library", found=lambda folder: "on this machine")}
+CORPORA = {"docstrings": Corpus(_pairs, TERMS, "Python's standard library", found=lambda folder: "built in")}

@@ -24,7 +24,7 @@ from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
-from openwork.systems.exports import Architecture, architecture_of, hugging_face_closed
+from openwork.systems.exports import THEIR_ACTIVATIONS, Architecture, architecture_of, hugging_face_closed
 from openwork.text.symbols import SYMBOL_IDS
 
 LONGEST = 1024  # positions that are announced where the positions reach any length
@@ -101,7 +101,7 @@ def _config(s: TransformerSettings, kind: Architecture, sizes: tuple[int, int]) 
         "decoder_attention_heads": s.heads,
         "encoder_ffn_dim": s.feedforward_width,
         "decoder_ffn_dim": s.feedforward_width,
-        "activation_function": s.feedforward,
+        "activation_function": THEIR_ACTIVATIONS[s.feedforward],
         "max_position_embeddings": s.table_size if s.positions == "learned" else LONGEST,
         "scale_embedding": s.embedding_scale,
         "share_encoder_decoder_embeddings": s.tying == "three-way",

@@ -52,7 +52,7 @@ def choose_weights(
     """Puts the best weights into the model, judged by the validation pairs alone.
 
     The metric has said where in the training to look. Among the few candidates there the loss decides: the score of a
-    thousand translations moves by half a point of BLEU from one checkpoint to the next, more than candidates differ. But
+    thousand translations moves by half a point of BLEU from one checkpoint to the next, more than these differ. But
     where labels are told their score decides: a classifier that grows too sure of itself is wrong no more often,
     while its loss rises (Guo et al. 2017, section 3).
     """

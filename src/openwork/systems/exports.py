@@ -15,6 +15,7 @@ HUGGING_FACE_ACTIVATIONS: dict[str, Literal["relu", "gelu", "gelu-tanh", "swish"
     "relu": "relu", "gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh",
     "swish": "swish", "silu": "swish",
 }  # fmt: skip
+THEIR_ACTIVATIONS = {ours: theirs for theirs, ours in reversed(HUGGING_FACE_ACTIVATIONS.items())}
 
 
 class Architecture(NamedTuple):
