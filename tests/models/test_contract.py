@@ -317,6 +317,11 @@ GPT = DecoderSettings(
 )  # fmt: skip
 
 
+def test_prompt_and_continuation_have_one_vocabulary() -> None:
+    with pytest.raises(ConfigError, match="one vocabulary for prompt and continuation"):
+        build_model(GPT, 11, 12)
+
+
 class TestGpt(LanguageModelContract):
     settings = GPT
     flat = ("key.bias",)
