@@ -319,7 +319,7 @@ GPT = DecoderSettings(
 
 def test_prompt_and_continuation_have_one_vocabulary() -> None:
     with pytest.raises(ConfigError, match="one vocabulary for prompt and continuation"):
-        build_model(GPT, 11, 12)
+        build_model(GPT.model_copy(update={"tying": "embeddings"}), 11, 12)
 
 
 class TestGpt(LanguageModelContract):
