@@ -16,7 +16,15 @@ from openwork.base.errors import BundleError
 from openwork.interop.bert_layout import HEAD, bert_places
 from openwork.interop.building import model_of
 from openwork.interop.hugging_face import our_weight, size_misfit
-from openwork.interop.hugging_face_config import CONFIG, Count, Layers, Read, understood
+from openwork.interop.hugging_face_config import (
+    CONFIG,
+    Count,
+    Layers,
+    Read,
+    check_heads,
+    known_activation,
+    understood,
+)
 from openwork.interop.hugging_face_weights import read_weights
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.encoder_lm_settings import EncoderSettings
@@ -104,24 +112,14 @@ def _vocabulary(folder: Path, tokenizer: Adopted, size: int) -> Vocabulary:
 
 def _settings(config: BertConfig, path: Path, *, fills: bool) -> EncoderSettings:
     """Our model that computes the same; `path` is named where there is none."""
-    if config.hidden_act not in HUGGING_FACE_ACTIVATIONS:
-        raise BundleError(
-            f"{path}: the activation {config.hidden_act!r} cannot be read",
-            why=f"openwork has {', '.join(HUGGING_FACE_ACTIVATIONS)}",
-            hint="import a model with one of these",
-        )
-    if config.hidden_size % config.num_attention_heads:
-        raise BundleError(
-            f"{path}: a width of {config.hidden_size} is not divisible by {config.num_attention_heads} heads",
-            hint="fetch the file again: no model has such sizes",
-        )
+    check_heads(config.hidden_size, config.num_attention_heads, path)
     return EncoderSettings(
         task="fill" if fills else "embed",
         width=config.hidden_size,
         layers=config.num_hidden_layers,
         heads=config.num_attention_heads,
         feedforward_width=config.intermediate_size,
-        feedforward=HUGGING_FACE_ACTIVATIONS[config.hidden_act],
+        feedforward=known_activation(config.hidden_act, HUGGING_FACE_ACTIVATIONS, path),
         norm_epsilon=config.layer_norm_eps,
         positions="learned",
         longest=config.max_position_embeddings,

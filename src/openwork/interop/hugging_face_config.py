@@ -1,6 +1,7 @@
 """What Hugging Face's config.json and generation_config.json say of a model, and what that is in our settings."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -97,6 +98,29 @@ def read_generation(folder: Path) -> Generation:
     return understood(Generation, content, folder / name)
 
 
+Activation = TypeVar("Activation", bound=str)
+
+
+def known_activation(name: str, known: Mapping[str, Activation], path: Path) -> Activation:
+    """Our feed-forward network for the name of their activation; BundleError where we have none."""
+    if name not in known:
+        raise BundleError(
+            f"{path}: the activation {name!r} cannot be read",
+            why=f"openwork has {', '.join(known)}",
+            hint="import a model with one of these",
+        )
+    return known[name]
+
+
+def check_heads(width: int, heads: int, path: Path) -> None:
+    """BundleError where the heads do not divide the width."""
+    if width % heads:
+        raise BundleError(
+            f"{path}: a width of {width} is not divisible by {heads} heads",
+            hint="fetch the file again: no model has such sizes",
+        )
+
+
 def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) -> TransformerSettings:
     """Our model that computes the same; `path` is named where there is none."""
     encoder = (config.encoder_attention_heads, config.encoder_ffn_dim)
@@ -107,17 +131,8 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
             why=f"heads and feed-forward width are {encoder} in the encoder and {decoder} in the decoder",
             hint="openwork has one number of heads and one feed-forward width for both",
         )
-    if config.activation_function not in HUGGING_FACE_ACTIVATIONS:
-        raise BundleError(
-            f"{path}: the activation {config.activation_function!r} cannot be read",
-            why=f"openwork has {', '.join(HUGGING_FACE_ACTIVATIONS)}",
-            hint="import a model with one of these",
-        )
-    if config.d_model % config.encoder_attention_heads:
-        raise BundleError(
-            f"{path}: a width of {config.d_model} is not divisible by {config.encoder_attention_heads} heads",
-            hint="fetch the file again: no model has such sizes",
-        )
+    feedforward = known_activation(config.activation_function, HUGGING_FACE_ACTIVATIONS, path)
+    check_heads(config.d_model, config.encoder_attention_heads, path)
     kind = ARCHITECTURES[config.model_type]
     return TransformerSettings(
         width=config.d_model,
@@ -125,7 +140,7 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
         decoder_layers=config.decoder_layers,
         heads=config.encoder_attention_heads,
         feedforward_width=config.encoder_ffn_dim,
-        feedforward=HUGGING_FACE_ACTIVATIONS[config.activation_function],
+        feedforward=feedforward,
         norm=kind.norm,
         norm_epsilon=HUGGING_FACE_EPSILON,
         positions=kind.positions,

@@ -14,7 +14,15 @@ from torch import Tensor
 
 from openwork.base.errors import BundleError
 from openwork.interop.building import model_of
-from openwork.interop.hugging_face_config import CONFIG, Count, Layers, Read, read_json_object, understood
+from openwork.interop.hugging_face_config import (
+    CONFIG,
+    Count,
+    Layers,
+    Read,
+    known_activation,
+    read_json_object,
+    understood,
+)
 from openwork.interop.hugging_face_weights import read_weights
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.decoder_settings import DecoderSettings
@@ -164,21 +172,11 @@ def _misfit(folder: Path, name: str, tensor: Tensor, shape: tuple[int, ...]) -> 
     )
 
 
-def _activation(name: str, known: Mapping[str, str], path: Path) -> str:
-    if name not in known:
-        raise BundleError(
-            f"{path}: the activation {name!r} cannot be read",
-            why=f"openwork has {', '.join(known)}",
-            hint="import a model with one of these",
-        )
-    return known[name]
-
-
 def _gpt2_settings(config: Gpt2Config, path: Path) -> DecoderSettings:
     values = {
         "width": config.n_embd, "layers": config.n_layer, "heads": config.n_head,
         "feedforward_width": config.n_inner or 4 * config.n_embd,
-        "feedforward": _activation(config.activation_function, GPT2_ACTIVATIONS, path),
+        "feedforward": known_activation(config.activation_function, GPT2_ACTIVATIONS, path),
         "norm": "pre", "norm_epsilon": config.layer_norm_epsilon, "positions": "learned", "longest": config.n_positions,
         "embedding_scale": False, "attention_bias": True, "dropout": config.resid_pdrop,
         "attention_dropout": config.attn_pdrop,
@@ -230,7 +228,7 @@ def _llama_settings(config: LlamaConfig, path: Path) -> DecoderSettings:
         "width": config.hidden_size, "layers": config.num_hidden_layers, "heads": config.num_attention_heads,
         "key_value_heads": config.num_key_value_heads, "head_width": config.head_dim, "value_width": config.head_dim,
         "feedforward_width": config.intermediate_size,
-        "feedforward": _activation(config.hidden_act, LLAMA_ACTIVATIONS, path),
+        "feedforward": known_activation(config.hidden_act, LLAMA_ACTIVATIONS, path),
         "norm": "pre", "normalisation": "rms", "norm_epsilon": config.rms_norm_eps, "positions": "rotary",
         "rotary_base": rotation.get("rope_theta"), "embedding_scale": False, "attention_bias": config.attention_bias,
         "dropout": 0.0, "attention_dropout": config.attention_dropout,

@@ -15,13 +15,11 @@ from torch import Tensor, nn
 
 from openwork.models.interfaces import Packed, SequenceModel
 from openwork.models.prompts import in_place_of_start, read_prompts
-from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.attention import first_packing_problem
 from openwork.nn.cache import KeyValue
 from openwork.nn.causal import CausalStack
-from openwork.nn.distances import NoDistances, Rotary
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.kernels import packed
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import CAUSAL, Mask, Segments
 from openwork.nn.positions import Positions
@@ -143,14 +141,7 @@ class DecoderLM(SequenceModel[DecoderState]):
         return logits, torch.where((source == lengths)[:, None], rest, on_prompt), state
 
     def packing_problem(self) -> str | None:
-        for attention in (module for module in self.modules() if isinstance(module, MultiHeadAttention)):
-            if not isinstance(attention.distances, NoDistances | Rotary):
-                return "these positions add a number to each score, which the kernel for packed rows cannot"
-            if attention.weight_dropout > 0:
-                return "the kernel for packed rows has no dropout of attention weights"
-            if not packed.fits(attention.heads.width, attention.heads.value_width):
-                return f"the kernel for packed rows takes heads of 8, 16, ... {packed.WIDEST} numbers"
-        return None
+        return first_packing_problem(self)
 
     def forward_packed(self, source: Packed, target_input: Packed) -> Float[Tensor, "1 positions width"]:
         """Each prompt, with its target's START before and without its end, stands before the rest of its target."""

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
 from openwork.models.encoder_lm_settings import EncoderSettings
-from openwork.models.label_model import LabelModel, word_places
+from openwork.models.label_model import LabelMatrix, LabelModel, at_places, word_places
 from openwork.models.parts import Parts
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
@@ -88,7 +88,7 @@ class EncoderModel(LabelModel):
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place width"]:
         """The vectors of these positions."""
-        return _at(self.encode(source, source_lengths), self.told_from(source, source_lengths))
+        return at_places(self.encode(source, source_lengths), self.told_from(source, source_lengths))
 
     def look(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
@@ -96,29 +96,16 @@ class EncoderModel(LabelModel):
         """The last layer's attention, the mean of its heads, without its share for the start symbol."""
         with weights_of(self.encoder.layers[-1].self_attention) as kept:  # type: ignore[arg-type]
             self.encode(source, source_lengths)
-        weights = _at(kept[0].mean(dim=1)[:, :, 1:], self.told_from(source, source_lengths))
+        weights = at_places(kept[0].mean(dim=1)[:, :, 1:], self.told_from(source, source_lengths))
         return weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
 
 
-def _at(vectors: Float[Tensor, "batch position width"], places: Int[Tensor, "batch place"]) -> Tensor:
-    return vectors.gather(1, places[:, :, None].expand(-1, -1, vectors.shape[2]))
-
-
-class Labelling(EncoderModel):
-    """Tells labels; `output`, a parameter, is their matrix, and `bias` is added to their logits."""
+class Labelling(EncoderModel, LabelMatrix):
+    """Tells labels by a matrix of their own."""
 
     def __init__(self, reader: Reader, output: nn.Parameter) -> None:
         super().__init__(reader)
-        self.output = output
-        self.bias = nn.Parameter(torch.zeros(output.shape[0]))
-
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
-
-    @property
-    def output_bias(self) -> Tensor:
-        return self.bias
+        self.tell_by(output)
 
 
 class Classifier(Labelling):
@@ -216,7 +203,7 @@ class Answerer(EncoderModel):
         first_label = SYMBOL_IDS.end + 1
         words = word_places(source, source_lengths, self.begins)[:, : self.output.shape[0] - first_label]
         is_word = words < (source_lengths - 1)[:, None]
-        of_words = _at(scores, words + 1).masked_fill(~is_word[:, :, None], NEVER).transpose(1, 2)
+        of_words = at_places(scores, words + 1).masked_fill(~is_word[:, :, None], NEVER).transpose(1, 2)
         before = scores.new_full((*of_words.shape[:2], SYMBOL_IDS.end), NEVER)
         found = torch.cat([before, scores[:, 0, :, None], of_words], dim=-1)
         return nn.functional.pad(found, (0, self.output.shape[0] - found.shape[2]), value=NEVER)

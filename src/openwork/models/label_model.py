@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from openwork.models.interfaces import SequenceModel
 from openwork.text.symbols import SYMBOL_IDS
@@ -82,6 +82,33 @@ class LabelModel(SequenceModel[LabelState]):
         looked = handed_out(self.look(state.source, state.source_lengths), state.position, tokens.shape[1])
         logits, state = self.step(tokens, state)
         return logits, looked, state
+
+
+class LabelMatrix(LabelModel):
+    """Tells labels that are no pieces of the source: `output`, a parameter, is their matrix, `bias` is added."""
+
+    output: nn.Parameter
+    bias: nn.Parameter
+
+    def tell_by(self, output: nn.Parameter) -> None:
+        """`output` (labels, width) becomes the matrix, with a bias of zeros; part of building."""
+        self.output = output
+        self.bias = nn.Parameter(torch.zeros(output.shape[0]))
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.output
+
+    @property
+    def output_bias(self) -> Tensor:
+        return self.bias
+
+
+def at_places(
+    vectors: Float[Tensor, "batch position width"], places: Int[Tensor, "batch place"]
+) -> Float[Tensor, "batch place width"]:
+    """The vectors of these positions."""
+    return vectors.gather(1, places[:, :, None].expand(-1, -1, vectors.shape[2]))
 
 
 def word_places(

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from openwork.models.label_model import LabelModel, word_places
+from openwork.models.label_model import LabelMatrix, at_places, word_places
 from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
 from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise, output_matrix
@@ -27,14 +27,7 @@ def looking_at(
     return one_hot(places, source.shape[1]) * padding(source_lengths, source.shape[1])[:, 0].float()
 
 
-def taken(
-    memory: Float[Tensor, "batch position width"], places: Int[Tensor, "batch place"]
-) -> Float[Tensor, "batch place width"]:
-    """The vectors of these positions."""
-    return memory.gather(1, places[:, :, None].expand(-1, -1, memory.shape[2]))
-
-
-class RecurrentLabels(LabelModel):
+class RecurrentLabels(LabelMatrix):
     """What the cells know at a position is the vector that a label is told from; `output` is the labels' matrix.
 
     The end of the target is told from the position of the source's end symbol.
@@ -48,16 +41,7 @@ class RecurrentLabels(LabelModel):
         self.embedding_dropout = Dropout(dropout)
         self.encoder = encoder
         self.label_dropout = Dropout(dropout)
-        self.output = output
-        self.bias = nn.Parameter(torch.zeros(output.shape[0]))
-
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
-
-    @property
-    def output_bias(self) -> Tensor:
-        return self.bias
+        self.tell_by(output)
 
     def encode(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
@@ -81,7 +65,7 @@ class RecurrentTagger(RecurrentLabels):
     """One label for each word of a source, from the position of its first piece."""
 
     def told(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
-        return taken(memory, word_places(source, source_lengths, self.begins))
+        return at_places(memory, word_places(source, source_lengths, self.begins))
 
     def look(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
@@ -104,7 +88,7 @@ class RecurrentClassifier(RecurrentLabels):
 
         The layer keeps the two apart, which one direction would otherwise tell from one vector.
         """
-        end = taken(memory, last_positions(source_lengths)[:, None])
+        end = at_places(memory, last_positions(source_lengths)[:, None])
         width = self.encoder.width
         whole = torch.cat([end[..., :width], memory[:, :1, width:]], dim=-1)
         return torch.cat([torch.tanh(self.summary(whole)), end], dim=1)

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from openwork.base.config import Settings
-from openwork.models.recurrent_settings import CellName
+from openwork.models.recurrent_settings import CellDropout, CellName, CellWidth
 
 
 class RecurrentLabelsSettings(Settings):
@@ -22,12 +22,7 @@ class RecurrentLabelsSettings(Settings):
             }
         },
     )
-    width: int = Field(
-        default=512,
-        ge=1,
-        description="numbers in the vector of one token, and in a cell's state",
-        json_schema_extra={"origin": "Hochreiter and Schmidhuber 1997"},
-    )
+    width: CellWidth = 512
     cell: CellName = "lstm"
     layers: int = Field(
         default=1,
@@ -40,13 +35,7 @@ class RecurrentLabelsSettings(Settings):
         description="whether the text is read backwards too, so that a word's label may follow from what comes later",
         json_schema_extra={"origin": "Schuster and Paliwal 1997"},
     )
-    dropout: float = Field(
-        default=0.2,
-        ge=0,
-        lt=1,
-        description="on embeddings, between layers, and before the output",
-        json_schema_extra={"origin": "Zaremba et al. 2014"},
-    )
+    dropout: CellDropout = 0.2
 
     @property
     def tying(self) -> Literal["three-way", "none"]:

@@ -23,6 +23,25 @@ CellName = Annotated[
 ]
 
 
+CellWidth = Annotated[
+    int,
+    Field(
+        ge=1,
+        description="numbers in the vector of one token, and in a cell's state",
+        json_schema_extra={"origin": "Hochreiter and Schmidhuber 1997"},
+    ),
+]
+CellDropout = Annotated[
+    float,
+    Field(
+        ge=0,
+        lt=1,
+        description="on embeddings, between layers, and before the output",
+        json_schema_extra={"origin": "Zaremba et al. 2014"},
+    ),
+]
+
+
 class RecurrentSettings(Settings):
     """Recurrent encoder and decoder with attention or without.
 
@@ -30,12 +49,7 @@ class RecurrentSettings(Settings):
     """
 
     kind: Literal["recurrent"] = "recurrent"
-    width: int = Field(
-        default=512,
-        ge=1,
-        description="numbers in the vector of one token, and in a cell's state",
-        json_schema_extra={"origin": "Hochreiter and Schmidhuber 1997"},
-    )
+    width: CellWidth = 512
     cell: CellName = "lstm"
     encoder_layers: int = Field(
         default=1,
@@ -68,13 +82,7 @@ class RecurrentSettings(Settings):
         json_schema_extra={"origin": "Bahdanau et al. 2015, appendix A.1.2"},
     )
     tying: Tying = "target"
-    dropout: float = Field(
-        default=0.2,
-        ge=0,
-        lt=1,
-        description="on embeddings, between layers, and before the output",
-        json_schema_extra={"origin": "Zaremba et al. 2014"},
-    )
+    dropout: CellDropout = 0.2
 
     @model_validator(mode="after")
     def _attention_fits(self) -> "RecurrentSettings":

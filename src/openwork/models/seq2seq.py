@@ -6,13 +6,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.models.interfaces import Packed, SequenceModel
-from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.attention import first_packing_problem
 from openwork.nn.decoder import Decoder, LayerCache
-from openwork.nn.distances import NoDistances, Rotary
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import Encoder
-from openwork.nn.kernels import packed
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask
 from openwork.nn.positions import Positions
@@ -102,16 +100,7 @@ class Transformer(SequenceModel[TransformerState]):
         return logits, weights[0].mean(dim=1), state
 
     def packing_problem(self) -> str | None:
-        for attention in (module for module in self.modules() if isinstance(module, MultiHeadAttention)):
-            if not isinstance(attention.distances, NoDistances | Rotary):
-                return "these positions add a number to each score, which the kernel for packed rows cannot"
-            if attention.weighing.weigh is not None:
-                return "the kernel for packed rows has the softmax of dot products alone"
-            if attention.weight_dropout > 0:
-                return "the kernel for packed rows has no dropout of attention weights"
-            if not packed.fits(attention.heads.width, attention.heads.value_width):
-                return f"the kernel for packed rows takes heads of 8, 16, ... {packed.WIDEST} numbers"
-        return None
+        return first_packing_problem(self)
 
     def forward_packed(self, source: Packed, target_input: Packed) -> Float[Tensor, "1 positions width"]:
         """Rotary positions count along the whole row: what counts is the distance, which is the same."""

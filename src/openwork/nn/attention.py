@@ -6,8 +6,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.cache import KeyValue
-from openwork.nn.distances import Distances, NoDistances
-from openwork.nn.kernels import Kernel, fused
+from openwork.nn.distances import Distances, NoDistances, Rotary
+from openwork.nn.kernels import Kernel, fused, packed
 from openwork.nn.masks import Mask
 from openwork.nn.weighing import ScaledProducts
 
@@ -109,3 +109,21 @@ class MultiHeadAttention(KernelAttention):
         own = {} if self.weighing.weigh is None else {"weigh": self.weighing.weigh}
         heads = self.kernel(query, asked.key, asked.value, mask, self.scale, dropout, bias, **own)
         return self.output(self.join(heads))
+
+    def packing_problem(self) -> str | None:
+        """Why the kernel for packed rows cannot compute it; None: it can."""
+        if not isinstance(self.distances, NoDistances | Rotary):
+            return "these positions add a number to each score, which the kernel for packed rows cannot"
+        if self.weighing.weigh is not None:
+            return "the kernel for packed rows has the softmax of dot products alone"
+        if self.weight_dropout > 0:
+            return "the kernel for packed rows has no dropout of attention weights"
+        if not packed.fits(self.heads.width, self.heads.value_width):
+            return f"the kernel for packed rows takes heads of 8, 16, ... {packed.WIDEST} numbers"
+        return None
+
+
+def first_packing_problem(model: nn.Module) -> str | None:
+    """That of the first attention in the model that has one."""
+    attentions = (module for module in model.modules() if isinstance(module, MultiHeadAttention))
+    return next((problem for attention in attentions if (problem := attention.packing_problem())), None)
