@@ -43,10 +43,9 @@ class Point:
 
 def points() -> Iterator[Point]:
     """All of them; a shape that two sizes share is one point."""
-    for shape in dict.fromkeys(shape for shapes in TRAINING.values() for shape in shapes):
-        yield Point("training", "training_step", "bfloat16", shape)
-    for shape in TRAINING["length"]:
-        yield Point("training", "training_step", "float32", shape)
+    for precision in ("float32", "bfloat16"):
+        for shape in dict.fromkeys(shape for shapes in TRAINING.values() for shape in shapes):
+            yield Point("training", "training_step", precision, shape)
     for shape in dict.fromkeys(shape for shapes in TRANSLATING.values() for shape in shapes):
         yield Point("translating", "translating", "cached", shape)
     for shape in CACHING:
