@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import random
 import tarfile
 import urllib.request
 from pathlib import Path
@@ -173,9 +174,18 @@ def test_extract_copies_only_what_is_wanted(tmp_path: Path) -> None:
         extract(path, {"in/z": tmp_path / "z"})
 
 
+def test_an_archive_that_would_fill_the_disk_is_refused_before_it_does(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.tgz"
+    path.write_bytes(archive({"x": bytes(20_000_000)}))
+    assert path.stat().st_size < 200_000
+    with pytest.raises(DataError, match="x would unpack to 20,000,000 bytes"):
+        extract(path, {"x": tmp_path / "x"})
+    assert [file.name for file in tmp_path.iterdir()] == ["bomb.tgz"]
+
+
 @pytest.mark.parametrize("damage", ["cut", "noise", "empty"])
 def test_damaged_archives(tmp_path: Path, damage: str) -> None:
-    whole = archive({"x": bytes(range(256)) * 2000})
+    whole = archive({"x": random.Random(1).randbytes(20_000)})
     path = tmp_path / "a.tgz"
     path.write_bytes({"cut": whole[: len(whole) // 2], "noise": b"no archive" * 100, "empty": b""}[damage])
     with pytest.raises(DataError, match=r"damaged or cut short|has no x"):
