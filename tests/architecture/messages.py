@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from architecture.house import PACKAGE
@@ -87,6 +88,7 @@ class Message:
     place: str
 
 
+@cache
 def all_messages(package: Path = PACKAGE) -> list[Message]:
     """Every sentence, in the order of the files."""
     found = []

@@ -8,6 +8,8 @@ import pytest
 
 from architecture.house import TORCH_FREE_FLOORS, TORCH_FREE_MODULES, House, Source, floor_of, house
 
+pytestmark = pytest.mark.slow
+
 
 def names_torch(target: str) -> bool:
     return "torch" in target.split(".")

@@ -5,6 +5,8 @@ import torch
 from micro_parts import PARTS
 from parts.comparison import Comparison
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", PARTS)
 def test_every_way_comes_to_the_same(name: str):

@@ -45,6 +45,7 @@ def test_an_error_is_told_in_chinese(
     assert "\n  建议：" in result.err
 
 
+@pytest.mark.slow
 def test_help_is_in_chinese():
     result = openwork("translate", "--help", "--lang", "zh")
     assert result.code == 0

@@ -15,6 +15,8 @@ from openwork.systems.paper.contents import CONTENTS, contents_lines
 from openwork.systems.paper.exhibits import page_of
 from openwork.systems.paper.showing import page_text
 
+pytestmark = pytest.mark.slow
+
 
 def invoke(*arguments: str):
     return CliRunner().invoke(app, ["paper", *arguments])

@@ -8,6 +8,8 @@ import pytest
 
 from journeys.command import Finished, told
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 
 # The command line; words of what is said, and of the remedy. FILE is a file of two lines, FOLDER an empty folder.

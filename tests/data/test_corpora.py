@@ -38,6 +38,7 @@ def put(folder: Path, text: str, *names: str) -> None:
         (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dates", "copy", "reverse"])
 def test_built_in_corpora_have_every_role_and_any_size(name: str) -> None:
     assert splits(name) == ("train", "valid", "test")
@@ -224,6 +225,7 @@ def test_python_docs_are_split_without_a_shared_paragraph(tmp_path: Path) -> Non
         load("python-docs-zh-en", "train")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CORPORA if name.startswith(("tatoeba", "python-docs"))])
 def test_the_real_corpora_have_the_pairs_that_the_table_says(name: str, openwork_data: Callable[[str], Path]) -> None:
     corpus = corpora.find(name)

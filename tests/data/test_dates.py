@@ -73,6 +73,7 @@ def test_years_have_four_digits_and_no_invisible_marks_are_left() -> None:
         assert not set(example.expression) & set("\u00a0\u202f\u200e\u200f\n\t")
 
 
+@pytest.mark.slow
 def test_no_expression_means_two_dates() -> None:
     # All ways of writing all days of three years (other weekdays, and a leap year) in all locales.
     meaning: dict[str, date] = {}

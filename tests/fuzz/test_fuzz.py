@@ -8,6 +8,8 @@ from fuzz.harness import fuzz
 from fuzz.mutate import WAYS, mutated
 from fuzz.targets import TARGETS
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 3.0  # for each target
 
 

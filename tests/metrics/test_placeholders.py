@@ -29,6 +29,7 @@ def test_unequal_counts_are_refused() -> None:
         placeholders_kept([[], []], [[]])
 
 
+@pytest.mark.slow
 def test_human_references_keep_nearly_all(openwork_data) -> None:
     """Measured on all 43,581 paragraphs: 29,137 of the 29,482 with placeholders, 98.83 %.
 

@@ -25,6 +25,8 @@ from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 from openwork.models.wavenet_settings import WaveNetSettings  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 TRANSFORMER = TransformerSettings(
     width=12, heads=3, feedforward_width=20, encoder_layers=2, decoder_layers=2, tying="target"
 )

@@ -18,6 +18,8 @@ from openwork.models.prompts import looking_nowhere, read_prompts
 from openwork.models.wavenet_settings import WaveNetSettings
 from openwork.nn.convolution import dilations, receptive_field
 
+pytestmark = pytest.mark.slow
+
 SOURCE = torch.tensor([[5, 6, 7, 8, 3], [9, 3, 0, 0, 0], [4, 10, 3, 0, 0]])
 LENGTHS = torch.tensor([5, 2, 3])
 TARGET = torch.tensor([[2, 4, 5, 6, 7], [2, 12, 4, 4, 9], [2, 8, 9, 10, 11]])

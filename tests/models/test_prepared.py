@@ -244,6 +244,7 @@ def test_a_model_of_fewer_bits_is_close(kind: Any) -> None:
     assert float((found - expected).pow(2).mean().sqrt() / expected.std()) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [{"positions": kind} for kind in ("rotary", "alibi", "relative", "bucketed")] + [{"key_value_heads": 1}],

@@ -12,6 +12,8 @@ from openwork.models.recurrent_labels import RecurrentLabels
 from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
 from openwork.nn.cells import CELLS, GateWeights, unroll
 
+pytestmark = pytest.mark.slow
+
 START, END, PAD = 2, 3, 0
 SOURCE, LENGTHS = torch.tensor([[5, 6, 7, 8, END], [9, 4, END, PAD, PAD]]), torch.tensor([5, 3])
 BEGINS = torch.tensor([token not in (6, 9) for token in range(11)])  # 6 and 9 continue a word

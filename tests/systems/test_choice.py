@@ -14,6 +14,8 @@ from openwork.training.progress import Progress, Validation
 from openwork.training.weights import model_weights
 from training.tiny import SETTINGS, Training, make_store, make_training, validation
 
+pytestmark = pytest.mark.slow
+
 EMA = SETTINGS.model_copy(update={"ema": 0.9, "average": 2})
 
 

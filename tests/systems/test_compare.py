@@ -12,6 +12,8 @@ from openwork.metrics.significance import Effort, compare
 from openwork.systems.evaluate import evaluate
 from openwork.systems.evaluation_folder import SavedEvaluation, plain_signature, read_evaluation, write_evaluation
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 REFERENCES = ["the first line of three", "a second line comes here", "and the third is the last"]
 BETTER = ["the first line of three", "a second line comes here", "and a third was the last"]

@@ -25,6 +25,8 @@ from openwork.systems.translator import Translator
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 LONGEST = 40
 

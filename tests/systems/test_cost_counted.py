@@ -15,6 +15,8 @@ from openwork.systems.cost import Cost, cost_of, weights_of
 from openwork.systems.cost_counted import ProductCounter, count_cost
 from openwork.systems.cost_part import Lengths
 
+pytestmark = pytest.mark.slow
+
 VOCABULARY, LENGTHS = 60, Lengths(21, 19)
 SMALL = TransformerSettings(width=64, heads=4, feedforward_width=128, encoder_layers=2, decoder_layers=3)
 MODELS: dict[str, ModelSettings] = {

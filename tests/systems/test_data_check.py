@@ -16,6 +16,8 @@ from openwork.data.records import Pair
 from openwork.systems.data_check import UNKNOWN, check, report_lines
 from openwork.systems.data_check_page import page_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:

@@ -15,6 +15,8 @@ from openwork.models.prepared.products import available
 from openwork.systems import doctor
 from openwork.systems.doctor import doctor_lines, doctor_values, examine
 
+pytestmark = pytest.mark.slow
+
 
 def found_of(name: str) -> doctor.Finding:
     (found,) = [finding for finding in examine(measure=False) if finding.name == name]

@@ -20,6 +20,8 @@ from openwork.systems.run_file import resolve_run
 from openwork.systems.run_folder import RunFolder
 from openwork.systems.train import train_bundle
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 WORDS = ("one", "two", "three", "four", "five", "six", "seven")
 LINES = [" ".join(WORDS[(start + step) % 7] for step in range(length)) for start in range(7) for length in range(3, 12)]

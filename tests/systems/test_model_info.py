@@ -18,6 +18,8 @@ from openwork.systems.paper_table import NEARER, VOCABULARY, count_table, table_
 from openwork.systems.run_file import model_settings
 from systems.conftest import Call
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_option_of_every_family_has_its_line() -> None:
     options = list_options()

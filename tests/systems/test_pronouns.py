@@ -27,6 +27,8 @@ from openwork.systems.train import new_model
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 
 

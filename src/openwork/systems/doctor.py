@@ -16,6 +16,7 @@ import torch
 from openwork import __version__
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.data.places import VARIABLE, cache_folder
+from openwork.models.prepared import native
 from openwork.models.prepared.products import available
 from openwork.systems.device import choose_device
 from openwork.systems.matrix_rate import matrix_rate
@@ -111,6 +112,11 @@ def _machine() -> Iterator[Finding]:
         yield Finding("compiler", AsIs(compiler))
     else:
         yield Finding("compiler", "none: training.compile is not possible")
+    missing = native.problem()
+    if missing:
+        yield Finding("translating in eight bits", f"without the compiled step: {missing}")
+    else:
+        yield Finding("translating in eight bits", "by a compiled step")
 
 
 def _extras() -> Iterator[Finding]:

@@ -4,6 +4,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from openwork.data import corpora
 from openwork.data.check.faults import Gathered
 from openwork.data.check.pairs import APART, LEAST_PAIRS, pair_faults
@@ -36,6 +38,7 @@ def test_an_invented_language() -> None:
     assert pair_faults(pairs[:100]) == []  # too little to learn from
 
 
+@pytest.mark.slow
 def test_captions_with_planted_noise(openwork_data: Callable[[str], Path]) -> None:
     openwork_data("multi30k")
     pairs, test = list(corpora.load("multi30k-en-de", "train")), list(corpora.load("multi30k-en-de", "test"))

@@ -51,6 +51,7 @@ def test_both_sides_are_looked_at() -> None:
     assert faults == [Fault(text.SPACES, 7, "a  b"), Fault(BLANK, 7, "a  b")]
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_is_judged(anything: str) -> None:
     assert set(kinds_of(anything)) <= {

@@ -21,6 +21,7 @@ def read(folder: Path, data: bytes | str, languages: Languages = EN_DE) -> list[
     return [tuple(pair) for pair in read_jsonl(path, languages)]
 
 
+@pytest.mark.slow
 @given(pairs=st.lists(st.tuples(TEXTS, TEXTS), max_size=5), ascii_only=st.booleans())
 def test_what_json_writes_comes_back(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], ascii_only: bool

@@ -22,6 +22,7 @@ def read(folder: Path, source: bytes | str, target: bytes | str) -> list[tuple[s
     return [tuple(pair) for pair in read_parallel(write(folder / "text.en", source), write(folder / "text.de", target))]
 
 
+@pytest.mark.slow
 @given(source=LINES, target=LINES)
 def test_line_n_meets_line_n_whatever_the_text(
     tmp_path_factory: pytest.TempPathFactory, source: list[str], target: list[str]

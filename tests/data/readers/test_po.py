@@ -93,6 +93,7 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")
 
 
+@pytest.mark.slow
 @given(pairs=st.lists(st.tuples(*[st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"]))] * 2)))
 def test_what_is_written_comes_back(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> None:
     pairs = [pair for pair in pairs if pair[0]]  # an empty msgid is the header's

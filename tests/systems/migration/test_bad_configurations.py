@@ -17,6 +17,8 @@ from openwork.systems.migration.run_text import run_text
 from openwork.systems.migration.toolkits import TOOLKITS
 from systems.migration.translated import SAMPLES, translate
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Finished]
 
 BAD = {

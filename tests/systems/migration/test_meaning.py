@@ -12,6 +12,8 @@ from openwork.systems.migration.toolkits import TOOLKITS
 from openwork.training.schedules import make_schedule
 from systems.migration.translated import note, translate, value, verdict
 
+pytestmark = pytest.mark.slow
+
 FAIRSEQ = "fairseq-train data-bin -s de -t en --arch transformer --lr 0.0005 --max-update 1000 --max-tokens 4000 "
 MARIAN = "marian --type transformer -t a.en a.de --enc-depth 6 --after 1000u --transformer-ffn-activation relu "
 SOCKEYE = "sockeye-train -s a.en -t a.de -vs b.en -vt b.de -o out --max-updates 1000 "

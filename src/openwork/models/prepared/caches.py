@@ -67,6 +67,7 @@ class Memory:
 
     layers: Sequence[tuple[Tensor, Tensor]]
     bias: Tensor
+    lengths: Tensor  # of each source (sentence)
     size: int  # positions of the source without that filling
 
     @property
@@ -77,7 +78,8 @@ class Memory:
     def select(self, sentences: Int[Tensor, "sentences"]) -> "Memory":
         """The given sentences."""
         layers = [(key.index_select(0, sentences), value.index_select(0, sentences)) for key, value in self.layers]
-        return Memory(layers, self.bias.index_select(0, sentences), self.size)
+        bias, lengths = (whole.index_select(0, sentences) for whole in (self.bias, self.lengths))
+        return Memory(layers, bias, lengths, self.size)
 
 
 def padded_size(size: int) -> int:

@@ -6,6 +6,7 @@ memories another, the scale of the scores goes into the queries' weights, activa
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -26,6 +27,8 @@ Make = Callable[..., Product]
 """One of the products' ways: from weight, bias and whether it is rectified."""
 
 Function = Callable[[Tensor], Tensor]
+
+Made = TypeVar("Made")
 
 
 def prepared_norm(norm: nn.Module) -> Function:
@@ -68,7 +71,7 @@ def linear(layer: nn.Linear, make: Make) -> Product:
     return make(layer.weight, layer.bias)
 
 
-def side_by_side(layers: Sequence[nn.Linear], make: Make, scales: Sequence[float]) -> Product:
+def side_by_side(layers: Sequence[nn.Linear], make: Callable[..., Made], scales: Sequence[float]) -> Made:
     """Several linear layers of one input as one product; each is multiplied by its scale."""
     weight = torch.cat([layer.weight * scale for layer, scale in zip(layers, scales, strict=True)])
     bias = None
@@ -219,7 +222,8 @@ class MemoryProjection:
 
         made = [room(width) for width in self.widths]
         bias = torch.full((sentences, self.heads, 1, padded_size(size)), HIDDEN)
-        return Memory(list(zip(made[::2], made[1::2], strict=True)), bias, size)
+        lengths = torch.zeros(sentences, dtype=torch.int64)
+        return Memory(list(zip(made[::2], made[1::2], strict=True)), bias, lengths, size)
 
     def write(
         self, memory: Memory, x: Float[Tensor, "sentence source width"], lengths: Int[Tensor, "sentence"], first: int
@@ -235,6 +239,7 @@ class MemoryProjection:
         for whole, part in zip(wholes, made.split(self.widths, -1), strict=True):
             whole[here, :, :size] = part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
             whole[here, :, size : memory.size] = 0.0
+        memory.lengths[here] = lengths
         padding = torch.arange(size) >= lengths[:, None]
         memory.bias[here, :, :, :size] = (padding * HIDDEN)[:, None, None]
 

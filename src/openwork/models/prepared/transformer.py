@@ -102,8 +102,8 @@ class PreparedTransformer:
         """The logits of what follows each token; several positions are taken one after the other."""
         made = []
         for column in tokens.unbind(1):
-            hidden, state, _ = self._advance(column, state)
-            made.append(self.output(hidden))
+            logits, state, _ = self._advance(column, state, looks=False)
+            made.append(logits)
         return made[0].unsqueeze(1) if len(made) == 1 else torch.stack(made, dim=1), state
 
     def attend(
@@ -112,23 +112,33 @@ class PreparedTransformer:
         """As `step`, with the weights of the last cross-attention, the mean of its heads."""
         made, looked = [], []
         for column in tokens.unbind(1):
-            hidden, state, weights = self._advance(column, state)
-            made.append(self.output(hidden))
-            mean = weights.mean(1)
-            alive = mean if state.sentences is None else mean.index_select(0, state.sentences)
-            looked.append(alive.flatten(0, 1)[:, : state.memory.size])
+            logits, state, there = self._advance(column, state, looks=True)
+            made.append(logits)
+            looked.append(there)
         return torch.stack(made, dim=1), torch.stack(looked, dim=1), state
 
-    def _advance(self, tokens: Int[Tensor, "rows"], state: PreparedState) -> tuple[Tensor, PreparedState, Tensor]:
-        """The vectors before the output matrix, the next state, and where the last layer looked."""
+    def _advance(
+        self, tokens: Int[Tensor, "rows"], state: PreparedState, *, looks: bool
+    ) -> tuple[Tensor, PreparedState, Tensor | None]:
+        """The logits, the next state, and, if asked for, where each row's last layer looked (rows, source)."""
         past = state.past.with_room(state.position)
-        x = _placed(functional.embedding(tokens, self.table), self.scale, self.target_positions, state.position)
-        weights = x
+        x = weights = self._embedded(tokens, state.position)
         for number, layer in enumerate(self.layers):
             x, weights = layer.step(x, number, past, state)
         past.written = state.position + 1
         x = self.decoder_norm(x)
-        return (x if self.narrow is None else self.narrow(x)), state.after_step(past), weights
+        logits = self.output(x if self.narrow is None else self.narrow(x))
+        return logits, state.after_step(past), _looked(weights, state) if looks else None
+
+    def _embedded(self, tokens: Int[Tensor, "rows"], place: int) -> Float[Tensor, "rows width"]:
+        return _placed(functional.embedding(tokens, self.table), self.scale, self.target_positions, place)
+
+
+def _looked(weights: Float[Tensor, "sentence head queries source"], state: PreparedState) -> Tensor:
+    """The mean of the heads, of the rows that are alive."""
+    mean = weights.mean(1)
+    alive = mean if state.sentences is None else mean.index_select(0, state.sentences)
+    return alive.flatten(0, 1)[:, : state.memory.size]
 
 
 def _some_outputs(make: Make, weight: Tensor, bias: Tensor | None, which: Tensor | slice) -> Product:

@@ -1,0 +1,97 @@
+"""Compiles step.cpp once for this processor, and keeps what came of it in the user's cache.
+
+The library lies in a folder of the user's own, under a name made of the source and of the processor's instructions; one
+that others could have written is not loaded.
+"""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+SOURCE = Path(__file__).with_name("step.cpp")
+COMPILERS = ("c++", "g++", "clang++")
+FLAGS = ("-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-w")
+PATIENCE = 120  # seconds; it takes three
+SWITCH = "OPENWORK_NATIVE"
+"""With this variable "off", nothing is compiled."""
+
+
+class NotBuilt(Exception):
+    """There is no library; the text says why."""
+
+
+@lru_cache(maxsize=1)
+def library() -> ctypes.CDLL:
+    """The compiled functions; NotBuilt where there are none."""
+    if os.environ.get(SWITCH) == "off":
+        raise NotBuilt(f"{SWITCH} is off")
+    compiler = find_compiler()
+    path = cache_folder() / f"step-{_fingerprint(compiler)}.so"
+    if not path.exists():
+        _compile(compiler, path)
+    _refuse_foreign(path.parent)
+    _refuse_foreign(path)
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise NotBuilt(f"{path} cannot be loaded: {error}") from error
+
+
+def find_compiler() -> str:
+    """The C++ compiler of this machine: the one of the variable CXX, or a usual one; NotBuilt without any."""
+    wanted = os.environ.get("CXX")
+    for name in (wanted,) if wanted else COMPILERS:
+        if found := shutil.which(name):
+            return found
+    raise NotBuilt(f"no C++ compiler: {wanted or ', '.join(COMPILERS)}")
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "openwork" / "native"
+
+
+def _fingerprint(compiler: str) -> str:
+    """Of all that the compiled code depends on: a home may be shared by machines of different processors."""
+    instructions = ""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        instructions = next((line for line in lines if line.startswith("flags")), "")
+    except OSError:
+        pass
+    said = "\n".join([SOURCE.read_text(encoding="utf-8"), *FLAGS, compiler, *os.uname()[3:], instructions])
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _compile(compiler: str, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryDirectory(prefix="openwork-", dir=path.parent) as folder:
+            made = Path(folder) / path.name
+            command = [compiler, *FLAGS, str(SOURCE), "-o", str(made)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+            if done.returncode != 0:
+                raise NotBuilt(f"{compiler} cannot compile {SOURCE.name}: {_first_error(done.stderr)}")
+            made.chmod(0o700)
+            os.replace(made, path)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NotBuilt(f"{SOURCE.name} cannot be compiled: {error}") from error
+
+
+def _first_error(said: str) -> str:
+    lines = said.splitlines()
+    return next((line for line in lines if "error" in line), lines[-1] if lines else "it says nothing")
+
+
+def _refuse_foreign(path: Path) -> None:
+    """NotBuilt for what another user owns or may write: loading it would run that user's code."""
+    about = path.stat()
+    if about.st_uid != os.getuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise NotBuilt(f"{path} could have been written by others")

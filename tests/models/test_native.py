@@ -1,0 +1,263 @@
+"""The compiled step is the prepared one: the same states and choices, and logits as near as eight bits allow."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from openwork.decoding.search import search
+from openwork.decoding.settings import DecodingSettings
+from openwork.models.build import build_model
+from openwork.models.prepared import prepare
+from openwork.models.prepared.native import NativeTransformer, building, can_be_native, problem
+from openwork.models.prepared.native.structures import FOUR, PANEL, UNSIGNED, in_panels
+from openwork.models.prepared.products import quantised
+from openwork.models.seq2seq import Transformer
+from openwork.models.settings import TransformerSettings
+
+needs_compiler = pytest.mark.skipif(bool(problem()), reason=f"no compiled step: {problem()}")
+START, END = 2, 3
+SIZES = TransformerSettings(
+    width=64, heads=2, feedforward_width=96, encoder_layers=2, decoder_layers=2, dropout=0.0, tying="target"
+)
+CHOICES: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "pre-norm": {"norm": "pre"},
+    "biases": {"attention_bias": True, "output_bias": True},
+    "head widths": {"head_width": 16, "value_width": 48},
+    "no positions": {"positions": "none"},
+}
+
+
+def made(vocabulary: int = 83, **changes: Any) -> Transformer:
+    """A model whose output matrix does not fill its last panel, and whose gains and biases say something."""
+    torch.manual_seed(3)
+    model = build_model(SIZES.model_copy(update=changes), 41, vocabulary).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.1 * torch.randn_like(weight)
+    assert isinstance(model, Transformer)
+    return model
+
+
+def batch(sentences: int = 9, longest: int = 21) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(5)
+    lengths = torch.randint(2, longest + 1, (sentences,), generator=generator)
+    lengths[0] = longest
+    source = torch.randint(4, 41, (sentences, longest), generator=generator)
+    return source.masked_fill(torch.arange(longest) >= lengths[:, None], 0), lengths
+
+
+def near(found: Tensor, wanted: Tensor, share: float = 0.25) -> bool:
+    """Within so many standard deviations: eight bits a number, through some layers."""
+    return bool((found - wanted).abs().max() < share * wanted.std())
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", CHOICES)
+def test_each_step_gives_the_models_logits(name: str) -> None:
+    model = made(**CHOICES[name])
+    assert can_be_native(model)
+    native, (source, lengths) = NativeTransformer(model), batch()
+    own, theirs = native.start(source, lengths), model.start(source, lengths)
+    tokens = torch.full((9, 1), START)
+    with torch.no_grad():
+        for _ in range(40):  # beyond the room that a past has at first
+            logits, own = native.step(tokens, own)
+            wanted, theirs = model.step(tokens, theirs)
+            assert near(logits, wanted)
+            tokens = wanted[:, 0].argmax(-1, keepdim=True)
+
+
+@needs_compiler
+@torch.no_grad()
+def test_it_is_nearer_than_another_model_would_be() -> None:
+    """The comparison above can fail: it does for a model with a slightly different layer."""
+    model, (source, lengths) = made(), batch()
+    native = NativeTransformer(model)
+    model.decoder.layers[1].feedforward.contract.weight *= 1.5  # type: ignore[union-attr]
+    logits, _ = native.step(torch.full((9, 1), START), native.start(source, lengths))
+    wanted, _ = model.step(torch.full((9, 1), START), model.start(source, lengths))
+    assert not near(logits, wanted)
+
+
+@needs_compiler
+@torch.no_grad()
+def test_what_is_said_of_a_sentence_does_not_depend_on_its_company() -> None:
+    """Bit for bit: a row has a scale of its own. Only the encoder's products share one, so its output is given here."""
+    native = NativeTransformer(made())
+    source, lengths = batch(7)
+    state = native.start(source, lengths)
+    tokens = torch.arange(4, 11)[:, None]
+    together, _ = native.step(tokens, state)
+    for row in range(7):
+        alone, _ = native.step(tokens[row : row + 1], state.select(torch.tensor([row])))
+        assert torch.equal(alone[0], together[row])
+
+
+@needs_compiler
+@torch.no_grad()
+def test_rows_may_be_dropped_doubled_and_reordered() -> None:
+    model, (source, lengths) = made(norm="pre"), batch(6)
+    native = NativeTransformer(model)
+    own, theirs = native.start(source, lengths), model.start(source, lengths)
+    tokens = torch.full((6, 1), START)
+    for rows in ([0, 1, 2, 3, 4], [1, 1, 3, 3, 4, 4], [5, 4, 3, 2, 1, 0], [0, 0, 1, 2], [3]):
+        logits, own = native.step(tokens, own)
+        wanted, theirs = model.step(tokens, theirs)
+        assert near(logits, wanted)
+        kept = torch.tensor(rows)
+        own, theirs, tokens = own.select(kept), theirs.select(kept), wanted[kept, 0].argmax(-1, keepdim=True)
+
+
+@needs_compiler
+@torch.no_grad()
+def test_where_it_looks_is_where_the_model_looks() -> None:
+    model, (source, lengths) = made(norm="pre"), batch(5)
+    native, rows = NativeTransformer(model), torch.tensor([0, 0, 2, 2, 4, 4])
+    own, theirs = native.start(source, lengths).select(rows), model.start(source, lengths).select(rows)
+    _, looked, _ = native.attend(torch.full((6, 1), START), own)
+    _, wanted, _ = model.attend(torch.full((6, 1), START), theirs)
+    assert looked.shape == wanted.shape
+    assert torch.allclose(looked, wanted, atol=0.02)
+    assert torch.equal(looked.sum(-1).round(decimals=4), torch.ones(6, 1))
+
+
+@needs_compiler
+@torch.no_grad()
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_search_finds_what_it_finds_with_the_model(beam: int) -> None:
+    """Of a model that is sure of itself: its output matrix is long."""
+    model, (source, lengths) = made(norm="pre"), batch(8)
+    model.output_weight.mul_(4.0)
+    settings = DecodingSettings(beam=beam, maximum_length=12)
+    found = search(NativeTransformer(model), source, lengths, settings)
+    wanted = search(model, source, lengths, settings)
+    alike = sum(a[0].tokens == b[0].tokens for a, b in zip(found, wanted, strict=True))
+    assert alike >= 6  # eight bits may tip a choice between equals
+
+
+@needs_compiler
+@torch.no_grad()
+def test_a_shortlist_takes_its_rows_of_the_matrix() -> None:
+    model, (source, lengths) = made(output_bias=True), batch()
+    native, pieces = NativeTransformer(model), torch.tensor([2, 3, 5, 30, 64, 82])
+    fewer = native.among(pieces)
+    places = torch.tensor([0, 3, 5, 1, 0, 2, 4, 4, 1])[:, None]
+    some, _ = fewer.step(places, fewer.start(source, lengths))
+    whole, _ = native.step(pieces[places], native.start(source, lengths))
+    assert torch.equal(some, whole[..., pieces])
+
+
+@needs_compiler
+@torch.no_grad()
+def test_what_is_no_number_stays_none() -> None:
+    model, (source, lengths) = made(), batch(2)
+    native = NativeTransformer(model)
+    native.table = native.table.clone()
+    native.table[7] = torch.nan
+    logits, _ = native.step(torch.tensor([[7], [8]]), native.start(source, lengths))
+    assert bool(logits[0].isnan().all()) and bool(logits[1].isfinite().all())
+
+
+@needs_compiler
+@torch.no_grad()
+def test_a_source_of_nothing_is_no_trouble() -> None:
+    native = NativeTransformer(made())
+    logits, _ = native.step(
+        torch.tensor([[START], [START]]), native.start(torch.zeros(2, 3, dtype=torch.int64), torch.tensor([0, 2]))
+    )
+    assert bool(logits.isfinite().all())
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"width": 24, "feedforward_width": 32},
+        {"feedforward": "gelu"},
+        {"normalisation": "rms"},
+        {"norm": "branch"},
+        {"embedding_width": 32},
+    ],
+    ids=str,
+)
+def test_other_models_are_prepared_without_it(changes: dict[str, Any]) -> None:
+    model = made(**changes)
+    assert not can_be_native(model)
+    assert not isinstance(prepare(model, "int8"), NativeTransformer)
+
+
+@needs_compiler
+def test_int8_is_compiled_and_float32_is_not() -> None:
+    model = made()
+    assert isinstance(prepare(model, "int8"), NativeTransformer)
+    assert not isinstance(prepare(model, "float32"), NativeTransformer)
+
+
+def test_weights_lie_in_panels() -> None:
+    integers = torch.arange(70 * 8).remainder(200).sub(100).to(torch.int8).view(70, 8)
+    panels = in_panels(integers)
+    assert panels.shape == (2, 8 // FOUR, PANEL, FOUR)
+    for output, column in ((0, 0), (63, 7), (64, 3), (69, 5)):
+        found = panels[output // PANEL, column // FOUR, output % PANEL, column % FOUR]
+        assert int(found) - UNSIGNED == int(integers[output, column])
+    assert bool((panels[1, :, 70 - PANEL :] == UNSIGNED).all())
+
+
+@needs_compiler
+@torch.no_grad()
+def test_its_product_is_that_of_the_rounded_numbers() -> None:
+    """One product, the output matrix, worked another way: whole numbers, multiplied exactly."""
+    model = made(norm="post", decoder_layers=1)
+    native = NativeTransformer(model)
+    state = native.start(*batch(3))
+    logits, _ = native.step(torch.full((3, 1), START), state)
+    integers, scales = quantised(model.output_weight.detach())
+    # the vector before the matrix, found by solving for it: 64 unknowns, 83 equations
+    matrix = integers.double() * scales.double()[:, None]
+    hidden = torch.linalg.lstsq(matrix, logits[:, 0].double().T).solution.T
+    step = hidden.abs().amax(1, keepdim=True) / 127
+    whole = hidden / step
+    assert torch.allclose(whole, whole.round(), atol=1e-2)
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Any:
+    """Nothing compiled yet, and a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    building.library.cache_clear()
+    yield monkeypatch
+    building.library.cache_clear()
+
+
+def test_it_can_be_switched_off(fresh: pytest.MonkeyPatch) -> None:
+    fresh.setenv(building.SWITCH, "off")
+    assert building.SWITCH in problem() or "AVX-512" in problem()
+    assert not can_be_native(made())
+
+
+def test_without_a_compiler_all_works_as_before(fresh: pytest.MonkeyPatch) -> None:
+    fresh.setenv("CXX", "no-such-compiler")
+    assert "no-such-compiler" in problem() or "AVX-512" in problem()
+    assert not can_be_native(made())
+
+
+@needs_compiler
+def test_a_compiler_that_fails_is_told(fresh: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text("#!/bin/sh\necho 'step.cpp:1: error: all is lost' >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    fresh.setenv("CXX", str(compiler))
+    assert "all is lost" in problem()
+    assert list((tmp_path / "openwork" / "native").iterdir()) == []
+
+
+@needs_compiler
+def test_code_that_others_could_have_written_is_not_loaded(fresh: pytest.MonkeyPatch) -> None:
+    assert problem() == ""
+    (made_file,) = building.cache_folder().iterdir()
+    made_file.chmod(0o777)
+    building.library.cache_clear()
+    assert "written by others" in problem()
