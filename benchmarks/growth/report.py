@@ -231,6 +231,9 @@ def main() -> None:
         f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['threads']} threads, torch "
         f"{machine['torch']}, commit {machine['commit']}, {machine['date']}.",
         "",
+        "Beside it a training ran on the other core. Points that other work disturbed as well (those furthest off at first) "
+        "were measured again; that is where the two cores of a small machine show.",
+        "",
         *training_section(measured, "bfloat16", folder),
         *training_section(measured, "float32", folder),
         *translating_section(measured, folder),
