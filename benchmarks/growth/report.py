@@ -38,6 +38,7 @@ class Measured:
     def __init__(self, results: dict[str, Any]) -> None:
         self.machine = results["machine"]
         self.corpus = results.get("corpus", [])
+        self.note = results.get("note", "")
         self.points = list(results["points"].values())
 
     def of(self, part: str, way: str, shapes: Sequence[Shape]) -> list[tuple[Shape, dict[str, Any]]]:
@@ -231,9 +232,7 @@ def main() -> None:
         f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['threads']} threads, torch "
         f"{machine['torch']}, commit {machine['commit']}, {machine['date']}.",
         "",
-        "Beside it a training ran on the other core. Points that other work disturbed as well (those furthest off at first) "
-        "were measured again; that is where the two cores of a small machine show.",
-        "",
+        *([measured.note, ""] if measured.note else []),
         *training_section(measured, "bfloat16", folder),
         *training_section(measured, "float32", folder),
         *translating_section(measured, folder),
