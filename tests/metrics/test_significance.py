@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.metrics.significance import Effort, compare
+from openwork.metrics.bootstrap import interval
+from openwork.metrics.significance import Effort, Statistic, compare, compare_statistic
 from openwork.metrics.translation import bleu_metric
 
 REFERENCES = [
@@ -93,3 +94,54 @@ def test_what_cannot_be_compared_is_refused():
         compare([], [], [])
     with pytest.raises(DataError, match="do not fit into memory"):
         compare(["a"] * 1000, ["b"] * 1000, ["c"] * 1000, effort=Effort(resamples=10**6))
+
+
+def right(said: str) -> Statistic:
+    """Accuracy of answers that are right (1) or wrong (0), the first system's and behind them the second's."""
+    values = np.array([float(one) for one in said])
+    return lambda chosen: float(values[chosen].mean())
+
+
+def test_any_score_of_two_examples_by_hand():
+    """A has none right, B the first: a difference of 1/2, and one example whose answers differ."""
+    found = compare_statistic("accuracy", right("00" + "10"), 2, Effort(resamples=4000, trials=4000))
+    assert (found.first.value, found.second.value, found.value) == (0, 50, 50)
+    assert (found.second.low, found.second.high) == (0, 100)
+    # of resamples 1/4 have a difference of 0 and 1/4 of 1: as far from 1/2 as 1/2 is from none
+    assert found.bootstrap == pytest.approx(0.5, abs=0.03)
+    assert found.randomisation == 1.0  # exchanged or not, it stays a difference of 1/2
+    assert not found.significant and found.signature == "n:2|bs:4000|seed:12345|ar:4000"
+
+
+def test_any_score_is_tested_as_all_exchanges_and_resamples_have_it():
+    said = "0010110" + "1011111"
+    statistic, own = right(said), np.arange(7)
+    observed = statistic(own + 7) - statistic(own)
+    swaps = [
+        statistic(own + 7 - 7 * np.array(one)) - statistic(own + 7 * np.array(one)) for one in product((0, 1), repeat=7)
+    ]
+    share = float(np.mean(np.abs(swaps) >= observed - 1e-9))
+    found = compare_statistic("accuracy", statistic, 7, Effort(resamples=4000, trials=8000))
+    assert found.value == pytest.approx(100 * observed)
+    assert found.randomisation == pytest.approx(share, abs=0.02) and 0.2 < share < 0.3
+    back = compare_statistic("accuracy", right(said[7:] + said[:7]), 7, Effort(resamples=4000, trials=8000))
+    assert (back.bootstrap, back.randomisation, back.value) == (found.bootstrap, found.randomisation, -found.value)
+    low, high = interval(statistic, 7, 4000)  # what `evaluate` says of the first alone
+    assert (found.first.low, found.first.high) == (100 * low, 100 * high)
+
+
+def test_a_score_without_a_difference_and_one_that_is_always_better():
+    same = compare_statistic("accuracy", right("0101" * 2), 4, QUICK)
+    assert same.value == 0 and same.bootstrap == same.randomisation == 1
+    clear = compare_statistic("accuracy", right("0" * 20 + "1" * 20), 20, QUICK)
+    assert clear.value == 100 and clear.bootstrap == clear.randomisation == 1 / 51 and clear.significant
+
+
+def test_draws_without_a_score_are_left_out():
+    values = np.array([0.0, 1.0, 1.0, 1.0])
+
+    def alike(chosen: np.ndarray) -> float:  # as a correlation of one number throughout
+        return float("nan") if len(set(values[chosen])) == 1 else float(values[chosen].mean())
+
+    found = compare_statistic("score", lambda chosen: alike(chosen % 4), 4, QUICK)
+    assert found.bootstrap == found.randomisation == 1 and found.first.low < found.first.high

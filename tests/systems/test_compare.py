@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from journeys.command import Finished, told
 from openwork.metrics.significance import Effort, compare
 from openwork.systems.evaluate import evaluate
 from openwork.systems.evaluation_folder import SavedEvaluation, plain_signature, read_evaluation, write_evaluation
+from openwork.systems.label_scores import label_scores
 
 pytestmark = pytest.mark.slow
 
@@ -152,3 +154,63 @@ def test_place_for_an_evaluation(call: Call, bundle_folder: Path, tmp_path: Path
     told(call("evaluate", *files, "--out", bundle_folder), 2, "--out is a folder with other things in it")
     told(call("evaluate", *files, "--out", tmp_path / "s"), 2, "--out is a file")
     assert (bundle_folder / "bundle.json").is_file() and (tmp_path / "s").read_text() == "a\n"
+
+
+def save_labels(folder: Path, task: Any, told_labels: Sequence[str], references: Sequence[str]) -> Path:
+    scores = [asdict(score) for score in label_scores(task, references, told_labels)]
+    sources = [f"text {number}" for number in range(len(references))]
+    write_evaluation(folder, SavedEvaluation(sources, told_labels, references, None, {"task": task, "scores": scores}))
+    return folder
+
+
+LABELS = ["flight", "fare", "flight", "meal"]
+
+
+def test_labels_are_compared_by_the_scores_of_their_task(call: Call, tmp_path: Path):
+    """Of four A has one right, B three: accuracy 25 against 75."""
+    one = save_labels(tmp_path / "a", "classify", ["flight", "flight", "fare", "fare"], LABELS)
+    other = save_labels(tmp_path / "b", "classify", ["flight", "fare", "flight", "fare"], LABELS)
+    found = facts(call("compare", one, other, *QUICK, "--json"))
+    assert (found["task"], found["examples"]) == ("classify", 4) and "sentences" not in found
+    assert [metric["metric"] for metric in found["metrics"]] == ["accuracy", "macro F1", "MCC"]
+    accuracy, macro, _ = found["metrics"]
+    assert (accuracy["first"]["value"], accuracy["second"]["value"], accuracy["difference"]) == (25, 75, 50)
+    # F1 of flight 1/2, of the others 0; then flight 1, fare 2/3, meal 0
+    assert macro["first"]["value"] == pytest.approx(100 / 6) and macro["second"]["value"] == pytest.approx(500 / 9)
+    # two examples differ, both for B: two of four exchanges are as large
+    exact = facts(call("compare", one, other, "--trials", "4000", "--json"))["metrics"][0]
+    assert exact["randomisation"] == pytest.approx(0.5, abs=0.03) and not exact["significant"]
+    text = call("compare", one, other, *QUICK).out.decode()
+    assert "4 examples" in text and "accuracy A 25.00" in text and "BLEU" not in text
+    chinese = call("--lang", "zh", "compare", one, other, *QUICK).out.decode()
+    assert "4 个样例" in chinese and "BLEU" not in chinese
+
+
+def test_tags_are_compared_by_slots_and_a_file_with_a_saved_evaluation(call: Call, tmp_path: Path):
+    """Two slots are right; A finds one of them, and B, a file of lines, both."""
+    right = ["O B-city I-city", "B-day O"]
+    one = save_labels(tmp_path / "a", "tag", ["O B-city I-city", "O O"], right)
+    (tmp_path / "b").write_text("O B-city I-city\nB-day O\n")
+    found = facts(call("compare", one, tmp_path / "b", *QUICK, "--json"))
+    slots = found["metrics"][0]
+    assert (slots["metric"], slots["second"]["value"]) == ("slot F1", 100)
+    assert slots["first"]["value"] == pytest.approx(200 / 3)  # 2 x 1 / (1 + 2)
+    assert {"precision", "recall", "tags", "sentences"} == {metric["metric"] for metric in found["metrics"][1:]}
+    (tmp_path / "b").write_text("O B-city I-city\n")
+    told(call("compare", one, tmp_path / "b"), 3, "1 labels cannot be compared with 2 references")
+
+
+def test_answers_are_compared_by_words(call: Call, tmp_path: Path):
+    folders = [
+        save_labels(tmp_path / name, "answer", [said, "0 0"], ["2 4", "0 0"])
+        for name, said in zip("ab", ("3 4", "2 4"), strict=True)
+    ]
+    found = facts(call("compare", *folders, *QUICK, "--json"))["metrics"]
+    assert [(one["metric"], one["difference"]) for one in found] == [("word F1", pytest.approx(10)), ("exact", 50)]
+
+
+def test_different_tasks_are_refused(call: Call, saved: tuple[Path, Path], tmp_path: Path):
+    one = save_labels(tmp_path / "a", "classify", ["x", "y"], ["x", "x"])
+    other = save_labels(tmp_path / "b", "tag", ["x", "y"], ["x", "x"])
+    told(call("compare", one, other), 3, "are not of one task", "labels of texts (classify)", "tags of words (tag)")
+    told(call("compare", saved[0], other), 3, "are not of one task", "the first holds translations")

@@ -1,5 +1,6 @@
 """Learned positions end: training says so before it begins, translating cuts and flags."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -71,18 +72,32 @@ def test_training_counts_the_pairs_that_are_too_long(tmp_path: Path) -> None:
         check_reach(10, train, valid)
     assert "the longest has 13 tokens" in refused.value.why
     assert "set model.longest to 13 or more" in refused.value.hint
+    assert "another kind of model.positions" in refused.value.hint
+    with pytest.raises(ConfigError) as convolutional:  # ConvS2S has learnt positions and no others
+        check_reach(10, train, valid, chooses=False)
+    assert "model.longest to 13" in convolutional.value.hint and "model.positions" not in convolutional.value.hint
     with pytest.raises(ConfigError, match="1 validation pairs"):
         check_reach(9, stores(tmp_path / "short", [3]), valid)
 
 
-def test_the_command_says_it_before_the_first_update(call: Call, pair_files: tuple[Path, Path], tmp_path: Path) -> None:
+KINDS = {
+    "transformer": 'preset = "nano"\nwidth = 16\npositions = "learned"',
+    "convs2s": 'preset = "convs2s-small"\nwidth = 16\nencoder_layers = 1\ndecoder_layers = 1',
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_command_says_it_before_the_first_update(
+    call: Call, pair_files: tuple[Path, Path], tmp_path: Path, kind: str
+) -> None:
     source, target = pair_files
     run = tmp_path / "run.toml"
     run.write_text(
         f"[data]\nsource = '{source}'\ntarget = '{target}'\n[text]\nvocabulary_size = 300\n"
-        "[training]\nsteps = 2\nwarmup = 1\n"
-        '[model]\npreset = "nano"\nwidth = 16\npositions = "learned"\nlongest = 4\n'
+        f"[training]\nsteps = 2\nwarmup = 1\n[model]\n{KINDS[kind]}\nlongest = 4\n"
     )
     done = call("train", run, "--out", tmp_path / "out")
     assert done.code == 3
     assert "tokens, where learned positions end" in done.err and "set model.longest to" in done.err
+    named = set(re.findall(r"model\.(\w+)", done.err.rpartition("set model.longest")[2]))  # besides
+    assert named == ({"positions"} if kind == "transformer" else set())

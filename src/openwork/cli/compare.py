@@ -46,9 +46,13 @@ def compare(
 ) -> None:
     """Tell whether one system is better than another, or only luckier: paired bootstrap and randomisation.
 
+    Translations are compared by BLEU and chrF, saved evaluations of labels by the scores of their task.
+
     openwork compare a.txt b.txt --reference test.de
 
     openwork compare old new --corpus multi30k-en-de --split valid
+
+    openwork compare intents-1 intents-2
     """
 
     def work() -> None:
@@ -78,18 +82,25 @@ def compare(
 
 
 def _translated(bundles: tuple[Path, Path], against: ReferenceOptions) -> "list[Output]":
-    """What two bundles make of a test set."""
+    """What two bundles make of a test set: translations, or labels."""
     if (against.corpus is not None) == (against.source is not None and against.reference is not None):
         raise UsageError("name what to compare on", hint="give --source and --reference, or --corpus")
 
     from openwork.systems.bundle import load_bundle
     from openwork.systems.compare import Output
     from openwork.systems.evaluate import EvaluationSet, translate_all
+    from openwork.systems.evaluate_labels import label_all
+    from openwork.systems.tasks import task_of
 
     tested = EvaluationSet.read(against.source, against.reference, against.corpus, against.split)
     loaded = [load_bundle(path) for path in bundles]
     outputs = []
     for path, bundle in zip(bundles, loaded, strict=True):
+        if task_of(bundle.settings.model) != "write":
+            with progress(len(tested.pairs), f"labelling with {path}") as advanced:
+                task, told = label_all(bundle, tested, say, advanced)
+            outputs.append(Output(str(path), told, tested.references, task=task))
+            continue
         with progress(len(tested.pairs), f"translating with {path}") as advanced:
             translations = translate_all(bundle, tested, say, advanced)
         language = bundle.settings.target_language or tested.language

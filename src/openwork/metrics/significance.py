@@ -1,22 +1,27 @@
 """Whether one system is better than another, or only luckier with this test set.
 
-Two tests on the same sentences, both computed by sacreBLEU: paired bootstrap resampling (Koehn, "Statistical
-Significance Tests for Machine Translation Evaluation", 2004) and paired approximate randomisation (Riezler and
-Maxwell 2005). Each gives the probability of a difference at least as large as the one observed if the systems were
-equally good; both are two-sided.
+Two tests on the same sentences: paired bootstrap resampling (Koehn, "Statistical Significance Tests for Machine
+Translation Evaluation", 2004) and paired approximate randomisation (Riezler and Maxwell 2005). Each gives the
+probability of a difference at least as large as the one observed if the systems were equally good; both are two-sided.
+sacreBLEU computes them of its own metrics; of any other score they are written out here.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from openwork.base.errors import DataError
+from openwork.metrics.bootstrap import HIGH, LOW
 from openwork.metrics.languages import bleu_tokenisation
 from openwork.metrics.translation import bleu_metric, check_aligned, chrf_metric, give_plain_numbers, seeded
 
 RESAMPLES = 1_000  # of the bootstrap, sacreBLEU's number
 TRIALS = 10_000  # of the randomisation, sacreBLEU's number
 SIGNIFICANT = 0.05
+_EQUAL = 1e-12  # differences that are so near differ by rounding alone
 _LARGEST = 2**31  # bytes of statistics that the resamples may take, 18 numbers of four bytes a sentence
 
 
@@ -95,6 +100,43 @@ def _compare_by(
     by_bootstrap = 1.0 if same else float(other.p_value)
     by_randomisation = 1.0 if same else float(randomisation.results[1].p_value)
     return Difference(bootstrap.name, first_score, second_score, by_bootstrap, by_randomisation, signature)
+
+
+Statistic = Callable[[NDArray[np.intp]], float]
+"""A score, from 0 to 1, of some answers by their numbers."""
+
+
+def compare_statistic(name: str, statistic: Statistic, count: int, effort: Effort | None = None) -> Difference:
+    """Any score of two systems on the same `count` examples, and what the two tests say of the difference.
+
+    `statistic` knows 2 `count` answers, the first system's and behind them the second's. In the bootstrap it
+    counts how far a resample's difference is from the one observed; in the randomisation, how large the difference is
+    where each example's answers are exchanged or not. Both as (larger or equal + 1) / (draws + 1). Draws without a
+    score are left out.
+    """
+    effort = effort or Effort()
+    random = np.random.default_rng(effort.seed)
+    own = np.arange(count)
+    observed = statistic(own + count) - statistic(own)
+    draws = (random.integers(0, count, count) for _ in range(effort.resamples))
+    resampled = np.array([(statistic(drawn), statistic(drawn + count)) for drawn in draws])
+    swaps = (count * random.integers(0, 2, count) for _ in range(effort.trials))
+    exchanged = np.array([statistic(own + count - swap) - statistic(own + swap) for swap in swaps])
+    first, second = (_percentiles(statistic(own + place * count), resampled[:, place]) for place in (0, 1))
+    by_bootstrap = _share_beyond(resampled[:, 1] - resampled[:, 0] - observed, observed)
+    signature = f"n:{count}|bs:{effort.resamples}|seed:{effort.seed}|ar:{effort.trials}"
+    return Difference(name, first, second, by_bootstrap, _share_beyond(exchanged, observed), signature)
+
+
+def _share_beyond(differences: NDArray[np.float64], observed: float) -> float:
+    known = differences[~np.isnan(differences)]
+    return (int((np.abs(known) >= abs(observed) - _EQUAL).sum()) + 1) / (len(known) + 1)
+
+
+def _percentiles(value: float, drawn: NDArray[np.float64]) -> Interval:
+    known = drawn[~np.isnan(drawn)]
+    low, high = np.percentile(known, [LOW, HIGH]) if known.size else (float("nan"), float("nan"))
+    return Interval(100 * value, 100 * float(low), 100 * float(high))
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ class LearnedPositions(nn.Module):
                 f"a sentence of {last} tokens does not fit into {self.table.num_embeddings} learned positions",
                 why="learned positions end where their table ends; the end symbol counts as a token",
                 hint=f"set model.longest to {last} or more and train again, or leave out such sentences with "
-                "filters.maximum_characters; every other kind of model.positions reaches any length",
+                "filters.maximum_characters",
             )
         return self.table.weight[first:last]
 

@@ -10,38 +10,51 @@ from openwork.base.files import read_lines
 from openwork.metrics.significance import SIGNIFICANT, Difference, Effort, Interval
 from openwork.metrics.significance import compare as compare_lines
 from openwork.systems.evaluation_folder import is_evaluation, read_evaluation
+from openwork.systems.label_scores import label_differences
+from openwork.systems.tasks import Task
 
 Say = Callable[[str], None]
+
+_WHAT: dict[Task, str] = {
+    "write": "translations",
+    "classify": "labels of texts (classify)",
+    "tag": "tags of words (tag)",
+    "answer": "answers within a text (answer)",
+}
 
 
 @dataclass(frozen=True)
 class Output:
-    """What one system said. `references` and `signatures` are known of a saved evaluation."""
+    """What one system said. All but its name and lines are known of a saved evaluation; `task`: of labels alone."""
 
     name: str
-    translations: Sequence[str]
+    lines: Sequence[str]
     references: Sequence[str] | None = None
     language: str | None = None
     signatures: dict[str, str] | None = None
+    task: Task | None = None
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Two systems by each metric."""
+    """Two systems by each metric, on so many sentences or, of labels, examples."""
 
     first: str
     second: str
-    sentences: int
+    count: int
     differences: tuple[Difference, ...]
+    task: Task | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         metrics = [{**asdict(one), "difference": one.value, "significant": one.significant} for one in self.differences]
-        return {"first": self.first, "second": self.second, "sentences": self.sentences, "metrics": metrics}
+        counted = {"sentences": self.count} if self.task is None else {"task": self.task, "examples": self.count}
+        return {"first": self.first, "second": self.second, **counted, "metrics": metrics}
 
     def lines(self) -> list[str]:
         """For a person: the scores, the difference with what both tests say of it, and the signature."""
-        lines = [f"A {self.first}", f"B {self.second}", f"{self.sentences:,} sentences"]
+        counted = f"{self.count:,} sentences" if self.task is None else f"{self.count:,} examples"
+        lines = [f"A {self.first}", f"B {self.second}", counted]
         for one in self.differences:
             first, second = _score_line(one.first), _score_line(one.second)
             lines += [
@@ -68,6 +81,9 @@ def read_output(path: Path) -> Output:
     """A saved evaluation, or a file of translations, one a line."""
     if is_evaluation(path):
         saved = read_evaluation(path)
+        task = saved.task
+        if task is not None:
+            return Output(str(path), saved.translations, saved.references, task=task)
         return Output(str(path), saved.translations, saved.references, saved.language, saved.signatures)
     if path.is_dir():
         raise DataError(
@@ -80,21 +96,39 @@ def read_output(path: Path) -> Output:
 def compare(
     first: Output, second: Output, references: Sequence[str] | None, language: str | None, effort: Effort
 ) -> Compared:
-    """Both tests on the two outputs; DataError where they cannot be compared.
+    """Both tests on the two outputs, by the scores of their task; DataError where they cannot be compared.
 
-    `references` are those given besides; `language` decides over what the outputs know of it.
+    `references` are those given besides; `language` decides over what the outputs know of it. Lines that nothing is
+    known of are of the other's task.
     """
+    task = _shared_task(first, second)
     _check_signatures(first, second)
     shared = _shared_references([("--reference", references), *((one.name, one.references) for one in (first, second))])
+    if task is not None:
+        labels = label_differences(task, shared, first.lines, second.lines, effort)
+        return Compared(first.name, second.name, len(shared), labels, task)
     for one in (first, second):
-        if len(one.translations) != len(shared):
+        if len(one.lines) != len(shared):
             raise DataError(
-                f"{one.name} has {len(one.translations):,} translations, and there are {len(shared):,} references",
+                f"{one.name} has {len(one.lines):,} translations, and there are {len(shared):,} references",
                 hint="compare outputs for the same test set, line for line",
             )
     target = language or first.language or second.language
-    found = compare_lines(first.translations, second.translations, shared, language=target, effort=effort)
+    found = compare_lines(first.lines, second.lines, shared, language=target, effort=effort)
     return Compared(first.name, second.name, len(shared), found)
+
+
+def _shared_task(first: Output, second: Output) -> Task | None:
+    """The task whose labels they are; None of translations."""
+    known = [one for one in (first, second) if one.task is not None or one.references is not None]
+    if len(known) == 2 and first.task != second.task:
+        one, other = (_WHAT[output.task or "write"] for output in known)
+        raise DataError(
+            f"{first.name} and {second.name} are not of one task",
+            why=f"the first holds {one}, the second {other}",
+            hint="compare systems that were asked for the same",
+        )
+    return known[0].task if known else None
 
 
 def _check_signatures(first: Output, second: Output) -> None:

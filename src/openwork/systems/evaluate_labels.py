@@ -11,7 +11,7 @@ from openwork.systems.evaluate import BOOTSTRAP, EvaluationSet
 from openwork.systems.evaluation_folder import SavedEvaluation
 from openwork.systems.label_scores import label_scores
 from openwork.systems.labeller import Labeller
-from openwork.systems.tasks import COMMANDS, LABELLING, check_pairs, task_of
+from openwork.systems.tasks import COMMANDS, LABELLING, Task, check_pairs, task_of
 
 Say = Callable[[str], None]
 Advanced = Callable[[int], None]
@@ -48,6 +48,14 @@ def evaluate_labels(
     bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advanced
 ) -> tuple[LabelEvaluation, SavedEvaluation]:
     """The scores of a bundle on a labelled set, and all that was said, to be saved."""
+    task, told = label_all(bundle, tested, say, advanced)
+    result = LabelEvaluation(len(told), label_scores(task, tested.references, told, BOOTSTRAP))
+    facts = {"test": tested.name, "task": task, **result.to_json()}
+    return result, SavedEvaluation([pair.source for pair in tested.pairs], told, tested.references, None, facts)
+
+
+def label_all(bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advanced) -> tuple[Task, list[str]]:
+    """The bundle's task, and what it tells of each example, as a line that a file can hold."""
     task = task_of(bundle.settings.model)
     if task not in LABELLING:
         raise UsageError(
@@ -59,7 +67,4 @@ def evaluate_labels(
     found = Labeller(bundle.model, bundle.tokenizers, task).label(sources, advanced=advanced)
     if cut := sum(one.cut for one in found):
         say(f"{cut:,} sources were too long for the model: their ends were left out")
-    told = [" ".join(one.best) for one in found]
-    result = LabelEvaluation(len(sources), label_scores(task, tested.references, told, BOOTSTRAP))
-    facts = {"test": tested.name, "task": task, **result.to_json()}
-    return result, SavedEvaluation(sources, told, tested.references, None, facts)
+    return task, [" ".join(one.best) for one in found]

@@ -1,6 +1,6 @@
 """How good told labels are: the scores of each task, with bootstrap intervals."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +9,10 @@ from openwork.base.errors import DataError
 from openwork.metrics.bootstrap import SEED, interval
 from openwork.metrics.correlation import pearson, spearman
 from openwork.metrics.labels import Labelled, accuracy, check_counts, f1, macro_f1, matthews, micro_f1
+from openwork.metrics.significance import Difference, Effort, Statistic, compare_statistic
 from openwork.metrics.spans import Spans, count_spans, is_bio
 from openwork.metrics.translation import Score
 from openwork.systems.tasks import Task
-
-Statistic = Callable[[NDArray[np.intp]], float]
 
 
 def label_scores(task: Task, references: Sequence[str], told: Sequence[str], resamples: int = 0) -> tuple[Score, ...]:
@@ -28,9 +27,31 @@ def label_scores(task: Task, references: Sequence[str], told: Sequence[str], res
             why="the corpus is empty",
             hint="name files with text, or another split of the corpus",
         )
-    kinds = {"tag": _tag_statistics, "answer": _answer_statistics}
-    found = kinds.get(task, _class_statistics)(references, told)
+    found = _statistics(task, references, told)
     return tuple(_score(name, statistic, len(references), resamples) for name, statistic in found.items())
+
+
+def label_differences(
+    task: Task, references: Sequence[str], first: Sequence[str], second: Sequence[str], effort: Effort
+) -> tuple[Difference, ...]:
+    """The same scores of two systems on the same examples, the task's own first, and what two tests say of them.
+
+    Without those that are undefined for one of the two, as correlations of one number throughout.
+    """
+    check_counts(references, first)
+    check_counts(references, second)
+    found = _statistics(task, [*references, *references], [*first, *second])
+    differences = (
+        compare_statistic(name, statistic, len(references), effort)
+        for name, statistic in found.items()
+        if not np.isnan(statistic(np.arange(len(references))) + statistic(np.arange(len(references)) + len(references)))
+    )
+    return tuple(differences)
+
+
+def _statistics(task: Task, references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
+    kinds = {"tag": _tag_statistics, "answer": _answer_statistics}
+    return kinds.get(task, _class_statistics)(references, told)
 
 
 def _score(name: str, statistic: Statistic, count: int, resamples: int) -> Score:

@@ -6,10 +6,13 @@ from openwork.base.errors import ConfigError
 from openwork.data.store import TokenStore
 
 
-def check_reach(longest: int | None, train: TokenStore, valid: TokenStore, *, continues: bool = False) -> None:
+def check_reach(
+    longest: int | None, train: TokenStore, valid: TokenStore, *, continues: bool = False, chooses: bool = True
+) -> None:
     """Before the first update: ConfigError that counts the pairs with a sentence of more than `longest` tokens.
 
-    `continues`: source and target are one sentence, with one end symbol.
+    `continues`: source and target are one sentence, with one end symbol. `chooses`: this kind of model has other
+    positions as well, under the key model.positions.
     """
     if longest is None:
         return
@@ -22,6 +25,14 @@ def check_reach(longest: int | None, train: TokenStore, valid: TokenStore, *, co
             raise ConfigError(
                 f"{beyond:,} {kind} pairs have a sentence of more than {longest:,} tokens, where learned positions end",
                 why=f"the longest has {most:,} tokens, the end symbol counted",
-                hint=f"set model.longest to {most} or more, leave such pairs out with filters.maximum_characters, "
-                "or take another kind of model.positions",
+                hint=_remedies(most, chooses),
             )
+
+
+def _remedies(most: int, chooses: bool) -> str:
+    if not chooses:
+        return f"set model.longest to {most} or more, or leave such pairs out with filters.maximum_characters"
+    return (
+        f"set model.longest to {most} or more, leave such pairs out with filters.maximum_characters, "
+        "or take another kind of model.positions"
+    )
