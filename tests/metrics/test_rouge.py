@@ -24,10 +24,11 @@ def test_a_word_counts_as_often_as_on_both_sides() -> None:
 def test_case_and_marks_do_not_count() -> None:
     assert words("Return `x_1`, or None.") == ["return", "x", "1", "or", "none"]
     assert rouge("Return None.", "return: none!") == (1, 1, 1)
+    assert words("我有2 本书。") == ["我", "有", "2", "本", "书"]
 
 
 def test_nothing_to_count() -> None:
-    assert rouge("", "") == rouge("a", "") == rouge("你好", "你好") == (0, 0, 0)
+    assert rouge("", "") == rouge("a", "") == rouge("да", "да") == (0, 0, 0)
     assert rouge("a", "a") == (1, 0, 1)  # one word has no pairs
 
 

@@ -1,7 +1,7 @@
 """openwork baseline"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,15 +18,23 @@ def baseline(
     train_source: Annotated[Path | None, typer.Option(help="Texts to learn from, with --source.")] = None,
     train_reference: Annotated[Path | None, typer.Option(help="Their labels, one a line.")] = None,
     train_file: Annotated[Path | None, typer.Option(help="A file of columns to learn from, with --file.")] = None,
+    by: Annotated[
+        Literal["lead", "nearest"] | None,
+        typer.Option(help="Of texts: their own first words, or what the most similar known text was given."),
+    ] = None,
+    behind: Annotated[str, typer.Option(help="With --by: leave out what stands before this in a source.")] = "",
+    out: Annotated[Path | None, typer.Option(help="With --by: folder for openwork compare.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
-    """Score what knows no order of words: bag of words for classes, each word's commonest tag for tags.
+    """Score what knows no order of words: bag of words for classes, each word's commonest tag for tags, --by for texts.
 
     openwork baseline --corpus sst2
 
     openwork baseline --corpus atis-slots
 
     openwork baseline --train-file train.tsv --file dev.tsv --columns sentence,label
+
+    openwork baseline --corpus docstrings --by lead --behind ' : '
     """
 
     def work() -> None:
@@ -36,17 +44,28 @@ def baseline(
                 "name what to learn from in the form in which what to score is named",
                 hint="give --train-file with --file, --train-source and --train-reference with --source, or --corpus",
             )
+        if by is None and (behind or out is not None):
+            raise UsageError("--behind and --out are for baselines of texts", hint="add --by lead or --by nearest")
         import json
 
         from openwork.systems.bag_of_words import baseline as scored
+        from openwork.systems.bag_of_words import text_baseline
         from openwork.systems.evaluate import EvaluationSet
+        from openwork.systems.evaluation_folder import check_place, write_evaluation
 
+        if out is not None:
+            check_place(out)
         if test.file is not None and train_file is not None:
             train, tested = (EvaluationSet.of_columns(path, test.column_names) for path in (train_file, test.file))
         else:
             train = EvaluationSet.read(train_source, train_reference, test.corpus, "train")
             tested = EvaluationSet.read(test.source, test.reference, test.corpus, test.split)
-        found = scored(train.pairs, tested.pairs, tested.name)
+        if by is None:
+            found = scored(train.pairs, tested.pairs, tested.name)
+        else:
+            found, saved = text_baseline(by, train, tested, behind)
+            if out is not None:
+                write_evaluation(out, saved)
         if as_json:
             print(json.dumps(found.to_json(), ensure_ascii=False))
         else:

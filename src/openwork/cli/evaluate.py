@@ -18,16 +18,19 @@ def evaluate(
     test: SetOptions,
     beam: Annotated[int | None, typer.Option(min=1, help="Hypotheses per sentence; 1 is greedy search.")] = None,
     language: Annotated[str | None, typer.Option(help="Target language, by which BLEU cuts words; else known.")] = None,
+    texts: Annotated[bool, typer.Option("--texts", help="Score what it writes by ROUGE and as a whole.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for texts and scores, for openwork compare.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
-    """Score a translator (BLEU, chrF, lc-BLEU) or a model that labels (accuracy, F1), with 95 % intervals.
+    """Score a translator (BLEU, chrF, lc-BLEU), a model that labels (accuracy, F1) or one that writes (--texts).
 
     openwork evaluate --bundle en-de --source test.en --reference test.de
 
     openwork evaluate --bundle en-de --corpus multi30k-en-de --out scored
 
     openwork evaluate --bundle rte --file dev.tsv --columns sentence1,sentence2,label
+
+    openwork evaluate --bundle summaries --corpus docstrings --texts
     """
 
     def work() -> None:
@@ -36,7 +39,7 @@ def evaluate(
 
         from openwork.systems.bundle import load_bundle
         from openwork.systems.evaluate import EvaluationSet, evaluate_bundle
-        from openwork.systems.evaluate_labels import evaluate_labels
+        from openwork.systems.evaluate_labels import evaluate_labels, evaluate_texts
         from openwork.systems.evaluation_folder import check_place, write_evaluation
         from openwork.systems.tasks import task_of
 
@@ -47,7 +50,11 @@ def evaluate(
         else:
             tested = EvaluationSet.read(test.source, test.reference, test.corpus, test.split)
         loaded = load_bundle(bundle)
-        if task_of(loaded.settings.model) == "write":
+        writes = task_of(loaded.settings.model) == "write"
+        if texts and writes:
+            with progress(len(tested.pairs), "writing") as advanced:
+                result, saved = evaluate_texts(loaded, tested, say, advanced, beam=beam)
+        elif writes:
             with progress(len(tested.pairs), "translating") as advanced:
                 result, saved = evaluate_bundle(loaded, tested, say, advanced, beam=beam, language=language)
         else:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from openwork.base.errors import DataError
-from openwork.data import dates, docstrings, hsk, labelled, multi30k, python_docs, synthetic, tatoeba, wmt14
+from openwork.data import dates, dialogues, docstrings, hsk, labelled, multi30k, python_docs, synthetic, tatoeba, wmt14
 from openwork.data.corpus import ROLES, Corpus, Reader
 from openwork.data.download import Told, silent
 from openwork.data.records import Pair
@@ -26,6 +26,7 @@ def _date_pairs(split: str, count: int, seed: int) -> Iterator[Pair]:
 
 CORPORA: dict[str, Corpus] = {
     "dates": _endless(_date_pairs, "generated from Unicode CLDR (Unicode License v3)", (60_000, 2_000, 5_000)),
+    "dialogues": _endless(dialogues.generate, "generated", (40_000, 1_000, 1_000)),
     "copy": _endless(synthetic.copy, "generated", (20_000, 500, 500)),
     "reverse": _endless(synthetic.reverse, "generated", (20_000, 500, 500)),
     **multi30k.CORPORA,

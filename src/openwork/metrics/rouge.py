@@ -2,7 +2,8 @@
 
 ROUGE-N counts sequences of N words, each as often as it occurs on both sides; ROUGE-L the longest common subsequence.
 Each is the F1 of one text, from 0 to 1, and a corpus has the mean of its texts. Words are runs of a to z and 0 to 9 in
-lower case, without stemming, as the usual program (rouge_score) has them; what other scripts write counts as nothing.
+lower case, without stemming, as the usual program (rouge_score) has them, and besides, Chinese characters one by one;
+what other scripts write counts as nothing.
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from openwork.metrics.labels import f1
 
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
 
 
 class Rouge(NamedTuple):

@@ -15,10 +15,12 @@ from typing import Any
 from openwork.base.errors import ConfigError, DataError
 from openwork.data.records import Pair
 from openwork.metrics.translation import Score
-from openwork.systems.evaluate import BOOTSTRAP
+from openwork.systems.evaluate import BOOTSTRAP, EvaluationSet
 from openwork.systems.evaluate_labels import score_lines
+from openwork.systems.evaluation_folder import SavedEvaluation
 from openwork.systems.label_scores import label_scores
 from openwork.systems.tasks import Task, check_pairs
+from openwork.systems.text_baselines import BASELINES, By
 
 STRENGTHS = (0.3, 1.0, 3.0, 10.0)  # inverse weights of the penalty that are tried
 FOLDS = 5
@@ -55,6 +57,17 @@ def baseline(train: Sequence[Pair], tested: Sequence[Pair], name: str) -> Baseli
     what, tell = _classifier(train) if task == "classify" else _tagger(train)
     told = tell([pair.source for pair in tested])
     return Baseline(what, len(tested), label_scores(task, [pair.target for pair in tested], told, BOOTSTRAP))
+
+
+def text_baseline(
+    by: By, train: EvaluationSet, tested: EvaluationSet, behind: str = ""
+) -> tuple[Baseline, SavedEvaluation]:
+    """One of the baselines of those that write, and all that it told, to be saved."""
+    sources = [pair.source for pair in tested.pairs]
+    what, told = BASELINES[by](train.pairs, sources, behind)
+    found = Baseline(what, len(told), label_scores("texts", tested.references, told, BOOTSTRAP))
+    facts = {"test": tested.name, "task": "texts", **found.to_json()}
+    return found, SavedEvaluation(sources, told, tested.references, None, facts)
 
 
 def _tagger(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], list[str]]]:

@@ -11,28 +11,32 @@ from openwork.metrics.significance import SIGNIFICANT, Difference, Effort, Inter
 from openwork.metrics.significance import compare as compare_lines
 from openwork.systems.evaluation_folder import is_evaluation, read_evaluation
 from openwork.systems.label_scores import label_differences
-from openwork.systems.tasks import Task
+from openwork.systems.tasks import Measured
 
 Say = Callable[[str], None]
 
-_WHAT: dict[Task, str] = {
+_WHAT: dict[Measured, str] = {
     "write": "translations",
     "classify": "labels of texts (classify)",
     "tag": "tags of words (tag)",
     "answer": "answers within a text (answer)",
+    "texts": "texts, scored by ROUGE (evaluate --texts)",
 }
 
 
 @dataclass(frozen=True)
 class Output:
-    """What one system said. All but its name and lines are known of a saved evaluation; `task`: of labels alone."""
+    """What one system said. All but its name and lines are known of a saved evaluation.
+
+    `task`: what the lines are scored as; None: as translations, or unknown.
+    """
 
     name: str
     lines: Sequence[str]
     references: Sequence[str] | None = None
     language: str | None = None
     signatures: dict[str, str] | None = None
-    task: Task | None = None
+    task: Measured | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Compared:
     second: str
     count: int
     differences: tuple[Difference, ...]
-    task: Task | None = None
+    task: Measured | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -105,8 +109,8 @@ def compare(
     _check_signatures(first, second)
     shared = _shared_references([("--reference", references), *((one.name, one.references) for one in (first, second))])
     if task is not None:
-        labels = label_differences(task, shared, first.lines, second.lines, effort)
-        return Compared(first.name, second.name, len(shared), labels, task)
+        measured = label_differences(task, shared, first.lines, second.lines, effort)
+        return Compared(first.name, second.name, len(shared), measured, task)
     for one in (first, second):
         if len(one.lines) != len(shared):
             raise DataError(
@@ -118,8 +122,8 @@ def compare(
     return Compared(first.name, second.name, len(shared), found)
 
 
-def _shared_task(first: Output, second: Output) -> Task | None:
-    """The task whose labels they are; None of translations."""
+def _shared_task(first: Output, second: Output) -> Measured | None:
+    """What both are scored as; None of translations."""
     known = [one for one in (first, second) if one.task is not None or one.references is not None]
     if len(known) == 2 and first.task != second.task:
         one, other = (_WHAT[output.task or "write"] for output in known)

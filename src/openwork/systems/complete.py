@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from openwork.base.errors import UsageError
+from openwork.data.dialogues import ASSISTANT, USER
 from openwork.data.records import Pair
 from openwork.systems.bundle import Bundle
 from openwork.systems.requests import Asked
 from openwork.systems.translate import Answer, Answering, Output
 from openwork.systems.translator import Translation, Translator
 
-USER, ASSISTANT = "<user>", "<assistant>"
 LINE_END = "\n"
 
 Prompting = Callable[[str], str]

@@ -1,4 +1,4 @@
-"""How good a model that labels is: the scores of its task on a labelled set."""
+"""How good a model that labels is: the scores of its task on a labelled set; and ROUGE of those that write."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from openwork.base.errors import UsageError
 from openwork.metrics.translation import Score
 from openwork.systems.bundle import Bundle
-from openwork.systems.evaluate import BOOTSTRAP, EvaluationSet
+from openwork.systems.evaluate import BOOTSTRAP, EvaluationSet, translate_all
 from openwork.systems.evaluation_folder import SavedEvaluation
 from openwork.systems.label_scores import label_scores
 from openwork.systems.labeller import Labeller
@@ -68,3 +68,13 @@ def label_all(bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advance
     if cut := sum(one.cut for one in found):
         say(f"{cut:,} sources were too long for the model: their ends were left out")
     return task, [" ".join(one.best) for one in found]
+
+
+def evaluate_texts(
+    bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advanced, *, beam: int | None = None
+) -> tuple[LabelEvaluation, SavedEvaluation]:
+    """What a bundle writes, as texts of which each is held against one: ROUGE, and how many are right to the letter."""
+    told = translate_all(bundle, tested, say, advanced, beam=beam)
+    result = LabelEvaluation(len(told), label_scores("texts", tested.references, told, BOOTSTRAP))
+    facts = {"test": tested.name, "task": "texts", "beam": beam or bundle.settings.decoding.beam, **result.to_json()}
+    return result, SavedEvaluation([pair.source for pair in tested.pairs], told, tested.references, None, facts)

@@ -16,7 +16,7 @@ from typing import Any
 from openwork import __version__
 from openwork.base.errors import DataError, UsageError
 from openwork.base.files import atomic_folder, read_lines, sha256_file
-from openwork.systems.tasks import LABELLING, Task
+from openwork.systems.tasks import MEASURED, Measured
 
 FORMAT, VERSION = "openwork evaluation", 1
 FACTS, SOURCE, TRANSLATIONS, REFERENCES = "evaluation.json", "source.txt", "translations.txt", "references.txt"
@@ -39,9 +39,9 @@ class SavedEvaluation:
         return {score["name"]: plain_signature(score["signature"]) for score in self.facts["scores"]}
 
     @property
-    def task(self) -> Task | None:
-        """The task that labels were told for; None of translations."""
-        return next((task for task in LABELLING if task == self.facts.get("task")), None)
+    def task(self) -> Measured | None:
+        """What the lines were scored as; None of translations."""
+        return next((task for task in MEASURED if task == self.facts.get("task")), None)
 
 
 def plain_signature(signature: str) -> str:

@@ -1,4 +1,4 @@
-"""How good told labels are: the scores of each task, with bootstrap intervals."""
+"""How good told labels are, or texts where each is held against one: the scores of each task, with intervals."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,16 @@ from openwork.base.errors import DataError
 from openwork.metrics.bootstrap import SEED, interval
 from openwork.metrics.correlation import pearson, spearman
 from openwork.metrics.labels import Labelled, accuracy, check_counts, f1, macro_f1, matthews, micro_f1
+from openwork.metrics.rouge import rouge
 from openwork.metrics.significance import Difference, Effort, Statistic, compare_statistic
 from openwork.metrics.spans import Spans, count_spans, is_bio
 from openwork.metrics.translation import Score
-from openwork.systems.tasks import Task
+from openwork.systems.tasks import Measured
 
 
-def label_scores(task: Task, references: Sequence[str], told: Sequence[str], resamples: int = 0) -> tuple[Score, ...]:
+def label_scores(
+    task: Measured, references: Sequence[str], told: Sequence[str], resamples: int = 0
+) -> tuple[Score, ...]:
     """The scores of some examples, the task's own first; `resamples` of the bootstrap, 0 for no intervals.
 
     Each is from 0 to 100; Matthews' and the correlations are from -100 to 100.
@@ -32,7 +35,7 @@ def label_scores(task: Task, references: Sequence[str], told: Sequence[str], res
 
 
 def label_differences(
-    task: Task, references: Sequence[str], first: Sequence[str], second: Sequence[str], effort: Effort
+    task: Measured, references: Sequence[str], first: Sequence[str], second: Sequence[str], effort: Effort
 ) -> tuple[Difference, ...]:
     """The same scores of two systems on the same examples, the task's own first, and what two tests say of them.
 
@@ -49,8 +52,8 @@ def label_differences(
     return tuple(differences)
 
 
-def _statistics(task: Task, references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
-    kinds = {"tag": _tag_statistics, "answer": _answer_statistics}
+def _statistics(task: Measured, references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
+    kinds = {"tag": _tag_statistics, "answer": _answer_statistics, "texts": _text_statistics}
     return kinds.get(task, _class_statistics)(references, told)
 
 
@@ -128,6 +131,19 @@ def _answer_statistics(references: Sequence[str], told: Sequence[str]) -> dict[s
     exact = np.array([first == second for first, second in zip(right, said, strict=True)], np.float64)
     return {
         "word F1": lambda chosen: float(overlaps[chosen].mean()),
+        "exact": lambda chosen: float(exact[chosen].mean()),
+    }
+
+
+def _text_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
+    """ROUGE, and the share of texts that are right to the letter, an example at a time."""
+    pairs = list(zip(references, told, strict=True))
+    found = np.array([rouge(*pair) for pair in pairs])
+    exact = np.array([right.strip() == said.strip() for right, said in pairs], np.float64)
+    return {
+        "ROUGE-1": lambda chosen: float(found[chosen, 0].mean()),
+        "ROUGE-2": lambda chosen: float(found[chosen, 1].mean()),
+        "ROUGE-L": lambda chosen: float(found[chosen, 2].mean()),
         "exact": lambda chosen: float(exact[chosen].mean()),
     }
 

@@ -25,11 +25,11 @@ def check_reach(
             raise ConfigError(
                 f"{beyond:,} {kind} pairs have a sentence of more than {longest:,} tokens, where learned positions end",
                 why=f"the longest has {most:,} tokens, the end symbol counted",
-                hint=_remedies(most, chooses),
+                hint=_remedy_line(most, chooses),
             )
 
 
-def _remedies(most: int, chooses: bool) -> str:
+def _remedy_line(most: int, chooses: bool) -> str:
     if not chooses:
         return f"set model.longest to {most} or more, or leave such pairs out with filters.maximum_characters"
     return (

@@ -22,6 +22,11 @@ LABELLING: tuple[Task, ...] = ("classify", "tag", "answer")
 """Those whose targets are labels: `openwork evaluate` and the validation score them."""
 
 
+Measured = Task | Literal["texts"]
+"""What lines are scored as: labels of a task, or texts of any kind, by ROUGE and as a whole."""
+
+MEASURED: tuple[Measured, ...] = (*LABELLING, "texts")
+
 COMMANDS: dict[Task, str] = {
     "write": "openwork translate",
     "classify": "openwork classify",
