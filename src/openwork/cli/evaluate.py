@@ -18,7 +18,9 @@ def evaluate(
     test: SetOptions,
     beam: Annotated[int | None, typer.Option(min=1, help="Hypotheses per sentence; 1 is greedy search.")] = None,
     language: Annotated[str | None, typer.Option(help="Target language, by which BLEU cuts words; else known.")] = None,
-    texts: Annotated[bool, typer.Option("--texts", help="Score what it writes by ROUGE and as a whole.")] = False,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Of a model that writes: score by ROUGE and as a whole.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for texts and scores, for openwork compare.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
