@@ -140,6 +140,7 @@ def _say(random: Random, forms: Sequence[str], slot: Slot, value: int) -> str:
 _HOURS = [(hour, minute) for hour in range(17, 22) for minute in (0, 30)]
 _CLOCK = [f"{hour}:{minute:02}" for hour, minute in _HOURS]
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_PEOPLE = range(2, 10)  # who says "we are"
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _RESTAURANTS = (
     "Golden Lotus", "Blue Door", "Old Mill", "River House", "Green Olive", "Red Lantern", "Silver Spoon",
@@ -163,7 +164,7 @@ _ENGLISH_TIME = Slot(
     "At what time?",
     ("at {}",),
     ("{}.", "At {}, please.", "{} would be good."),
-    ("No, at {}, please.", "Rather at {}.", "Sorry, {}, not earlier or later."),
+    ("No, at {}, please.", "Rather at {}.", "Sorry, I meant {}."),
 )
 _YES = ("Yes.", "Yes, please.", "That is right.", "Perfect.", "Go ahead.")
 
@@ -180,12 +181,12 @@ _TABLE = Talk(
         ),
         "time": _ENGLISH_TIME,
         "people": Slot(
-            [(str(number), word) for number, word in enumerate(_NUMBERS, start=1)], [str(n) for n in range(1, 10)],
+            [(str(number), _NUMBERS[number - 1]) for number in _PEOPLE], [str(number) for number in _PEOPLE],
             "For how many people?", ("for {}",), ("{}.", "For {}, please.", "We are {}."),
             ("No, for {}, please.", "Rather for {}.", "Sorry, we are {} now."),
         ),
     },
-    ("I would like a table", "Can I book a table", "A table", "Please reserve a table", "We want to eat out, a table"),
+    ("I would like a table", "I want to book a table", "A table", "Reserve a table", "We need a table"),
     " ", ", please.",
     "A table for {people} at {place} on {day} at {time}. Is that right?",
     "Your table for {people} at {place} on {day} at {time} is booked.",
@@ -205,14 +206,14 @@ _TAXI = Talk(
         ),
         "time": _ENGLISH_TIME,
     },
-    ("I need a taxi", "A taxi", "Please send me a taxi", "Can I have a taxi"),
+    ("I need a taxi", "A taxi", "Send me a taxi", "I would like a taxi"),
     " ", ", please.",
     "A taxi from {start} to {end} at {time}. Is that right?",
     "Your taxi from {start} to {end} at {time} is booked.",
     _YES,
 )  # fmt: skip
 
-_HAN_NUMBERS = ("一", "两", "三", "四", "五", "六", "七", "八", "九")
+_HAN_NUMBERS = ("两", "三", "四", "五", "六", "七", "八", "九")
 _HAN_DAYS = tuple(f"周{day}" for day in "一二三四五六日")
 _HAN_RESTAURANTS = (
     "金莲花",
@@ -263,12 +264,12 @@ _CHINESE_TABLE = Talk(
         ),
         "time": _CHINESE_TIME,
         "people": Slot(
-            [(f"{number}个人", f"{word}个人", f"{word}位") for number, word in enumerate(_HAN_NUMBERS, start=1)],
-            [str(number) for number in range(1, 10)], "几位？", ("{}",), ("{}。", "我们{}。", "一共{}。"),
+            [(f"{number}个人", f"{word}个人", f"{word}位") for number, word in zip(_PEOPLE, _HAN_NUMBERS, strict=True)],
+            [str(number) for number in _PEOPLE], "几位？", ("{}",), ("{}。", "我们{}。", "一共{}。"),
             ("不，{}。", "现在是{}。", "改成{}。"),
         ),
     },
-    ("我想订位", "请帮我订一张桌子", "可以订位吗", "订位"),
+    ("我想订位", "请帮我订一张桌子", "麻烦订位", "订位"),
     "，", "。",
     "{people}位，{place}，{day}{time}。对吗？",
     "已为您订好：{people}位，{place}，{day}{time}。",
@@ -289,7 +290,7 @@ _CHINESE_TAXI = Talk(
         ),
         "time": _CHINESE_TIME,
     },
-    ("我要叫出租车", "请叫一辆出租车", "叫车", "可以叫辆车吗"),
+    ("我要叫出租车", "请叫一辆出租车", "叫车", "麻烦叫辆车"),
     "，", "。",
     "从{start}到{end}的出租车，{time}。对吗？",
     "已为您叫车：从{start}到{end}，{time}。",
