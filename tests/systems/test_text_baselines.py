@@ -1,9 +1,13 @@
 """Baselines of those that write: which text is nearest, how many first words, and what they score."""
 
+import json
 import math
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from journeys.command import Finished
 from openwork.data.records import Pair
 from openwork.systems.bag_of_words import text_baseline
 from openwork.systems.evaluate import EvaluationSet
@@ -50,3 +54,20 @@ def test_scores_and_what_is_saved() -> None:
     scores = {score.name: score.value for score in found.scores}
     assert scores == {"ROUGE-1": 100, "ROUGE-2": 100, "ROUGE-L": 100, "exact": 0}  # case and stop are not the same
     assert saved.task == "texts" and list(saved.translations) == ["opens the file", "has two"]
+
+
+@pytest.mark.slow
+def test_a_model_is_compared_with_its_baseline(
+    call: Callable[..., Finished], bundle_folder: Path, pair_files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """A corpus of copies: the nearest known text is the text itself; a model without training writes none of them."""
+    files = ("--source", pair_files[0], "--reference", pair_files[1])
+    known = ("--train-source", pair_files[0], "--train-reference", pair_files[1])
+    assert call("baseline", *known, *files, "--by", "nearest", "--out", tmp_path / "nearest").code == 0
+    scored = call("evaluate", "--bundle", bundle_folder, *files, "--texts", "--json", "--out", tmp_path / "model")
+    names = [score["name"] for score in json.loads(scored.out)["scores"]]
+    assert names == ["ROUGE-1", "ROUGE-2", "ROUGE-L", "exact"]
+    found = json.loads(call("compare", tmp_path / "model", tmp_path / "nearest", "--trials", "40", "--json").out)
+    assert (found["task"], found["examples"]) == ("texts", 40)
+    assert [metric["metric"] for metric in found["metrics"]] == names
+    assert all(metric["second"]["value"] == 100 and metric["significant"] for metric in found["metrics"])

@@ -52,11 +52,10 @@ def evaluate(
         else:
             tested = EvaluationSet.read(test.source, test.reference, test.corpus, test.split)
         loaded = load_bundle(bundle)
-        writes = task_of(loaded.settings.model) == "write"
-        if texts and writes:
+        if texts:
             with progress(len(tested.pairs), "writing") as advanced:
                 result, saved = evaluate_texts(loaded, tested, say, advanced, beam=beam)
-        elif writes:
+        elif task_of(loaded.settings.model) == "write":
             with progress(len(tested.pairs), "translating") as advanced:
                 result, saved = evaluate_bundle(loaded, tested, say, advanced, beam=beam, language=language)
         else:

@@ -74,6 +74,12 @@ def evaluate_texts(
     bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advanced, *, beam: int | None = None
 ) -> tuple[LabelEvaluation, SavedEvaluation]:
     """What a bundle writes, as texts of which each is held against one: ROUGE, and how many are right to the letter."""
+    task = task_of(bundle.settings.model)
+    if task != "write":
+        raise UsageError(
+            f"--texts is for models that write, and this one is for the task {task}",
+            hint="leave out --texts: the task decides what is scored",
+        )
     told = translate_all(bundle, tested, say, advanced, beam=beam)
     result = LabelEvaluation(len(told), label_scores("texts", tested.references, told, BOOTSTRAP))
     facts = {"test": tested.name, "task": "texts", "beam": beam or bundle.settings.decoding.beam, **result.to_json()}

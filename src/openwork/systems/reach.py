@@ -6,13 +6,10 @@ from openwork.base.errors import ConfigError
 from openwork.data.store import TokenStore
 
 
-def check_reach(
-    longest: int | None, train: TokenStore, valid: TokenStore, *, continues: bool = False, chooses: bool = True
-) -> None:
+def check_reach(longest: int | None, train: TokenStore, valid: TokenStore, *, continues: bool = False) -> None:
     """Before the first update: ConfigError that counts the pairs with a sentence of more than `longest` tokens.
 
-    `continues`: source and target are one sentence, with one end symbol. `chooses`: this kind of model has other
-    positions as well, under the key model.positions.
+    `continues`: source and target are one sentence, with one end symbol.
     """
     if longest is None:
         return
@@ -25,14 +22,5 @@ def check_reach(
             raise ConfigError(
                 f"{beyond:,} {kind} pairs have a sentence of more than {longest:,} tokens, where learned positions end",
                 why=f"the longest has {most:,} tokens, the end symbol counted",
-                hint=_remedy_line(most, chooses),
+                hint=f"set model.longest to {most} or more, or leave such pairs out with filters.maximum_characters",
             )
-
-
-def _remedy_line(most: int, chooses: bool) -> str:
-    if not chooses:
-        return f"set model.longest to {most} or more, or leave such pairs out with filters.maximum_characters"
-    return (
-        f"set model.longest to {most} or more, leave such pairs out with filters.maximum_characters, "
-        "or take another kind of model.positions"
-    )
