@@ -61,6 +61,11 @@ def hugging_face_closed(settings: ModelSettings) -> Closed | None:
             f'a model of the kind "{settings.kind}" has no counterpart among the architectures of Hugging Face',
             "use the bundle with openwork translate, or train a Transformer to export",
         )
+    if settings.normalisation == "batch":
+        return Closed(
+            "none of them normalises over batches (model.normalisation)",
+            'use the bundle with openwork translate, or train with model.normalisation = "layer" to export',
+        )
     s, kind = settings, architecture_of(settings)
     standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
     for fits, key in (
@@ -102,6 +107,8 @@ def ctranslate2_reason(settings: object) -> str:
         return "its attention is the paper's alone (model.attention)"
     if settings.norm == "branch":
         return "its norms stand before or behind a residual, not on the branch (model.norm)"
+    if settings.normalisation == "batch":
+        return "it has no norms over batches (model.normalisation)"
     if settings.feedforward == "convolution":
         return "it has no convolutions for a feed-forward network (model.feedforward)"
     if settings.stream_start != settings.width:
