@@ -91,6 +91,11 @@ class TestRootMeanSquare(EncoderDecoderContract):
 
 
 @pytest.mark.slow
+class TestBatchNorm(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update={"normalisation": "batch", "embedding_norm": True})
+
+
+@pytest.mark.slow
 class TestGroupedQueries(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"heads": 4, "key_value_heads": 2})
 

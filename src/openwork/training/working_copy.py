@@ -6,8 +6,8 @@ in, and all gradients back one by one: a tenth of an update on a CPU. Here
     - the matrices of linear layers stand beside the model's in the narrow type, and are cast when the model's changed;
     - what flows between the sub-layers is narrow from the embeddings on, so that nothing is cast on its way.
 
-Embeddings, norms with their statistics, and positions are the model's own, in float32; so are all sums of gradients, what the
-optimiser remembers, and the loss.
+Embeddings, norms with their statistics, and positions are the model's own, in float32; so are all sums of gradients,
+what the optimiser remembers, and the loss.
 """
 
 import copy
