@@ -103,7 +103,7 @@ class LayerSettings(Settings):
             "values": {
                 "layer": "the standard deviation, after taking the mean away (Ba et al. 2016)",
                 "rms": "the root mean square; no mean, no shift (Zhang and Sennrich 2019)",
-                "batch": "each feature's standard deviation over the batch, later a running one (Ioffe and Szegedy 2015)",
+                "batch": "a feature's standard deviation over the batch, later a running one (Ioffe and Szegedy 2015)",
             }
         },
     )
