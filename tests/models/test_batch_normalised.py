@@ -45,8 +45,8 @@ def test_more_padding_changes_neither_what_is_learnt_nor_what_is_remembered(name
         statistics = {key: value.clone() for key, value in running_statistics(model).items()}
         found.append((real, [one for one in gradients if one is not None], statistics))
     torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)
-    statistics = found[0][2]
-    assert all(bool((value != value.new_full((), float("variance" in key))).all()) for key, value in statistics.items())
+    variances = [value for key, value in found[0][2].items() if key.endswith("running_variance")]
+    assert variances and all(bool((value != 1).all()) for value in variances)  # every norm has seen the batch
 
 
 @pytest.mark.parametrize("name", ["transformer", "decoder", "fill"])

@@ -10,10 +10,10 @@ must not count. Models, which know what is padding, say so around their layers, 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from openwork.nn.normalisation import EPSILON
@@ -34,12 +34,13 @@ def real_positions(real: Bool[Tensor, "batch position"]) -> Iterator[None]:
         _thread.real = before
 
 
-class Statistics(NamedTuple):
-    """Of each feature over `count` positions; the variance is the mean of squares, divided by `count` (biased)."""
+@dataclass(frozen=True)
+class Statistics:
+    """Of each feature over `count` positions: mean and variance (width), the latter divided by `count` (biased)."""
 
-    mean: Float[Tensor, "width"]
-    variance: Float[Tensor, "width"]
-    count: Int[Tensor, ""]
+    mean: Tensor
+    variance: Tensor
+    count: Tensor
 
 
 def statistics_over(x: Float[Tensor, "batch position width"], real: Bool[Tensor, "batch position"]) -> Statistics:
