@@ -104,9 +104,8 @@ class RunSettings(Settings):
     @property
     def needs_whole_batches(self) -> bool:
         """Whether what is learnt of a sentence depends on its batch, so that none can be computed in parts."""
-        return (
-            getattr(self.model, "normalisation", "layer") == "batch"
-        )  # families without this choice have no such norm
+        # Families without this choice have no such norm.
+        return getattr(self.model, "normalisation", "layer") == "batch"
 
     @model_validator(mode="after")
     def _whole_batches_where_they_are_needed(self) -> "RunSettings":

@@ -44,7 +44,7 @@ def memory_outlook(subject: Subject, batch: DemandingBatch) -> MemoryOutlook:
     needed, divisions = _needed(subject, batch, 1), 1
     if free is None:
         return MemoryOutlook(needed, free)
-    if subject.updater.whole_batches and needed > free:
+    if subject.updater.whole_batches and subject.device.type == "cpu" and needed > free:
         raise whole_batch_too_large(f"the largest one needs {size_text(needed)} more, and {size_text(free)} are free")
     most = max(1, -(-batch.sentences // workers))
     if _needed(subject, batch, most) > free:
