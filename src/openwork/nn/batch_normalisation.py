@@ -96,7 +96,7 @@ class BatchNorm(nn.Module):
 
         One position alone says nothing of a variance, and nothing of it is remembered.
         """
-        share = MOMENTUM * (found.count > 1)
+        share = MOMENTUM * (found.count > 1).to(found.mean)  # of its type: 0.1 of float32 is not that of float64
         unbiased = found.variance * found.count / (found.count - 1).clamp(min=1)
         self.running_mean += share * (found.mean - self.running_mean)
         self.running_variance += share * (unbiased - self.running_variance)
