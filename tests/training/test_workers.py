@@ -57,7 +57,6 @@ def test_as_many_as_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_workers(None, 3 * LEAST_TOKENS, CPU) == 3
     assert choose_workers(None, 1, CPU) == 1
     assert choose_workers(7, 1, CPU) == 7
-    assert choose_workers(None, 8 * LEAST_TOKENS, CPU, divisible=False) == 1
     assert choose_workers(None, 8 * LEAST_TOKENS, torch.device("cuda")) == 1
 
 

@@ -61,11 +61,6 @@ def hugging_face_closed(settings: ModelSettings) -> Closed | None:
             f'a model of the kind "{settings.kind}" has no counterpart among the architectures of Hugging Face',
             "use the bundle with openwork translate, or train a Transformer to export",
         )
-    if settings.normalisation == "batch":
-        return Closed(
-            "none of them normalises over batches (model.normalisation)",
-            'use the bundle with openwork translate, or train with model.normalisation = "layer" to export',
-        )
     s, kind = settings, architecture_of(settings)
     standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
     for fits, key in (

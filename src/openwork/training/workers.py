@@ -19,14 +19,11 @@ R = TypeVar("R")
 LEAST_TOKENS = 1024  # of a part: with fewer, what each thread does once a batch weighs more than what it gains
 
 
-def choose_workers(wanted: int | None, tokens: int, device: torch.device, *, divisible: bool = True) -> int:
-    """`wanted`, or as many as there are threads for batches of so many tokens; a GPU shares out its work itself.
-
-    Batches that are not `divisible` are for one.
-    """
+def choose_workers(wanted: int | None, tokens: int, device: torch.device) -> int:
+    """`wanted`, or as many as there are threads for batches of so many tokens; a GPU shares out its work itself."""
     if wanted is not None:
         return wanted
-    return 1 if device.type != "cpu" or not divisible else max(1, min(torch.get_num_threads(), tokens // LEAST_TOKENS))
+    return 1 if device.type != "cpu" else max(1, min(torch.get_num_threads(), tokens // LEAST_TOKENS))
 
 
 class Workers:
