@@ -18,6 +18,7 @@ from openwork.models.build import build_transformer
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.batch_normalisation import running_statistics
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +32,7 @@ VARIANTS = {
     "distances lower scores, narrow embeddings": PAPER
     | {"positions": "alibi", "embedding_width": 6, "feedforward": "glu", "tying": "target"},
     "bucketed": PAPER | {"positions": "bucketed"},
+    "norms over batches": PAPER | {"normalisation": "batch", "embedding_norm": True},
     "unscaled, normalised embeddings, output bias": PAPER
     | {"embedding_scale": False, "embedding_norm": True, "output_bias": True, "feedforward": "swish"},
     "relative, narrow, pre-norm": PAPER | {"positions": "relative", "embedding_width": 6, "norm": "pre", "heads": 3},
@@ -49,6 +51,8 @@ def model(request: pytest.FixtureRequest) -> Transformer:
         made = build_transformer(TransformerSettings(**VARIANTS[request.param]), 17, 17)
         for parameter in made.parameters():  # gains, shifts and biases that show when they are left out
             parameter.data.add_(0.3 * torch.randn_like(parameter))
+        for statistic in running_statistics(made).values():
+            statistic.add_(0.3 * torch.rand_like(statistic))
     return made
 
 
@@ -93,7 +97,8 @@ def test_the_model_is_as_before(model: Transformer):
 def test_every_step_follows_from_its_inputs_and_weights(model: Transformer):
     """Each value again, in numpy, from the values of the steps and the weights that it names and from nothing else."""
     recorder, _ = traced(model)
-    weights = {name: value.detach().numpy() for name, value in exact_copy(model).named_parameters()}
+    copy = exact_copy(model)
+    weights = {name: value.detach().numpy() for name, value in (*copy.named_parameters(), *copy.named_buffers())}
     values: dict[str, np.ndarray] = {}
     again = 0
     for step in recorder.steps:
@@ -167,6 +172,9 @@ def joined(model: Transformer, step: Step, inputs: Inputs, parameters: Inputs) -
 
 def norm(model: Transformer, step: Step, inputs: Inputs, parameters: Inputs) -> np.ndarray:
     x = inputs[0]
+    if len(parameters) == 4:
+        gain, shift, mean, variance = parameters
+        return (x - mean) / np.sqrt(variance + 1e-6) * gain + shift
     if len(parameters) == 1:
         return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * parameters[0]
     centred = x - x.mean(-1, keepdims=True)

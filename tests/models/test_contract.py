@@ -8,6 +8,9 @@ import torch
 pytest.register_assert_rewrite("models.contract")
 
 from models.contract import (  # noqa: E402
+    LENGTHS,
+    SOURCE,
+    TARGET,
     TARGET_VOCABULARY,
     EncoderDecoderContract,
     LanguageModelContract,
@@ -88,6 +91,22 @@ class TestNoPositions(EncoderDecoderContract):
 @pytest.mark.slow
 class TestRootMeanSquare(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"normalisation": "rms"})
+
+
+@pytest.mark.slow
+class TestBatchNorm(EncoderDecoderContract):
+    """With statistics of batches: without, such a norm changes nothing, and what it is given grows."""
+
+    settings = TRANSFORMER.model_copy(update={"normalisation": "batch", "embedding_norm": True})
+
+    @pytest.fixture
+    def model(self) -> SequenceModel[Any]:
+        torch.manual_seed(7)
+        model = build_model(self.settings, *self.vocabularies).train()
+        with torch.no_grad():
+            for _ in range(30):
+                model(SOURCE, LENGTHS, TARGET)
+        return model.eval()
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from openwork.models.prepared.native.structures import FOUR, PANEL, UNSIGNED, in
 from openwork.models.prepared.products import quantised
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
+from openwork.nn.batch_normalisation import BatchNorm
 
 needs_compiler = pytest.mark.skipif(bool(problem()), reason=f"no compiled step: {problem()}")
 START, END = 2, 3
@@ -178,6 +179,7 @@ def test_a_source_of_nothing_is_no_trouble() -> None:
         {"width": 24, "feedforward_width": 32},
         {"feedforward": "gelu"},
         {"normalisation": "rms"},
+        {"normalisation": "batch"},
         {"norm": "branch"},
         {"embedding_width": 32},
     ],
@@ -187,6 +189,12 @@ def test_other_models_are_prepared_without_it(changes: dict[str, Any]) -> None:
     model = made(**changes)
     assert not can_be_native(model)
     assert not isinstance(prepare(model, "int8"), NativeTransformer)
+
+
+def test_the_last_norm_counts_too() -> None:
+    model = made(norm="pre")
+    model.decoder.final_norm = BatchNorm(64)
+    assert not can_be_native(model)
 
 
 @needs_compiler

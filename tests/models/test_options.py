@@ -32,6 +32,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "bucketed": {"positions": "bucketed"},
     "none": {"positions": "none"},
     "rms": {"normalisation": "rms"},
+    "batch": {"normalisation": "batch"},
     "pre": {"norm": "pre"},
     "multi-query": {"key_value_heads": 1},
     "projected": {"embedding_width": 8},

@@ -19,6 +19,7 @@ from openwork.models.prepared.products import PRODUCTS, available, quantised
 from openwork.models.prepared.transformer import PreparedTransformer
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.nn.batch_normalisation import running_statistics
 
 START, END = 2, 3
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 23, 29
@@ -27,6 +28,8 @@ CHOICES: dict[str, dict[str, Any]] = {
     "paper": {},
     "pre-norm": {"norm": "pre"},
     "rms": {"normalisation": "rms"},
+    "batch": {"normalisation": "batch", "embedding_norm": True},
+    "batch, pre-norm": {"normalisation": "batch", "norm": "pre"},
     "biases": {"attention_bias": True, "output_bias": True},
     "gelu": {"feedforward": "gelu"},
     "swiglu": {"feedforward": "swiglu", "norm": "pre"},
@@ -48,6 +51,8 @@ def made(**changes: Any) -> SequenceModel[Any]:
     with torch.no_grad():
         for weight in model.parameters():  # biases and gains that say something
             weight += 0.1 * torch.randn_like(weight)
+        for statistic in running_statistics(model).values():
+            statistic += 0.1 * torch.rand_like(statistic)
     return model
 
 

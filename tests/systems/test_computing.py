@@ -13,6 +13,7 @@ from openwork.models.build import build_model
 from openwork.systems import computing
 from openwork.systems.computing import arrangement, made_ready
 from openwork.systems.device import choose_products
+from openwork.systems.train import resolve_computing
 from openwork.training import packing
 from openwork.training.batches import to_tensors
 from openwork.training.moments import Run
@@ -20,6 +21,7 @@ from openwork.training.packing import pack
 from openwork.training.prefetch import PrefetchedStream
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
+from systems.test_rules import settings
 from training.tiny import CPU, MODEL, SETTINGS, make_store, make_training
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
@@ -33,6 +35,13 @@ def test_batches_are_laid_out_as_the_settings_and_the_device_want_it(monkeypatch
     monkeypatch.setattr(packing, "is_supported", lambda device: device == GPU)
     assert arrangement(TrainingSettings(), model, "bfloat16", GPU) is pack
     assert arrangement(TrainingSettings(layout="padded"), model, "bfloat16", GPU) is to_tensors
+
+
+def test_threads_share_a_batch_unless_it_must_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    for normalisation, workers in (("layer", 4), ("batch", 1)):
+        run = settings(f"model.normalisation={normalisation}", "batches.tokens=8192")
+        assert resolve_computing(run, None, CPU).training.workers == workers
 
 
 def test_batches_come_ahead_on_a_gpu_or_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

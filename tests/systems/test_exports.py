@@ -27,6 +27,7 @@ SMALL: dict[str, Any] = {
         ({"norm_epsilon": 1e-3}, ["Hugging Face"]),
         ({"norm": "pre", "tying": "target"}, ["Hugging Face"]),
         ({"positions": "alibi"}, ["CTranslate2", "Hugging Face"]),
+        ({"normalisation": "batch"}, ["CTranslate2", "Hugging Face"]),
         ({"embedding_width": 6}, ["CTranslate2", "Hugging Face"]),
     ],
     ids=str,

@@ -10,6 +10,7 @@ from openwork.data.synthetic import copy
 from openwork.models.build import build_model
 from openwork.models.families import FAMILIES, ModelSettings
 from openwork.models.interfaces import count_weights
+from openwork.nn.batch_normalisation import running_statistics
 from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden, write_bundle
 from openwork.systems.cost import cost_of
 from openwork.systems.run_file import model_settings
@@ -43,6 +44,11 @@ def every_model() -> dict[str, ModelSettings]:
 
 
 MODELS = every_model()
+MODELS |= {
+    f"{name}, batch normalised": settings.model_copy(update={"normalisation": "batch"})
+    for name, settings in MODELS.items()
+    if "normalisation" in type(settings).model_fields
+}
 # What the paper's model can have besides and is not tried elsewhere as a bundle.
 OPTIONS = {"attention": "additive", "norm": "branch", "feedforward": "convolution"}
 MODELS["transformer with options"] = model_settings({**MODELS["transformer"].model_dump(), **OPTIONS})
@@ -65,6 +71,8 @@ def made(settings: ModelSettings) -> Bundle:
         model = build_model(settings, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size).eval()
         for weight in model.parameters():
             weight.detach().add_(0.05 * torch.randn_like(weight))
+        for statistic in running_statistics(model).values():
+            statistic.add_(0.05 * torch.rand_like(statistic))
     if isinstance(model, MarksBeginnings) and task_of(settings) == "tag":
         model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
     return Bundle(BundleSettings(model=settings), tokenizers, model, card="# tiny\n")

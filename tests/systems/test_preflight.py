@@ -66,13 +66,16 @@ def changed(subject: Subject, **training: object) -> Subject:
 # ------------------------------------------------------------------------------------------------ nothing changes
 
 
-def test_the_run_is_the_same_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("normalisation", ["layer", "batch"])
+def test_the_run_is_the_same_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, normalisation: str):
     """Weights, optimiser, moving average and place of every checkpoint, bit for bit."""
     found: list[list[Any]] = []
     for name in ("with", "without"):
         if name == "without":
             monkeypatch.setattr(training_module, "_look_ahead", lambda *_: None)
         text = TINY.replace("average = 2", "average = 2\nema = 0.9")
+        text = text.replace("[model]", f'[model]\nnormalisation = "{normalisation}"')
+        assert normalisation in text
         (tmp_path / name).mkdir()
         settings = resolve_run(read_run_file(run_file(tmp_path / name, text)))
         said: list[str] = []

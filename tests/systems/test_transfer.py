@@ -11,10 +11,11 @@ from openwork.base.errors import ConfigError
 from openwork.data.synthetic import copy
 from openwork.models.build import build_model
 from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.nn.batch_normalisation import running_statistics
 from openwork.systems.average import average_bundles
 from openwork.systems.bundle import Bundle, load_bundle
 from openwork.systems.inheritance import inherit
-from openwork.systems.transfer import fitting
+from openwork.systems.transfer import fitting, take
 from openwork.text.pair import TokenizerPair
 from openwork.training.weights import model_weights, read_tensors
 from systems.test_fine_tuning import TRAINING, Stop, tuned, weights_of
@@ -153,6 +154,18 @@ def test_a_target_that_is_another_is_never_taken_for_the_bundles(tiny_bundle: Bu
     assert kept.keys() == weights.keys() and kept.keys() - left.keys() == {"output"}
     grown = fitting(weights, settings, before, settings, TokenizerPair(one, other))
     assert grown["source_embedding.table.weight"] is weights["source_embedding.table.weight"]
+
+
+def test_running_statistics_go_with_their_norms(tiny_bundle: Bundle) -> None:
+    settings = tiny_bundle.settings.model.model_copy(update={"normalisation": "batch"})
+    tokenizers = tiny_bundle.tokenizers
+    size = tokenizers.source.vocabulary_size
+    theirs, ours = (build_model(settings, size, size) for _ in range(2))
+    for statistic in running_statistics(theirs).values():
+        statistic.uniform_(0.5, 2.0)
+    take(ours, fitting(model_weights(theirs), settings, tokenizers, settings, tokenizers), "a bundle")
+    found, expected = running_statistics(ours), running_statistics(theirs)
+    assert found and all(torch.equal(found[name], statistic) for name, statistic in expected.items())
 
 
 def test_sizes_that_are_given_count_and_nothing_fits(

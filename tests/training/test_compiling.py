@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from openwork.models.build import build_model
 from openwork.training.compiling import wants_compiling
+from training.tiny import BATCH_NORMALISED, MODEL, VOCABULARY
 
 PROGRAM = Path(__file__).with_name("compiled_training.py")
 
@@ -59,5 +61,7 @@ def test_without_a_compiler_one_line_says_so_and_the_training_goes_on(tmp_path: 
 
 def test_auto_compiles_on_a_gpu_alone() -> None:
     gpu, cpu = torch.device("cuda"), torch.device("cpu")
-    assert wants_compiling("auto", gpu) and not wants_compiling("auto", cpu)
-    assert wants_compiling("on", cpu) and not wants_compiling("off", gpu)
+    plain, batch_normalised = (build_model(settings, VOCABULARY, VOCABULARY) for settings in (MODEL, BATCH_NORMALISED))
+    assert wants_compiling("auto", plain, gpu) and not wants_compiling("auto", plain, cpu)
+    assert wants_compiling("on", plain, cpu) and not wants_compiling("off", plain, gpu)
+    assert not wants_compiling("auto", batch_normalised, gpu)

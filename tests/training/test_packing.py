@@ -124,6 +124,7 @@ def test_a_language_models_loss_and_gradients_are_those(store: TokenStore, chang
     [
         {},
         {"norm": "pre", "normalisation": "rms"},
+        {"normalisation": "batch", "embedding_norm": True},
         {"positions": "learned", "longest": 8, "embedding_norm": True},
         {"positions": "none", "key_value_heads": 1},
         {"embedding_width": 8, "output_bias": True, "attention_bias": True, "tying": "target"},

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from openwork.training.progress import Progress
 from openwork.training.step import StepReport, is_out_of_memory
 from openwork.training.stream import TrainingBatch
 from openwork.training.weights import model_weights
-from training.tiny import MODEL, SETTINGS, Training, make_store, make_training, validation
+from training.tiny import BATCH_NORMALISED, MODEL, SETTINGS, Training, make_store, make_training, validation
 
 pytestmark = pytest.mark.slow
 
@@ -182,6 +183,28 @@ def test_too_little_memory_makes_smaller_parts_and_the_same_update(
 
 def raise_(error: BaseException) -> None:
     raise error
+
+
+def test_a_bad_batch_leaves_no_trace_in_batch_norms(store: TokenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = LONG.model_copy(update={"steps": 3})
+    training = make_training(store, settings, BATCH_NORMALISED)
+    bad_batch(monkeypatch, training, {2})
+    seen: list[dict[str, torch.Tensor]] = []
+    remember = Observer()
+    remember.stepped = lambda run, report: seen.append(  # type: ignore[method-assign]
+        {name: tensor.clone() for name, tensor in model_weights(training.model).items()}
+    )
+    training.go(settings, Progress(), [remember])
+    moved = [[name for name in one if not torch.equal(one[name], two[name])] for one, two in pairwise(seen)]
+    assert moved[0] == [] and any(name.endswith("running_variance") for name in moved[1])
+
+
+def test_too_little_memory_for_a_whole_batch_is_told(store: TokenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = make_training(store, LONG, BATCH_NORMALISED)
+    monkeypatch.setattr(training.updater, "objective", lambda *_: raise_(MemoryError()))
+    with pytest.raises(OpenworkError, match="whole batch") as refused:
+        training.go(LONG, Progress())
+    assert "batches.tokens" in refused.value.hint
 
 
 def test_what_is_no_want_of_memory_is_an_error_as_ever(store: TokenStore, monkeypatch: pytest.MonkeyPatch) -> None:

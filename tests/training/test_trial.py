@@ -11,7 +11,7 @@ from openwork.training.progress import Progress
 from openwork.training.settings import OptimiserName
 from openwork.training.trial import on_trial, timed_trial
 from openwork.training.weights import model_weights, tensors_to_bytes
-from training.tiny import MODEL, RECURRENT, SETTINGS, Training, make_store, make_training
+from training.tiny import BATCH_NORMALISED, MODEL, RECURRENT, SETTINGS, Training, make_store, make_training
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +56,18 @@ def test_in_every_way_of_computing(changes: dict[str, object], store: TokenStore
     settings = SETTINGS.model_copy(update=changes)
     tried, plain = (make_training(store, settings, RECURRENT if "accumulate" in changes else MODEL) for _ in range(2))
     try_updates(tried)
+    for training in (tried, plain):
+        training.go(settings, Progress())
+    assert state(tried)[:2] == state(plain)[:2]
+
+
+@pytest.mark.parametrize("changes", [{}, {"precision": "bfloat16"}, {"r_drop": 2.0}], ids=str)
+def test_batch_norms_forget_it(changes: dict[str, object], store: TokenStore):
+    settings = SETTINGS.model_copy(update=changes)
+    tried, plain = (make_training(store, settings, BATCH_NORMALISED) for _ in range(2))
+    before = state(tried)
+    try_updates(tried)
+    assert state(tried) == before
     for training in (tried, plain):
         training.go(settings, Progress())
     assert state(tried)[:2] == state(plain)[:2]

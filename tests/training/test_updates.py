@@ -20,10 +20,13 @@ from openwork.training.optimisers import optimiser_tensors
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport
 from openwork.training.weights import model_weights
-from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training
+from training.tiny import BATCH_NORMALISED, CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training
 
 pytestmark = pytest.mark.slow
 
+KINDS = pytest.mark.parametrize(
+    "family", [MODEL, RECURRENT, BATCH_NORMALISED], ids=["transformer", "recurrent", "batch normalised"]
+)
 FAMILIES = pytest.mark.parametrize("family", [MODEL, RECURRENT], ids=lambda settings: settings.kind)
 
 
@@ -37,7 +40,7 @@ def same(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
 
 
 @pytest.mark.slow
-@FAMILIES
+@KINDS
 @pytest.mark.parametrize(
     "changes",
     [

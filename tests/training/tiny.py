@@ -32,6 +32,7 @@ SETTINGS = TrainingSettings(
     validate_every=4, log_every=2, average=2,
 )  # fmt: skip
 MODEL = TransformerSettings(width=8, heads=2, feedforward_width=12, encoder_layers=1, decoder_layers=1, dropout=0.2)
+BATCH_NORMALISED = MODEL.model_copy(update={"normalisation": "batch"})
 FILLER = EncoderSettings(task="fill", width=8, heads=2, feedforward_width=12, layers=1, dropout=0.2)
 RECURRENT = RecurrentSettings(width=6, encoder_layers=2, decoder_layers=2, dropout=0.2, tying="three-way")
 

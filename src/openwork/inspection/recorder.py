@@ -54,8 +54,8 @@ class Recorder:
         self._kept: list[Tensor] = []  # as long as they live, no address is used twice
 
     def know(self, model: nn.Module) -> None:
-        """The model whose weights are to be named; of weights that are shared, each has one name."""
-        self._weights = {id(weight): name for name, weight in model.named_parameters()}
+        """The model whose weights, and what it keeps beside them, are to be named; what is shared has one name."""
+        self._weights = {id(weight): name for name, weight in (*model.named_parameters(), *model.named_buffers())}
 
     def note(
         self,

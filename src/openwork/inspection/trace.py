@@ -63,7 +63,8 @@ class Step:
         source: who says so: "Vaswani et al. 2017, equation 1".
         labels: axis -> what stands at each of its places, such as pieces of text.
         printed: the documents' own figures for this value.
-        parameters: names of the model's weights that went in as well: "encoder.layers.0.self_attention.query.weight".
+        parameters: names of the model's weights that went in as well: "encoder.layers.0.self_attention.query.weight";
+            running statistics are among them.
         said: what the documents say of this value without figures.
     """
 

@@ -95,7 +95,8 @@ def _note_output(
 
     def hear(_: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
         value = output if shape is None else shape(output)
-        recorder.note(name, kind, value, given or inputs, parameters=module.parameters())
+        kept = [*module.parameters(), *module.buffers()]
+        recorder.note(name, kind, value, given or inputs, parameters=kept)
 
     module.register_forward_hook(hear)
 

@@ -11,6 +11,7 @@ from torch import nn
 from openwork.inspection.recorder import Kind
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.batch_normalisation import BatchNorm
 from openwork.nn.distances import BucketedBiases, LinearBiases, RelativeKeys
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
@@ -218,6 +219,9 @@ def norm(module: nn.Module, inner: bool) -> Kind:
     if isinstance(module, nn.LayerNorm):
         equation = f"(x - mean) / sqrt(variance + {module.eps:g}) * gain + shift"
         source = "Ba, Kiros and Hinton 2016"
+    elif isinstance(module, BatchNorm):
+        equation = f"(x - running mean) / sqrt(running variance + {module.epsilon:g}) * gain + shift"
+        source = "Ioffe and Szegedy 2015, algorithm 2"
     else:
         equation, source = "x / sqrt(mean of squares + epsilon) * gain", "Zhang and Sennrich 2019"
     return Kind("Each vector brought to the same size", equation, STREAM, type(module).forward, source, inner=inner)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from openwork.models.interfaces import Packed, SequenceModel
 from openwork.models.prompts import in_place_of_start, read_prompts
 from openwork.nn.attention import first_packing_problem
+from openwork.nn.batch_normalisation import has_batch_norms, real_positions
 from openwork.nn.cache import KeyValue
 from openwork.nn.causal import CausalStack
 from openwork.nn.dropout import Dropout
@@ -112,13 +113,14 @@ class DecoderLM(SequenceModel[DecoderState]):
     ) -> tuple[Float[Tensor, "rows positions width"], DecoderState]:
         x, mask = self.embedding(tokens), CAUSAL
         after = state.column + tokens.shape[1]
-        if state.starts is None:
-            x = self.positions(x, state.column)
-        else:
-            places = torch.arange(state.column, after, device=tokens.device) - state.starts[:, None]
-            x = self.positions.at(x, places.clamp(min=0), after)
-            mask = Mask(is_causal=True, key_starts=state.starts)
-        x, pasts = self.stack(self.embedding_dropout(x), state.pasts, mask)
+        with real_positions(tokens != SYMBOL_IDS.pad):
+            if state.starts is None:
+                x = self.positions(x, state.column)
+            else:
+                places = torch.arange(state.column, after, device=tokens.device) - state.starts[:, None]
+                x = self.positions.at(x, places.clamp(min=0), after)
+                mask = Mask(is_causal=True, key_starts=state.starts)
+            x, pasts = self.stack(self.embedding_dropout(x), state.pasts, mask)
         return self.narrow(x), replace(state, pasts=pasts, pending=None, column=after)
 
     def attend(
@@ -141,6 +143,8 @@ class DecoderLM(SequenceModel[DecoderState]):
         return logits, torch.where((source == lengths)[:, None], rest, on_prompt), state
 
     def packing_problem(self) -> str | None:
+        if has_batch_norms(self):  # one row of both would have other statistics
+            return "prompts and targets are read one after the other, and batch norms take statistics of each"
         return first_packing_problem(self)
 
     def forward_packed(self, source: Packed, target_input: Packed) -> Float[Tensor, "1 positions width"]:

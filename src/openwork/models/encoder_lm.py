@@ -15,13 +15,14 @@ from openwork.base.errors import ConfigError
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places, word_places
 from openwork.models.parts import Parts
+from openwork.nn.batch_normalisation import real_positions
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import Encoder
 from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.kernels import Kernel, packed
 from openwork.nn.kernels.recording import weights_of
-from openwork.nn.masks import Mask
+from openwork.nn.masks import Mask, real
 from openwork.nn.pooling import Pooler, Transform, mean_of
 from openwork.nn.positions import Positions
 from openwork.text.symbols import SYMBOL_IDS
@@ -75,8 +76,9 @@ class EncoderModel(LabelModel):
         x = self.source_embedding(tokens)
         if self.segments is not None:
             x = x + self.segments(segment_numbers(tokens, self.segments.num_embeddings))
-        x = self.embedding_dropout(self.source_positions(x))
-        return self.encoder(x, Mask(key_lengths=source_lengths + 1))
+        with real_positions(real(source_lengths + 1, tokens.shape[1])):
+            x = self.embedding_dropout(self.source_positions(x))
+            return self.encoder(x, Mask(key_lengths=source_lengths + 1))
 
     @abstractmethod
     def told_from(
@@ -169,7 +171,9 @@ class Filler(EncoderModel):
     def read(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place width"]:
-        return self.transform(self.chosen(source, source_lengths))
+        chosen = self.chosen(source, source_lengths)
+        with real_positions(real(source_lengths, source.shape[1])):
+            return self.transform(chosen)
 
 
 class Answerer(EncoderModel):

@@ -96,13 +96,14 @@ class LayerSettings(Settings):
             }
         },
     )
-    normalisation: Literal["layer", "rms"] = Field(
+    normalisation: Literal["layer", "rms", "batch"] = Field(
         default="layer",
         description="what a norm divides by: layer is the paper's",
         json_schema_extra={
             "values": {
                 "layer": "the standard deviation, after taking the mean away (Ba et al. 2016)",
                 "rms": "the root mean square; no mean, no shift (Zhang and Sennrich 2019)",
+                "batch": "a feature's standard deviation over the batch, later a running one (Ioffe and Szegedy 2015)",
             }
         },
     )

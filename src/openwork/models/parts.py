@@ -7,6 +7,7 @@ from torch import nn
 
 from openwork.models.layer_settings import BUCKETS, FURTHEST, LayerSettings
 from openwork.nn.attention import Heads, MultiHeadAttention
+from openwork.nn.batch_normalisation import BatchNorm
 from openwork.nn.causal import CausalLayer
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.distances import BucketedBiases, Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
@@ -37,7 +38,7 @@ WEIGHINGS: dict[str, Callable[[LayerSettings], ScaledProducts]] = {
     "relu": lambda _: RectifiedProducts(),
     "additive": lambda s: AdditiveScores(s.heads, s.key_width),
 }
-NORMS: dict[str, Callable[..., nn.Module]] = {"layer": layer_norm, "rms": RMSNorm}
+NORMS: dict[str, Callable[..., nn.Module]] = {"layer": layer_norm, "rms": RMSNorm, "batch": BatchNorm}
 FEEDFORWARDS: dict[str, Callable[[int, int, float], nn.Module]] = {
     "relu": FeedForward,
     "gelu": partial(FeedForward, activation=nn.GELU),

@@ -7,13 +7,15 @@ from torch import Tensor, nn
 
 from openwork.models.interfaces import Packed, SequenceModel
 from openwork.nn.attention import first_packing_problem
+from openwork.nn.batch_normalisation import real_positions
 from openwork.nn.decoder import Decoder, LayerCache
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.encoder import Encoder
 from openwork.nn.kernels.recording import weights_of
-from openwork.nn.masks import Mask
+from openwork.nn.masks import Mask, real
 from openwork.nn.positions import Positions
+from openwork.text.symbols import SYMBOL_IDS
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,9 @@ class Transformer(SequenceModel[TransformerState]):
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch source width"]:
         """The memory: one vector for each source token."""
-        x = self.embedding_dropout(self.source_positions(self.source_embedding(source)))
-        return self.encoder(x, Mask(key_lengths=source_lengths))
+        with real_positions(real(source_lengths, source.shape[1])):
+            x = self.embedding_dropout(self.source_positions(self.source_embedding(source)))
+            return self.encoder(x, Mask(key_lengths=source_lengths))
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> TransformerState:
         return TransformerState(self.decoder.start(self.encode(source, source_lengths)), source_lengths)
@@ -88,8 +91,9 @@ class Transformer(SequenceModel[TransformerState]):
     def advance(
         self, tokens: Int[Tensor, "rows positions"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows positions width"], TransformerState]:
-        x = self.embedding_dropout(self.target_positions(self.target_embedding(tokens), state.position))
-        x, caches = self.decoder(x, state.caches, Mask(key_lengths=state.source_lengths))
+        with real_positions(tokens != SYMBOL_IDS.pad):
+            x = self.embedding_dropout(self.target_positions(self.target_embedding(tokens), state.position))
+            x, caches = self.decoder(x, state.caches, Mask(key_lengths=state.source_lengths))
         return self.narrow(x), TransformerState(caches, state.source_lengths, state.position + tokens.shape[1])
 
     def attend(
@@ -104,10 +108,13 @@ class Transformer(SequenceModel[TransformerState]):
 
     def forward_packed(self, source: Packed, target_input: Packed) -> Float[Tensor, "1 positions width"]:
         """Rotary positions count along the whole row: what counts is the distance, which is the same."""
-        row = self.source_positions.along(self.source_embedding(source.tokens), source.segments)
-        own = Mask(segments=(source.segments, source.segments))
-        caches = self.decoder.start(self.encoder(self.embedding_dropout(row), own))
-        row = self.target_positions.along(self.target_embedding(target_input.tokens), target_input.segments)
+        with real_positions(source.tokens != SYMBOL_IDS.pad):
+            row = self.source_positions.along(self.source_embedding(source.tokens), source.segments)
+            own = Mask(segments=(source.segments, source.segments))
+            caches = self.decoder.start(self.encoder(self.embedding_dropout(row), own))
         earlier = Mask(is_causal=True, segments=(target_input.segments, target_input.segments))
         others = Mask(segments=(target_input.segments, source.segments))
-        return self.narrow(self.decoder(self.embedding_dropout(row), caches, others, earlier)[0])
+        with real_positions(target_input.tokens != SYMBOL_IDS.pad):
+            row = self.target_positions.along(self.target_embedding(target_input.tokens), target_input.segments)
+            x, _ = self.decoder(self.embedding_dropout(row), caches, others, earlier)
+        return self.narrow(x)

@@ -10,10 +10,15 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 
-def padding(lengths: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch 1 1 key"]:
-    """True for the keys that are real: position j of sentence b where j < lengths[b]."""
+def real(lengths: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch position"]:
+    """True for the positions that are no padding: position j of sentence b where j < lengths[b]."""
     positions = torch.arange(size, device=lengths.device)
-    return (positions < lengths[:, None])[:, None, None, :]
+    return positions < lengths[:, None]
+
+
+def padding(lengths: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch 1 1 key"]:
+    """True for the keys that are real."""
+    return real(lengths, size)[:, None, None, :]
 
 
 def padding_before(starts: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch 1 1 key"]:

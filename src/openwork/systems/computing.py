@@ -56,6 +56,6 @@ def made_ready(
     """The stream to train with while the block runs: layers compiled and batches ahead, as the settings want it."""
     ahead = run.settings.prefetch
     with ExitStack() as ways:
-        if wants_compiling(run.settings.compile, device):
+        if wants_compiling(run.settings.compile, updater.model, device):
             ways.enter_context(compiled_updates(updater, stream, run.progress, say))
         yield ways.enter_context(prefetched(stream, AHEAD.get(device.type, 0) if ahead is None else ahead))

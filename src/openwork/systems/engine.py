@@ -16,6 +16,7 @@ from openwork.models.prepared.products import ProductType, available
 from openwork.systems.processes import can_be_copied, in_processes
 from openwork.systems.translation_file import TranslationPrecision
 from openwork.training.precision import choose_precision, computing_in
+from openwork.training.weights import model_facts
 from openwork.training.workers import Workers, one_thread
 
 T = TypeVar("T")
@@ -95,5 +96,6 @@ class Engine:
 def _identity(model: nn.Module) -> object:
     """Another value when a weight was changed or replaced: where each lies, and how often it was written to."""
     return [
-        (weight.data_ptr(), 0 if weight.is_inference() else weight._version) for weight in model.parameters()
-    ]  # fmt: skip
+        (weight.data_ptr(), 0 if weight.is_inference() else weight._version)
+        for weight in (*model.parameters(), *model_facts(model).values())
+    ]

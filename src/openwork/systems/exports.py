@@ -102,6 +102,8 @@ def ctranslate2_reason(settings: object) -> str:
         return "its attention is the paper's alone (model.attention)"
     if settings.norm == "branch":
         return "its norms stand before or behind a residual, not on the branch (model.norm)"
+    if settings.normalisation == "batch":
+        return "it has no norms over batches (model.normalisation)"
     if settings.feedforward == "convolution":
         return "it has no convolutions for a feed-forward network (model.feedforward)"
     if settings.stream_start != settings.width:

@@ -101,6 +101,27 @@ class RunSettings(Settings):
             )
         return self
 
+    @property
+    def needs_whole_batches(self) -> bool:
+        """Whether what is learnt of a sentence depends on its batch, so that none can be computed in parts."""
+        # Families without this choice have no such norm.
+        return getattr(self.model, "normalisation", "layer") == "batch"
+
+    @model_validator(mode="after")
+    def _whole_batches_where_they_are_needed(self) -> "RunSettings":
+        if self.needs_whole_batches and (self.training.workers or 1) > 1:
+            raise RuleError(
+                f"training.workers = {self.training.workers} divides every batch, and batch normalisation takes its "
+                "statistics from whole ones",
+                hint='set training.workers = 1, or model.normalisation = "layer"',
+            )
+        if self.needs_whole_batches and self.training.compile == "on":
+            raise RuleError(
+                'training.compile = "on" compiles layers, and those with batch normalisation are computed as written',
+                hint='set training.compile = "auto", or model.normalisation = "layer"',
+            )
+        return self
+
 
 def read_run(path: Path | None, assignments: Iterable[str], given: Mapping[str, Any]) -> Layer:
     """A run file, overridden by `--set` assignments, overridden by what the command line's own options give."""

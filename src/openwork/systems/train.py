@@ -191,7 +191,8 @@ def resolve_computing(settings: RunSettings, folder: RunFolder | None, device: t
     known = before.training if before is not None else settings.training
     wanted = settings.training
     precision = choose_precision(known.precision if wanted.precision == "auto" else wanted.precision, device)
-    workers = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device)
+    chosen = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device)
+    workers = 1 if settings.needs_whole_batches else chosen
     training = wanted.model_copy(update={"precision": precision, "workers": workers})
     return settings.model_copy(update={"training": training})
 

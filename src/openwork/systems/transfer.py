@@ -15,6 +15,7 @@ from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
+from openwork.nn.batch_normalisation import running_statistics
 from openwork.text.pair import TokenizerPair
 
 
@@ -45,7 +46,7 @@ def fitting(
     """
     sizes = now.source.vocabulary_size, now.target.vocabulary_size
     own = _on_meta(ours, *sizes)
-    shapes = {name: weight.shape for name, weight in own.named_parameters()}
+    shapes = {name: weight.shape for name, weight in _learnt(own).items()}
     same_target = now.target.fingerprint == before.target.fingerprint
     refused = set() if same_target or now.shared else _of_target(ours, *sizes)
     names = _stored_names(_on_meta(theirs, before.source.vocabulary_size, before.target.vocabulary_size))
@@ -59,6 +60,11 @@ def fitting(
         if stored.shape == shape or grown:
             found[name] = stored
     return found
+
+
+def _learnt(model: SequenceModel[Any]) -> dict[str, Tensor]:
+    """Weights, and the running statistics without which those of a batch norm mean something else."""
+    return {**dict(model.named_parameters()), **running_statistics(model)}
 
 
 def _on_meta(settings: ModelSettings, source: int, target: int) -> SequenceModel[Any]:
@@ -80,7 +86,7 @@ def _stored_names(model: nn.Module) -> dict[str, str]:
 
 def take(model: SequenceModel[Any], found: Mapping[str, Tensor], folder: str) -> Taken:
     """Puts the weights into the model. ConfigError where there are none."""
-    own = dict(model.named_parameters())
+    own = _learnt(model)
     if not found:
         raise ConfigError(
             f"fine_tuning.from_bundle: no weight of {folder} fits this model",

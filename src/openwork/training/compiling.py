@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from openwork.models.interfaces import SequenceModel
+from openwork.nn.batch_normalisation import has_batch_norms
 from openwork.nn.causal import CausalLayer
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.encoder import EncoderLayer
@@ -27,9 +29,12 @@ from openwork.training.stream import Stream, TrainingBatch
 FORMS = 32
 
 
-def wants_compiling(wanted: str, device: torch.device) -> bool:
-    """What the setting means here: "auto" is for GPUs, where small operations cost more to call than to compute."""
-    return wanted == "on" or (wanted == "auto" and device.type == "cuda")
+def wants_compiling(wanted: str, model: SequenceModel, device: torch.device) -> bool:
+    """What the setting means here: "auto" is for GPUs, where small operations cost more to call than to compute.
+
+    Never for batch norms: which positions are real is said around the layers, where compiled code does not look.
+    """
+    return (wanted == "on" or (wanted == "auto" and device.type == "cuda")) and not has_batch_norms(model)
 
 
 class _CompiledForward:

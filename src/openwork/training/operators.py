@@ -22,6 +22,7 @@ MODULES: dict[str, Group] = {
     "Dropout": "dropout",
     "LayerNorm": "normalisation",
     "RMSNorm": "normalisation",
+    "BatchNorm": "normalisation",
     "TokenEmbedding": "embedding",
     "SinusoidalPositions": "embedding",
     "LearnedPositions": "embedding",

@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from openwork.base.errors import OpenworkError, wants_memory
 from openwork.models.interfaces import SequenceModel
+from openwork.nn.batch_normalisation import has_batch_norms
 from openwork.nn.dropout import drawing_from
+from openwork.training.batch_statistics import KeptStatistics, whole_batch_too_large
 from openwork.training.objective import make_objective
 from openwork.training.precision import PrecisionName
 from openwork.training.schedules import Schedule
@@ -76,7 +78,8 @@ class Updater:
         self.copy = WorkingCopy(model, precision)
         # The framework's stacks of recurrent layers draw the dropout between them from one generator for all threads.
         stacks = any(isinstance(module, nn.RNNBase) and module.dropout > 0 for module in model.modules())
-        self.workers = Workers(1 if stacks else settings.workers or 1)
+        self.whole_batches = has_batch_norms(model)
+        self.workers = Workers(1 if stacks or self.whole_batches else settings.workers or 1)
         self.divisions = 1  # parts of each worker's share, one after the other
 
     def update(self, batches: Sequence[TrainingBatch], step: int, rate_scale: float = 1.0) -> StepReport:
@@ -91,9 +94,12 @@ class Updater:
         self.copy.refresh()
         self.copy.model.train()
         tokens = sum(batch.target_tokens for batch in batches)
+        statistics = KeptStatistics(self.model)
         smoothed, likelihood = self._gather(batches, tokens, seed)
         norm = self._clip()
         skipped = not (math.isfinite(norm) and math.isfinite(smoothed))
+        if skipped:
+            statistics.put_back()
         rate = 0.0 if skipped else self._take_step(rate_scale * self.schedule(step))
         sources = sum(batch.source_tokens for batch in batches)
         sentences = sum(batch.sentences for batch in batches)
@@ -114,6 +120,8 @@ class Updater:
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
+                if self.whole_batches:
+                    raise whole_batch_too_large("its statistics are those of all sentences of a batch") from error
                 if len(parts) >= sum(batch.sentences for batch in batches):
                     raise _too_little_memory() from error
             # here, not above: an error that is being handled keeps all that was computed until then

@@ -1,7 +1,7 @@
 """Updates on trial: all that an update computes, in its time and with its memory, and nothing that stays of it.
 
-The rate is 0, so no weight moves; the optimiser makes and moves its moments as it would. What it remembered before, and
-the state of the random numbers, come back afterwards.
+The rate is 0, so no weight moves; the optimiser makes and moves its moments as it would. What it remembered before,
+what batch norms did, and the state of the random numbers come back afterwards.
 """
 
 import time
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import torch
 
 from openwork.models.interfaces import SequenceModel
+from openwork.training.batch_statistics import KeptStatistics
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.step import Updater
 from openwork.training.stream import TrainingBatch
@@ -21,7 +22,7 @@ def on_trial(model: SequenceModel, optimiser: torch.optim.Optimizer) -> Iterator
     """While the block runs, gradients may be made and updates at a rate of 0; none of it is there afterwards."""
     device = next(model.parameters()).device
     remembered = {name: value.clone() for name, value in optimiser_tensors(model, optimiser).items()}
-    training = model.training
+    training, statistics = model.training, KeptStatistics(model)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         try:
             yield
@@ -29,6 +30,7 @@ def on_trial(model: SequenceModel, optimiser: torch.optim.Optimizer) -> Iterator
             for parameter in model.parameters():
                 parameter.grad = None
             restore_optimiser(model, optimiser, remembered)
+            statistics.put_back()
             model.train(training)
             if device.type == "cuda":
                 torch.cuda.empty_cache()

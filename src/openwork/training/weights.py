@@ -1,6 +1,7 @@
 """A model's weights as named tensors, each once: shared ones are stored under their first name.
 
-Facts that a model keeps with its weights, such as which pieces begin a word, are among them: its persistent buffers.
+Facts that a model keeps with its weights, such as which pieces begin a word or the running statistics of batch norms,
+are among them: its persistent buffers.
 """
 
 from collections.abc import Mapping
@@ -15,13 +16,17 @@ from openwork.base.errors import BundleError
 
 def model_weights(model: nn.Module) -> dict[str, Tensor]:
     """Name -> tensor (not a copy)."""
-    facts = {
+    return {name: parameter.detach() for name, parameter in model.named_parameters()} | model_facts(model)
+
+
+def model_facts(model: nn.Module) -> dict[str, Tensor]:
+    """Name -> tensor (not a copy), of the persistent buffers alone."""
+    return {
         f"{place}.{name}" if place else name: buffer
         for place, module in model.named_modules()
         for name, buffer in module.named_buffers(recurse=False)
         if name not in module._non_persistent_buffers_set
     }
-    return {name: parameter.detach() for name, parameter in model.named_parameters()} | facts
 
 
 def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], origin: str) -> None:

@@ -6,8 +6,8 @@ in, and all gradients back one by one: a tenth of an update on a CPU. Here
     - the matrices of linear layers stand beside the model's in the narrow type, and are cast when the model's changed;
     - what flows between the sub-layers is narrow from the embeddings on, so that nothing is cast on its way.
 
-Embeddings, norms and positions are the model's own weights, in float32; so are all sums of gradients, what the
-optimiser remembers, and the loss.
+Embeddings, norms with their statistics, and positions are the model's own, in float32; so are all sums of gradients,
+what the optimiser remembers, and the loss.
 """
 
 import copy
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.embedding import TokenEmbedding
 from openwork.training.precision import TYPES, PrecisionName
+from openwork.training.weights import model_facts
 
 
 class WorkingCopy:
@@ -60,8 +61,12 @@ class WorkingCopy:
 
 
 def _narrowed(model: SequenceModel, dtype: torch.dtype) -> SequenceModel:
-    """A copy that shares all weights but those of its linear layers, and whose embeddings give vectors of `dtype`."""
-    narrow = copy.deepcopy(model, {id(parameter): parameter for parameter in model.parameters()})
+    """A copy that shares all weights but those of its linear layers, and whose embeddings give vectors of `dtype`.
+
+    It shares what the model keeps besides, too: running statistics that it moves are the model's own.
+    """
+    shared = [*model.parameters(), *model_facts(model).values()]
+    narrow = copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
     for module in narrow.modules():
         if isinstance(module, nn.Linear):
             for name, parameter in list(module.named_parameters(recurse=False)):

@@ -16,6 +16,7 @@ from openwork.models.prepared.attention import attend_to_memory, attend_to_past
 from openwork.models.prepared.caches import HIDDEN, Memory, Past, PreparedState, padded_size
 from openwork.models.prepared.products import Product
 from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.batch_normalisation import BatchNorm
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.encoder import EncoderLayer
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
@@ -32,7 +33,10 @@ Made = TypeVar("Made")
 
 
 def prepared_norm(norm: nn.Module) -> Function:
-    """The same function without the module around it."""
+    """The same function without the module around it; with statistics that stay, a norm is a scale and a shift."""
+    if isinstance(norm, BatchNorm):
+        scale = norm.weight / torch.sqrt(norm.running_variance + norm.epsilon)
+        return partial(_scaled, scale=scale, shift=norm.bias - norm.running_mean * scale)
     if not isinstance(norm, nn.LayerNorm):
         return norm
     return partial(_layer_norm, shape=norm.normalized_shape, gain=norm.weight, shift=norm.bias, epsilon=norm.eps)
@@ -40,6 +44,10 @@ def prepared_norm(norm: nn.Module) -> Function:
 
 def _layer_norm(x: Tensor, shape: Sequence[int], gain: Tensor, shift: Tensor, epsilon: float) -> Tensor:
     return torch.layer_norm(x, shape, gain, shift, epsilon)
+
+
+def _scaled(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    return torch.addcmul(shift, x, scale)
 
 
 class Wired:

@@ -12,6 +12,7 @@ from openwork.systems.plan import memory_of, size_text
 from openwork.systems.preflight.longest import DemandingBatch
 from openwork.systems.preflight.subject import Subject
 from openwork.systems.room import free_memory
+from openwork.training.batch_statistics import whole_batch_too_large
 
 NEAR = 0.8  # of what is free: from here on the line is a warning
 
@@ -43,6 +44,8 @@ def memory_outlook(subject: Subject, batch: DemandingBatch) -> MemoryOutlook:
     needed, divisions = _needed(subject, batch, 1), 1
     if free is None:
         return MemoryOutlook(needed, free)
+    if subject.updater.whole_batches and subject.device.type == "cpu" and needed > free:
+        raise whole_batch_too_large(f"the largest one needs {size_text(needed)} more, and {size_text(free)} are free")
     most = max(1, -(-batch.sentences // workers))
     if _needed(subject, batch, most) > free:
         raise OpenworkError(

@@ -27,8 +27,9 @@ def problem() -> str:
 
 def can_be_native(model: Transformer) -> bool:
     """Whether its decoder is of the paper's parts, in sizes that fill registers; `model` can be prepared."""
-    layers = list(model.decoder.layers)
-    return isinstance(model.narrow, nn.Identity) and all(_is_supported(layer) for layer in layers) and not problem()
+    decoder = model.decoder
+    ends = isinstance(model.narrow, nn.Identity) and type(decoder.final_norm) in (nn.LayerNorm, nn.Identity)
+    return ends and all(_is_supported(layer) for layer in decoder.layers) and not problem()
 
 
 def _is_supported(layer: nn.Module) -> bool:
