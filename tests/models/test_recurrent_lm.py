@@ -45,7 +45,8 @@ def test_what_is_foretold_was_not_read(place: int) -> None:
 def test_one_direction_is_the_forward_half() -> None:
     both, one = built(), built(bidirectional=False)
     one.load_state_dict({name: tensor for name, tensor in both.state_dict().items() if "backwards" not in name})
-    torch.testing.assert_close(told(one, SOURCE), told(both, SOURCE)[:, 0::2])
+    for row, count in enumerate(LENGTHS.tolist()):
+        torch.testing.assert_close(told(one, SOURCE)[row, :count], told(both, SOURCE)[row, 0 : 2 * count : 2])
     assert isinstance(one, ForetellingModel) and both.tells_backwards and not one.tells_backwards
     assert not isinstance(built(task="classify"), ForetellingModel)
 

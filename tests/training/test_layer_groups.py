@@ -17,7 +17,7 @@ from openwork.training.settings import TrainingSettings
 from openwork.training.weights import model_weights
 from training.tiny import SETTINGS, make_store, make_training
 
-GROUPS = ("decoder", "encoder.layers.0.feedforward encoder.layers.*.self_attention")
+GROUPS = ("decoder", "encoder.layers.0.feedforward encoder.layers.*.self_attention.*")
 GRADUAL = SETTINGS.model_copy(update={"layer_groups": GROUPS, "unfreeze_every": 3, "optimiser": "adamw"})
 
 

@@ -78,10 +78,11 @@ class Foreteller(TwoWayModel):
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place width"]:
         known = self.output_dropout(self.encode(source, source_lengths))
-        if not self.tells_backwards:
-            return known[:, :-1]
-        there, back = known.chunk(2, dim=-1)
-        return torch.stack([there[:, :-1], back[:, 1:]], dim=2).flatten(1, 2)
+        ways = known.chunk(2, dim=-1) if self.tells_backwards else (known,)
+        told = [ways[0][:, :-1], *(back[:, 1:] for back in ways[1:])]
+        places = torch.stack(told, dim=2).flatten(1, 2)
+        last = source_lengths.clamp(min=1) * len(ways) - 1  # a text's own last place stands for all behind it
+        return at_places(places, torch.arange(places.shape[1], device=source.device).minimum(last[:, None]))
 
     def look(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
