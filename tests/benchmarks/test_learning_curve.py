@@ -21,7 +21,7 @@ valid_tsv = "{file}"
 [text]
 kind = "words"
 minimum_frequency = 1
-vocabulary_size = 200
+vocabulary_size = 300
 shared = false
 target_kind = "labels"
 [batches]

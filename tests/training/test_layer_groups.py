@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from openwork.base.errors import ConfigError
 from openwork.data.store import TokenStore
 from openwork.training.checkpoint import resume_latest, save_checkpoint
-from openwork.training.layer_groups import group_layers
+from openwork.training.layer_groups import Unfreezing, group_layers
 from openwork.training.optimisers import make_optimiser, optimiser_tensors, set_rate
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
@@ -51,6 +51,14 @@ def test_the_rates_by_hand(store: TokenStore) -> None:
     optimiser = make_optimiser(training.model, settings)
     set_rate(optimiser, 0.676)
     assert [group["lr"] for group in optimiser.param_groups] == pytest.approx([0.676, 0.26, 0.1])
+
+
+def test_nobody_waits_for_what_is_frozen(store: TokenStore) -> None:
+    model = make_training(store).model
+    model.get_submodule("decoder").requires_grad_(False)
+    begun = Unfreezing(model, GRADUAL)
+    first, second = group_layers(model, GROUPS)[1:]
+    assert [begun.learns(first[0], 1), begun.learns(second[0], 3), begun.learns(second[0], 4)] == [True, False, True]
 
 
 @pytest.mark.slow

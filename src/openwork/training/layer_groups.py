@@ -41,12 +41,16 @@ def group_layers(model: nn.Module, groups: Sequence[str]) -> list[list[nn.Parame
 
 
 class Unfreezing:
-    """From which update on each weight learns: group after group, the first from the first update on."""
+    """From which update on each weight learns: group after group, the first from the first update on.
+
+    Nobody waits for a group that is frozen whole.
+    """
 
     def __init__(self, model: nn.Module, settings: TrainingSettings) -> None:
         self.begins: dict[int, int] = {}  # of each weight that learns later than at the first update
         if settings.unfreeze_every:
-            for place, weights in enumerate(group_layers(model, settings.layer_groups)):
+            groups = filter(None, group_layers(model, settings.layer_groups))
+            for place, weights in enumerate(groups):
                 self.begins |= dict.fromkeys(map(id, weights), 1 + place * settings.unfreeze_every)
 
     def learns(self, weight: nn.Parameter, step: int) -> bool:
