@@ -146,7 +146,8 @@ def test_a_recurrent_language_model_reads_for_a_classifier(
     said = tuned(tmp_path / "first", tmp_path / "second", **labelled, fine_tuning=tuning)
     assert said_of_it in said
     theirs, ours = weights_of(tmp_path / "first/bundle"), weights_of(tmp_path / "second/bundle")
-    same = {name for name in ours.keys() & theirs.keys() if torch.equal(ours[name], theirs[name])}
+    weights = (ours.keys() & theirs.keys()) - {"begins"}  # which is a fact of the vocabulary
+    same = {name for name in weights if torch.equal(ours[name], theirs[name])}
     assert same == {name for name in ours if name.startswith(("source_embedding", "forwards.layers.0"))}
     outcomes = verify(tmp_path / "second/bundle")
     assert [(one.name, one.reason) for one in outcomes if one.status is Status.FAILED] == []
