@@ -10,6 +10,7 @@ from openwork.data import hsk
 from openwork.data.corpora import find
 from openwork.data.records import Pair
 from openwork.models.build import build_model
+from openwork.systems.fine_tuning import check_fine_tuning
 from openwork.systems.run_file import resolve_run
 from openwork.systems.train import train_bundle
 
@@ -40,6 +41,19 @@ def test_recipe_computes_in_miniature(path: Path):
     model = build_model(resolve_run(Layer(mapping, layer.origins)).model, 20, 20).eval()
     source, target = torch.tensor([[5, 6, 3]]), torch.tensor([[2, 7]])
     assert model(source, torch.tensor([3]), target).shape == (1, 2, model.output_weight.shape[1])
+
+
+TUNING = REPOSITORY / "recipes/fine-tuning"
+
+
+@pytest.mark.parametrize("path", sorted(TUNING.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_parts_that_a_fine_tuning_names_are_there(path: Path):
+    """Frozen ones and groups of layers. A recipe that names no model has that of the one before it."""
+    mapping = read_run_file(path).mapping
+    before = read_run_file(TUNING / "ulmfit-1-english.toml").mapping["model"]
+    settings = resolve_run(Layer({"model": before, **mapping}))
+    assert "from_bundle" in mapping.get("fine_tuning", {}) or "preset" in mapping["model"]
+    check_fine_tuning(settings)
 
 
 REAL = ("multi30k-de-en", "multi30k-en-fr", "tatoeba-en-de", "tatoeba-zh-en", "tatoeba-en-zh", "hsk-zh-en")

@@ -24,6 +24,7 @@ from openwork.models.decoder_settings import DecoderSettings  # noqa: E402
 from openwork.models.encoder_lm_settings import EncoderSettings  # noqa: E402
 from openwork.models.interfaces import SequenceModel  # noqa: E402
 from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings  # noqa: E402
+from openwork.models.recurrent_lm_settings import RecurrentLMSettings  # noqa: E402
 from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 from openwork.models.wavenet_settings import WaveNetSettings  # noqa: E402
@@ -306,6 +307,27 @@ class TestRecurrentClassifier(ModelContract):
 @pytest.mark.slow
 class TestClassifierInOneDirection(ModelContract):
     settings = RecurrentLabelsSettings(width=8, task="classify", layers=3, bidirectional=False)
+
+
+class TestMixtureOfLayers(ModelContract):
+    """ELMo's way."""
+
+    settings = RecurrentLMSettings(width=8, task="classify")
+
+
+@pytest.mark.slow
+class TestLastLayer(ModelContract):
+    """ULMFiT's way."""
+
+    settings = RecurrentLMSettings(width=8, task="classify", features="last", bidirectional=False, cell="gru")
+
+
+class TestForeteller(ModelContract):
+    settings = RecurrentLMSettings(width=8)
+    vocabularies = TARGET_VOCABULARY, TARGET_VOCABULARY
+
+    def test_the_source_is_read(self, model: SequenceModel[Any]) -> None:
+        """No place sees the token that it tells; `test_recurrent_lm.py` has them one by one."""
 
 
 class TestConvS2S(EncoderDecoderContract):

@@ -235,18 +235,19 @@ def test_other_sizes_are_refused(bundle_folder: Path, sections: dict[str, dict[s
 
 
 @pytest.mark.parametrize(
-    ("tuning", "words"),
+    ("sections", "words"),
     [
-        ({"frozen": ["encodr"]}, "'encodr' names no weight of this model"),
-        ({"frozen": ["*"]}, "every weight is frozen"),
-        ({"frozen": ["target_embedding"], "new_pieces": 3}, "the new pieces could not be learnt"),
+        ({"fine_tuning": {"frozen": ["encodr"]}}, "'encodr' names no weight of this model"),
+        ({"fine_tuning": {"frozen": ["*"]}}, "every weight is frozen"),
+        ({"fine_tuning": {"frozen": ["target_embedding"], "new_pieces": 3}}, "the new pieces could not be learnt"),
+        ({"training": {**TRAINING, "layer_groups": ["decodr"]}}, "'decodr' names no weight of this model"),
     ],
 )
-def test_frozen_parts_that_cannot_be_leave_nothing_behind(
-    bundle_folder: Path, tmp_path: Path, tuning: dict[str, object], words: str
+def test_parts_that_cannot_be_leave_nothing_behind(
+    bundle_folder: Path, tmp_path: Path, sections: dict[str, dict[str, object]], words: str
 ):
     with pytest.raises(ConfigError) as refused:
-        tuned(bundle_folder, tmp_path / "out", fine_tuning=tuning)
+        tuned(bundle_folder, tmp_path / "out", **sections)
     assert words in refused.value.what and refused.value.hint
     assert not (tmp_path / "out").exists()
 

@@ -67,6 +67,13 @@ RULES: list[tuple[list[str], str, list[str]]] = [
     (["text.shared=false", "model.tying=three-way"],
         "text.shared = false gives each side a vocabulary of its own, which three-way tying cannot use",
         ["model.tying=target"]),
+    (["training.layer_decay=2.6"], "layer_decay and unfreeze_every are for groups of layers",
+        ['training.layer_groups=["decoder"]']),
+    (['training.layer_groups=["decoder", " "]'], "a group of layer_groups is empty",
+        ['training.layer_groups=["decoder"]']),
+    (["training.steps=10", 'training.layer_groups=["decoder"]', "training.unfreeze_every=10"],
+        "begin to learn at update 11, and the run has 10", ["training.unfreeze_every=9"]),
+    (["model.kind=recurrent-lm", "training.metric=score"], "is not measured of model.task", ["training.metric=loss"]),
 ]  # fmt: skip
 
 

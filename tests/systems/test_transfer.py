@@ -13,9 +13,13 @@ from openwork.models.build import build_model
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.nn.batch_normalisation import running_statistics
 from openwork.systems.average import average_bundles
-from openwork.systems.bundle import Bundle, load_bundle
+from openwork.systems.bundle import Bundle, load_bundle, replay_golden
 from openwork.systems.inheritance import inherit
+from openwork.systems.run_file import resolve_run
+from openwork.systems.train import train_bundle
 from openwork.systems.transfer import fitting, take
+from openwork.systems.verify.check import Status
+from openwork.systems.verify.checks import verify
 from openwork.text.pair import TokenizerPair
 from openwork.training.weights import model_weights, read_tensors
 from systems.test_fine_tuning import TRAINING, Stop, tuned, weights_of
@@ -109,6 +113,45 @@ def test_an_encoder_of_translation_reads_for_a_classifier(
     assert shared and all(torch.equal(ours[name], theirs[name]) for name in shared)
     assert torch.equal(ours["source_embedding.table.weight"], theirs["output"])  # one matrix there, of that name
     assert bundle.tokenizers.source.encode("a b c") == start.tokenizers.source.encode("a b c")
+
+
+@pytest.mark.parametrize(
+    ("way", "said_of_it"),
+    [
+        (
+            {"bidirectional": True},
+            "taken from it: source_embedding, forwards, backwards; fresh: output, bias, features, summary",
+        ),
+        (
+            {"bidirectional": False, "features": "last"},
+            "taken from it: source_embedding, forwards; fresh: output, bias, summary",
+        ),
+    ],
+    ids=["elmo", "ulmfit"],
+)
+def test_a_recurrent_language_model_reads_for_a_classifier(
+    tmp_path: Path, labelled: dict[str, Any], way: dict[str, object], said_of_it: str
+) -> None:
+    """ELMo's way and ULMFiT's: texts are foretold, then labels are told upon what was learnt."""
+    texts: dict[str, Any] = {
+        "data": {**labelled["data"], "side": "source"},
+        "text": {"vocabulary_size": 300},
+        "model": {"kind": "recurrent-lm", "width": 8, "dropout": 0.0, **way},
+        "training": TRAINING,
+    }
+    train_bundle(resolve_run(Layer(texts)), tmp_path / "first", lambda _: None)
+    assert not replay_golden(load_bundle(tmp_path / "first"))
+    labelled["model"] = {"kind": "recurrent-lm", "task": "classify", **way}
+    labelled["training"] |= {"layer_groups": ["output bias summary", "forwards.layers.1"], "unfreeze_every": 2}
+    tuning: dict[str, object] = {"frozen": ["source_embedding", "forwards.layers.0"]}
+    said = tuned(tmp_path / "first", tmp_path / "second", **labelled, fine_tuning=tuning)
+    assert said_of_it in said
+    theirs, ours = weights_of(tmp_path / "first/bundle"), weights_of(tmp_path / "second/bundle")
+    weights = (ours.keys() & theirs.keys()) - {"begins"}  # which is a fact of the vocabulary
+    same = {name for name in weights if torch.equal(ours[name], theirs[name])}
+    assert same == {name for name in ours if name.startswith(("source_embedding", "forwards.layers.0"))}
+    outcomes = verify(tmp_path / "second/bundle")
+    assert [(one.name, one.reason) for one in outcomes if one.status is Status.FAILED] == []
 
 
 def test_adapters_and_a_fresh_head_learn_together(

@@ -17,6 +17,7 @@ from openwork.training.schedules import (
     linear_rate,
     make_schedule,
     paper_rate,
+    slanted_triangular_rate,
 )
 from openwork.training.settings import TrainingSettings
 
@@ -34,6 +35,17 @@ def test_both_forms_are_one_curve(step: int, warmup: int, width: int) -> None:
     peak = paper_rate(warmup, width, warmup)
     assert inverse_square_root_rate(step, peak, warmup) == pytest.approx(paper_rate(step, width, warmup))
     assert paper_rate(step, width, warmup) <= peak * (1 + 1e-12)
+
+
+def test_the_slanted_triangle_by_hand() -> None:
+    # 0.32 (1 + 31 p) / 32: p is 1 at the cut, 1/2 halfway up and halfway down, 0 at update 12, just after the last.
+    rates = {2: 0.165, 4: 0.32, 8: 0.165, 12: 0.01}
+    for step, rate in rates.items():
+        assert slanted_triangular_rate(step, 0.32, 32.0, 4, 11) == pytest.approx(rate)
+    made = make_schedule(
+        TrainingSettings(schedule="slanted-triangular", learning_rate=0.32, warmup=4, steps=11, slant=2.0), 8
+    )
+    assert made(8) == pytest.approx(0.24)  # the lowest rate is half the peak
 
 
 def test_cosine_by_hand() -> None:
@@ -58,7 +70,7 @@ def test_every_rate_is_between_nothing_and_its_peak(step: int, warmup: int, step
         assert 0.0 <= rate(step, 1.0, 0.0, warmup, steps) <= 1.0
 
 
-@pytest.mark.parametrize("name", [name for name in SCHEDULES if name != "paper"])
+@pytest.mark.parametrize("name", [name for name in SCHEDULES if name not in ("paper", "slanted-triangular")])
 def test_named_schedules_take_their_values_from_the_settings(name: str) -> None:
     values = {"schedule": name, "learning_rate": 0.5, "warmup": 4, "steps": 11, "lowest_rate": 0.125}
     rate = make_schedule(TrainingSettings.model_validate(values), 16)
@@ -80,6 +92,7 @@ def test_update_zero_is_refused() -> None:
         lambda: constant_rate(0, 1e-3, 10),
         lambda: cosine_rate(0, 1e-3, 0.0, 10, 20),
         lambda: linear_rate(0, 1e-3, 0.0, 10, 20),
+        lambda: slanted_triangular_rate(0, 1e-3, 32.0, 10, 20),
     ):
         with pytest.raises(ValueError, match="counted from 1"):
             rate()

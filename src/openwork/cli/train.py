@@ -223,4 +223,8 @@ def _train(settings: "RunSettings", out: Path) -> None:
         say(f"saved after update {outcome.progress.step:,}; to continue, run the same command again")
         raise typer.Exit(INTERRUPTED)
     say(f"done: the translator is {outcome.bundle}")
-    say(f"try: echo 'some text' | {COMMANDS[task_of(settings.model)]} --bundle {shlex.quote(str(out))}")
+    task, bundle = task_of(settings.model), shlex.quote(str(out))
+    if task == "foretell":
+        say(f"to go on from it: {COMMANDS[task]} {bundle}")
+    else:
+        say(f"try: echo 'some text' | {COMMANDS[task]} --bundle {bundle}")

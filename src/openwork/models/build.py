@@ -21,6 +21,8 @@ from openwork.models.parts import Parts
 from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_labels import build_recurrent_labels
 from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
+from openwork.models.recurrent_lm import build_recurrent_lm
+from openwork.models.recurrent_lm_settings import RecurrentLMSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
@@ -96,6 +98,7 @@ BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     TransformerSettings: build_transformer,
     RecurrentSettings: build_recurrent,
     RecurrentLabelsSettings: build_recurrent_labels,
+    RecurrentLMSettings: build_recurrent_lm,
     EncoderSettings: build_encoder,
     ConvS2SSettings: build_convs2s,
     ByteNetSettings: build_bytenet,

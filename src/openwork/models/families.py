@@ -14,6 +14,7 @@ from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
+from openwork.models.recurrent_lm_settings import RecurrentLMSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.models.wavenet_settings import WaveNetSettings
@@ -22,6 +23,7 @@ ModelSettings = Annotated[
     TransformerSettings
     | RecurrentSettings
     | RecurrentLabelsSettings
+    | RecurrentLMSettings
     | EncoderSettings
     | DecoderSettings
     | ConvS2SSettings

@@ -146,6 +146,16 @@ class MaskedModel(Protocol):
         ...
 
 
+@runtime_checkable
+class ForetellingModel(Protocol):
+    """A sequence model that reads a text and tells each of its tokens from those on one side of it."""
+
+    @property
+    def tells_backwards(self) -> bool:
+        """Whether each token is told a second time, from those behind it."""
+        ...
+
+
 def count_weights(model: nn.Module) -> int:
     """Weights of the model, those that are shared counted once."""
     return sum(parameter.numel() for parameter in model.parameters())

@@ -27,6 +27,15 @@ def looking_at(
     return one_hot(places, source.shape[1]) * padding(source_lengths, source.shape[1])[:, 0].float()
 
 
+def looking_alike(
+    source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+) -> Float[Tensor, "batch place source"]:
+    """The same weight on each source token, then all of it on the end symbol."""
+    real = padding(source_lengths, source.shape[1])[:, 0]
+    alike = real / real.sum(dim=-1, keepdim=True).clamp(min=1)
+    return torch.cat([alike, looking_at(last_positions(source_lengths)[:, None], source, source_lengths)], dim=1)
+
+
 class RecurrentLabels(LabelMatrix):
     """What the cells know at a position is the vector that a label is told from; `output` is the labels' matrix.
 
@@ -97,10 +106,7 @@ class RecurrentClassifier(RecurrentLabels):
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place source"]:
         """There is no attention: the label looks at all tokens alike, and what follows it at the end symbol."""
-        real = padding(source_lengths, source.shape[1])[:, 0]
-        alike = real / real.sum(dim=-1, keepdim=True).clamp(min=1)
-        end = looking_at(last_positions(source_lengths)[:, None], source, source_lengths)
-        return torch.cat([alike, end], dim=1)
+        return looking_alike(source, source_lengths)
 
 
 def build_recurrent_labels(

@@ -10,9 +10,10 @@ from contextlib import ExitStack, contextmanager
 import torch
 
 from openwork.data.batching import Batch
-from openwork.models.interfaces import MaskedModel, SequenceModel
+from openwork.models.interfaces import ForetellingModel, MaskedModel, SequenceModel
 from openwork.training.batches import TensorBatch, to_tensors
 from openwork.training.compiling import compiled_updates, wants_compiling
+from openwork.training.foretelling import Foretelling
 from openwork.training.masking import Masking
 from openwork.training.moments import Run
 from openwork.training.packing import choose_layout, pack
@@ -32,6 +33,8 @@ def arrangement(
     """What makes a training's batches of the store's: padded or packed, or with pieces that are masked."""
     if isinstance(model, MaskedModel):
         return Masking.of(model, settings.mask_share, settings.mask_whole_words, settings.seed)
+    if isinstance(model, ForetellingModel):
+        return Foretelling(model.tells_backwards)
     packed = choose_layout(settings.layout, model, precision, device) == "packed"
     return pack if packed else to_tensors
 
@@ -42,6 +45,8 @@ def validation_arrangement(
     """The same for validation pairs: padded, and what is masked is the same each time and for every seed."""
     if isinstance(model, MaskedModel):
         return Masking.of(model, settings.mask_share, settings.mask_whole_words, seed=0)
+    if isinstance(model, ForetellingModel):
+        return Foretelling(model.tells_backwards)
     return to_tensors
 
 

@@ -21,6 +21,7 @@ from openwork.systems.transfer import Taken, fitting, is_another, take
 from openwork.text.pair import TokenizerPair, with_target
 from openwork.text.tokenizer import Tokenizer
 from openwork.training.freezing import freeze
+from openwork.training.layer_groups import group_layers
 from openwork.training.low_rank import adapt, adapters, freeze_all_but_adapters
 from openwork.training.weights import model_weights, read_tensors, restore_weights
 
@@ -140,13 +141,14 @@ def new_rows(table: Tensor, before: Tokenizer, now: Tokenizer) -> Tensor:
 
 
 def check_fine_tuning(settings: RunSettings) -> None:
-    """ConfigError for frozen parts that the model has not, and for new pieces that could never be learnt."""
-    tuning = settings.fine_tuning
-    if not tuning.frozen and not tuning.low_rank:
+    """ConfigError for parts, frozen or in groups, that the model has not, and for new pieces never to be learnt."""
+    tuning, groups = settings.fine_tuning, settings.training.layer_groups
+    if not (tuning.frozen or tuning.low_rank or groups):
         return
     with torch.device("meta"):  # the names of the weights, without their memory
         model = build_model(settings.model, SYMBOLS, SYMBOLS)
     made_tunable(model, tuning)
+    group_layers(model, groups)
     if tuning.new_pieces and not model.output_weight.requires_grad:
         raise ConfigError(
             "the new pieces could not be learnt: the matrix that holds them is frozen",

@@ -85,6 +85,11 @@ class RunSettings(Settings):
                 f'training.metric = "{metric}" is for texts, and model.task = "{task}" writes none',
                 hint='set training.metric = "score", the accuracy or F1 of the task, or "loss"',
             )
+        if task == "foretell" and metric != "loss":
+            raise RuleError(
+                f'training.metric = "{metric}" is not measured of model.task = "foretell", which tells no labels',
+                hint='set training.metric = "loss"',
+            )
         if task == "write" and metric == "score":
             raise RuleError(
                 'training.metric = "score" is that of a model with a task, and this one writes texts',

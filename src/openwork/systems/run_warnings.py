@@ -99,6 +99,11 @@ IDLE = (
         _falls,
         "training.lowest_rate acts on the schedules cosine and linear alone",
     ),
+    Idle(
+        "training.slant",
+        lambda run: run.training.schedule == "slanted-triangular",
+        'training.slant acts on training.schedule = "slanted-triangular" alone',
+    ),
     Idle("training.beta1", _adam, "training.beta1 acts on the optimisers adam and adamw alone"),
     Idle("training.beta2", _adam, "training.beta2 acts on the optimisers adam and adamw alone"),
     Idle(

@@ -17,7 +17,7 @@ from openwork.text.parted import Parted
 from openwork.text.word_by_word import WordByWord
 from openwork.text.wrapped import unwrapped
 
-Task = Literal["write", "classify", "tag", "answer", "fill", "embed"]
+Task = Literal["write", "classify", "tag", "answer", "fill", "foretell", "embed"]
 LABELLING: tuple[Task, ...] = ("classify", "tag", "answer")
 """Those whose targets are labels: `openwork evaluate` and the validation score them."""
 
@@ -33,6 +33,7 @@ COMMANDS: dict[Task, str] = {
     "tag": "openwork tag",
     "fill": "openwork fill",
     "answer": "openwork answer",
+    "foretell": "openwork train --from-bundle",
     "embed": "openwork info",
 }
 """What a bundle of each task is used with."""

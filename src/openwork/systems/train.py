@@ -40,6 +40,7 @@ from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import Presence, RunFolder
 from openwork.systems.tasks import LinesInForm, MarksBeginnings, check_known, in_form, task_of, wished_pairs
 from openwork.systems.validate import Validator
+from openwork.systems.validate_foretold import ForetellingValidator
 from openwork.systems.validate_labels import LabelValidator
 from openwork.systems.validate_masked import MaskedValidator
 from openwork.text.pair import TokenizerPair, train_pair
@@ -70,7 +71,11 @@ from openwork.training.workers import choose_workers
 Say = Callable[[str], None]
 GOLDEN_EXAMPLES = 5
 # Who looks at held-out pairs, by the model's task; those that are not here tell labels.
-VALIDATORS: dict[str, type[Validator]] = {"write": Validator, "fill": MaskedValidator}
+VALIDATORS: dict[str, type[Validator]] = {
+    "write": Validator,
+    "fill": MaskedValidator,
+    "foretell": ForetellingValidator,
+}
 
 
 @dataclass(frozen=True)

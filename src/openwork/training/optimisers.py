@@ -4,13 +4,15 @@ The rate is set before each update by the schedule. A new optimiser is a functio
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from openwork.training.layer_groups import group_layers
 from openwork.training.settings import TrainingSettings
 
-Weights = Iterable[nn.Parameter]
+Weights = Iterable[dict[str, Any]]  # groups of weights, as the framework's optimisers take them
 
 
 def _adam(weights: Weights, settings: TrainingSettings) -> torch.optim.Adam:
@@ -49,10 +51,21 @@ OPTIMISERS: dict[str, Callable[[Weights, TrainingSettings], torch.optim.Optimize
 }
 
 
+SCALE = "scale"  # what the schedule's rate is multiplied by for the weights of a group
+
+
 def make_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
-    """The optimiser that the settings name, over the weights that are not frozen."""
-    weights = (parameter for parameter in model.parameters() if parameter.requires_grad)
-    return OPTIMISERS[settings.optimiser](weights, settings)
+    """The optimiser that the settings name, over the weights that are not frozen, group by group of layers."""
+    grouped = group_layers(model, settings.layer_groups)
+    learning = [(number, weights) for number, weights in enumerate(grouped) if weights]
+    groups = [{"params": weights, SCALE: settings.layer_decay**-number} for number, weights in learning]
+    return OPTIMISERS[settings.optimiser](groups, settings)
+
+
+def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    """The schedule's rate for an update; lower layers may have a part of it."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate * group.get(SCALE, 1.0)
 
 
 def optimiser_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -1,6 +1,7 @@
 """Learning rates as functions of the update's number, counted from 1. A new one is a function and a line in the table.
 
-All but the paper's rise linearly to `learning_rate`, reached at update `warmup`; their names say what comes after.
+All but the paper's rise linearly to `learning_rate`, reached at update `warmup`; their names say what comes after. The
+slanted triangle alone does not begin at 0.
 """
 
 import math
@@ -43,6 +44,16 @@ def cosine_rate(step: int, peak: float, lowest: float, warmup: int, steps: int) 
     return lowest + (peak - lowest) * (1 + math.cos(math.pi * _share_done(step, warmup, steps))) / 2
 
 
+def slanted_triangular_rate(step: int, peak: float, ratio: float, warmup: int, steps: int) -> float:
+    """Howard and Ruder 2018, equation 3: peak (1 + p (ratio - 1)) / ratio.
+
+    The share p rises from 0 before the first update to 1 at `warmup`, their cut, and falls to 0 just after the last.
+    """
+    _check_step(step)
+    share = step / warmup if step <= warmup else 1 - _share_done(step, warmup, steps)
+    return peak * (1 + share * (ratio - 1)) / ratio
+
+
 def cooldown_factor(step: int, steps: int, cooldown: int) -> float:
     """1 until the last `cooldown` updates, then linearly towards 0, reached just after the last."""
     return min(1.0, (steps + 1 - step) / (cooldown + 1))
@@ -56,6 +67,7 @@ SCHEDULES: dict[str, Rate] = {
     "inverse-square-root": lambda step, s, _: inverse_square_root_rate(step, s.learning_rate, s.warmup),
     "cosine": lambda step, s, _: cosine_rate(step, s.learning_rate, s.lowest_rate, s.warmup, s.steps),
     "linear": lambda step, s, _: linear_rate(step, s.learning_rate, s.lowest_rate, s.warmup, s.steps),
+    "slanted-triangular": lambda step, s, _: slanted_triangular_rate(step, s.learning_rate, s.slant, s.warmup, s.steps),
     "constant": lambda step, s, _: constant_rate(step, s.learning_rate, s.warmup),
 }
 

@@ -16,16 +16,32 @@ class TrainingSettings(Settings):
     seed: int = Field(default=1, ge=0, lt=2**32, description="every random choice of the run follows from it")
     steps: int = Field(default=100_000, ge=1, description="updates of the weights, at most")
     accumulate: int = Field(default=1, ge=1, description="batches whose gradients make one update")
-    schedule: Literal["paper", "inverse-square-root", "cosine", "linear", "constant"] = Field(
+    schedule: Literal["paper", "inverse-square-root", "cosine", "linear", "slanted-triangular", "constant"] = Field(
         default="paper",
         description="paper: rate from width and step (equation 3); the others rise to learning_rate, and then do as "
         "they are called",
     )
     learning_rate: float = Field(default=1e-3, gt=0, description="peak rate of every schedule but the paper's")
     lowest_rate: float = Field(default=0.0, ge=0, description="rate that cosine and linear fall to")
+    slant: float = Field(
+        default=32.0, gt=1, description="slanted-triangular: how many times its lowest rate the peak is"
+    )
     schedule_scale: float = Field(default=1.0, gt=0, description="factor on the paper's schedule")
     warmup: int = Field(default=4000, ge=1, description="updates in which the rate rises linearly")
     cooldown: int = Field(default=0, ge=0, description="last updates, in which the rate also falls linearly to 0")
+    layer_groups: tuple[str, ...] = Field(
+        default=(),
+        description="weights that learn at rates and from updates of their own: the last layers first, each group as "
+        'names with spaces between, such as "output bias pooler"; what no group names is one more, the last',
+    )
+    layer_decay: float = Field(
+        default=1.0, ge=1, description="what the rate of each group is divided by to give that of the next"
+    )
+    unfreeze_every: int = Field(
+        default=0,
+        ge=0,
+        description="updates after which one more of layer_groups begins to learn; 0: all from the first",
+    )
     optimiser: OptimiserName = Field(
         default="adam", description="adam is the paper's; the rate of adafactor is relative to the weights' size"
     )
@@ -111,6 +127,29 @@ class TrainingSettings(Settings):
                 f"lowest_rate ({self.lowest_rate:g}) is above learning_rate ({self.learning_rate:g}), "
                 "from which the schedule falls",
                 hint="set it lower, or leave it out",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _groups_are_named(self) -> "TrainingSettings":
+        if not self.layer_groups and (self.layer_decay != 1 or self.unfreeze_every):
+            raise RuleError(
+                "layer_decay and unfreeze_every are for groups of layers, and layer_groups names none",
+                hint="name the parts of the model in layer_groups, the last layers first, or leave them out",
+            )
+        if any(not group.split() for group in self.layer_groups):
+            raise RuleError(
+                "a group of layer_groups is empty", hint="give it the name of a part, or leave the group out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _all_groups_learn(self) -> "TrainingSettings":
+        last = self.unfreeze_every * len(self.layer_groups) + 1
+        if last > self.steps:
+            raise RuleError(
+                f"the last group of layers would begin to learn at update {last:,}, and the run has {self.steps:,}",
+                hint="set unfreeze_every lower, or steps higher",
             )
         return self
 

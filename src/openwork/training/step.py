@@ -12,7 +12,9 @@ from openwork.models.interfaces import SequenceModel
 from openwork.nn.batch_normalisation import has_batch_norms
 from openwork.nn.dropout import drawing_from
 from openwork.training.batch_statistics import KeptStatistics, whole_batch_too_large
+from openwork.training.layer_groups import Unfreezing
 from openwork.training.objective import make_objective
+from openwork.training.optimisers import set_rate
 from openwork.training.precision import PrecisionName
 from openwork.training.schedules import Schedule
 from openwork.training.settings import TrainingSettings
@@ -43,11 +45,15 @@ class StepReport:
 
 @dataclass(frozen=True)
 class Task:
-    """A part of an update: some sentences, the target tokens of the whole, and what dropout follows from."""
+    """A part of an update: some sentences, the target tokens of the whole, and what dropout follows from.
+
+    `learning`: for each of the working weights whether this update moves it.
+    """
 
     part: TrainingBatch
     tokens: int
     seed: int
+    learning: Sequence[bool]
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,7 @@ class Updater:
         self.settings = settings
         self.objective = make_objective(settings, precision)
         self.copy = WorkingCopy(model, precision)
+        self.unfreezing = Unfreezing(model, settings)
         # The framework's stacks of recurrent layers draw the dropout between them from one generator for all threads.
         stacks = any(isinstance(module, nn.RNNBase) and module.dropout > 0 for module in model.modules())
         self.whole_batches = has_batch_norms(model)
@@ -95,7 +102,8 @@ class Updater:
         self.copy.model.train()
         tokens = sum(batch.target_tokens for batch in batches)
         statistics = KeptStatistics(self.model)
-        smoothed, likelihood = self._gather(batches, tokens, seed)
+        learning = [self.unfreezing.learns(weight, step) for weight in self.copy.own]
+        smoothed, likelihood = self._gather(batches, tokens, seed, learning)
         norm = self._clip()
         skipped = not (math.isfinite(norm) and math.isfinite(smoothed))
         if skipped:
@@ -106,7 +114,9 @@ class Updater:
         losses = smoothed / tokens, likelihood / tokens
         return StepReport(step, *losses, norm, rate, tokens, sources, sentences, skipped)
 
-    def _gather(self, batches: Sequence[TrainingBatch], tokens: int, seed: int) -> tuple[float, float]:
+    def _gather(
+        self, batches: Sequence[TrainingBatch], tokens: int, seed: int, learning: Sequence[bool]
+    ) -> tuple[float, float]:
         """Takes the gradients of all batches and gives the sums of the losses.
 
         Where memory is not enough, the batches are computed in twice as many parts, from then on. The sums are the
@@ -114,7 +124,7 @@ class Updater:
         """
         while True:
             parts = [part for batch in batches for part in batch.parts(self.workers.count * self.divisions)]
-            tasks = [Task(part, tokens, seed + place * PARTS_APART) for place, part in enumerate(parts)]
+            tasks = [Task(part, tokens, seed + place * PARTS_APART, learning) for place, part in enumerate(parts)]
             try:
                 return self._gather_parts(tasks)
             except (RuntimeError, MemoryError) as error:
@@ -143,7 +153,9 @@ class Updater:
         """What one part adds to the gradients; runs in a thread of its own beside others."""
         with drawing_from(torch.Generator().manual_seed(task.seed)):
             sums = self.objective(self.copy.model, task.part)
-            gradients = torch.autograd.grad(sums.smoothed / task.tokens, self.copy.working, allow_unused=True)
+            wanted = [weight for weight, learns in zip(self.copy.working, task.learning, strict=True) if learns]
+            found = iter(torch.autograd.grad(sums.smoothed / task.tokens, wanted, allow_unused=True))
+            gradients = [next(found) if learns else None for learns in task.learning]
         return PartResult(gradients, sums.smoothed.item(), sums.likelihood.item())
 
     def _clip(self) -> float:
@@ -151,8 +163,7 @@ class Updater:
         return nn.utils.clip_grad_norm_(self.model.parameters(), limit).item()
 
     def _take_step(self, rate: float) -> float:
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
+        set_rate(self.optimiser, rate)
         self.optimiser.step()
         # The framework's fused optimisers do not count this as a change; who keeps something made of the weights asks.
         torch.autograd.graph.increment_version(list(self.model.parameters()))

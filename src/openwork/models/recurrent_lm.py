@@ -1,0 +1,153 @@
+"""A recurrent language model in one direction or in both, and the classifier upon it: the ways of ELMo and ULMFiT.
+
+The start symbol stands before each text, START x_1 ... x_n END, so that both readers have something to begin with: the
+forward one has read START when it foretells x_1, the backward one END when it foretells x_n.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from openwork.models.label_model import LabelMatrix, LabelModel, at_places
+from openwork.models.recurrent_labels import last_positions, looking_alike, looking_at
+from openwork.models.recurrent_lm_settings import RecurrentLMSettings
+from openwork.nn.dropout import Dropout
+from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.pooling import mean_of
+from openwork.nn.two_way import Mixture, Reader, Topmost, greatest_of, turned
+from openwork.text.symbols import SYMBOL_IDS
+
+
+class TwoWayModel(LabelModel):
+    """An embedding and what reads it; `backwards` is None where texts are read in one direction."""
+
+    def __init__(self, embedding: nn.Embedding, forwards: Reader, backwards: Reader | None, dropout: float) -> None:
+        super().__init__(embedding.num_embeddings)
+        self.source_embedding = embedding
+        self.embedding_dropout = Dropout(dropout)
+        self.forwards = forwards
+        self.backwards = backwards
+
+    def layers_of(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> list[Float[Tensor, "batch position memory_width"]]:
+        """The embeddings of the start symbol and of each token, then what each layer knows at them.
+
+        The numbers of the forward reader come first. Embeddings, which both read, stand there once for each of them.
+        """
+        x = self.embedding_dropout(self.source_embedding(nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)))
+        there = [x, *self.forwards(x)]
+        if self.backwards is None:
+            return there
+        back = [turned(known, source_lengths + 1) for known in self.backwards(turned(x, source_lengths + 1))]
+        return [torch.cat(both, dim=-1) for both in zip(there, [x, *back], strict=True)]
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch position memory_width"]:
+        """What the last layer knows at the start symbol and then at each source token."""
+        return self.layers_of(source, source_lengths)[-1]
+
+
+class Foreteller(TwoWayModel):
+    """Tells each token twice, place after place: x_i by the forward reader, then x_(i-1) by the backward one.
+
+    With one direction there is one place a token. x_0 is START; the last token told forwards is END. Both readers
+    share the embedding, which is the output matrix too; `bias` is added to the logits.
+    """
+
+    def __init__(self, embedding: nn.Embedding, forwards: Reader, backwards: Reader | None, dropout: float) -> None:
+        super().__init__(embedding, forwards, backwards, dropout)
+        self.output_dropout = Dropout(dropout)
+        self.bias = nn.Parameter(torch.zeros(embedding.num_embeddings))
+
+    @property
+    def tells_backwards(self) -> bool:
+        """Whether each token is told a second time, from those behind it."""
+        return self.backwards is not None
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.source_embedding.weight
+
+    @property
+    def output_bias(self) -> Tensor:
+        return self.bias
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        known = self.output_dropout(self.encode(source, source_lengths))
+        ways = known.chunk(2, dim=-1) if self.tells_backwards else (known,)
+        told = [ways[0][:, :-1], *(back[:, 1:] for back in ways[1:])]
+        places = torch.stack(told, dim=2).flatten(1, 2)
+        last = source_lengths.clamp(min=1) * len(ways) - 1  # a text's own last place stands for all behind it
+        return at_places(places, torch.arange(places.shape[1], device=source.device).minimum(last[:, None]))
+
+    def look(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place source"]:
+        """There is no attention: all of it is counted to the token that is told, or stands behind the one told."""
+        positions = torch.arange(source.shape[1], device=source.device)
+        places = positions.minimum(last_positions(source_lengths)[:, None])
+        twice = 2 if self.tells_backwards else 1
+        return looking_at(places, source, source_lengths).repeat_interleave(twice, dim=1)
+
+
+class PoolingClassifier(TwoWayModel, LabelMatrix):
+    """One label for a text, from tanh(W [last; greatest; mean] + b) (Howard and Ruder 2018, section 3.3).
+
+    What each reader knows in the end comes first, then the greatest of each number, then the mean of all tokens. The
+    end of the target is told from what is known at the end symbol alone, in the place of all three.
+    """
+
+    def __init__(
+        self,
+        embedding: nn.Embedding,
+        forwards: Reader,
+        backwards: Reader | None,
+        features: Mixture | Topmost,
+        output: nn.Parameter,
+        dropout: float,
+    ) -> None:
+        super().__init__(embedding, forwards, backwards, dropout)
+        self.features = features
+        self.pooled_dropout = Dropout(dropout)
+        self.width = output.shape[1]
+        known = self.width * (1 if backwards is None else 2)
+        self.summary = nn.Linear(3 * known, self.width)
+        self.label_dropout = Dropout(dropout)
+        self.tell_by(output)
+
+    def read(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place width"]:
+        known = self.features(self.layers_of(source, source_lengths))
+        end = at_places(known, source_lengths[:, None])[:, 0]
+        last = torch.cat([end[:, : self.width], known[:, 0, self.width :]], dim=-1)
+        count = source_lengths + 1
+        whole = torch.cat([last, greatest_of(known, count), mean_of(known, count).to(known.dtype)], dim=-1)
+        both = self.pooled_dropout(torch.stack([whole, end.repeat(1, 3)], dim=1))
+        return self.label_dropout(torch.tanh(self.summary(both)))
+
+    def look(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch place source"]:
+        """There is no attention: the label looks at all tokens alike, and what follows it at the end symbol."""
+        return looking_alike(source, source_lengths)
+
+
+def build_recurrent_lm(settings: RecurrentLMSettings, source_vocabulary: int, target_vocabulary: int) -> TwoWayModel:
+    """The model in the sizes of `settings`, with fresh weights from torch's generator."""
+    s = settings
+    embedding = nn.Embedding(source_vocabulary, s.width)
+    forwards = Reader(s.width, s.layers, s.dropout, s.cell)
+    backwards = Reader(s.width, s.layers, s.dropout, s.cell) if s.bidirectional else None
+    if s.task == "foretell":
+        model: TwoWayModel = Foreteller(embedding, forwards, backwards, s.dropout)
+    else:
+        features = Mixture(s.layers + 1) if s.features == "mixture" else Topmost()
+        output = output_matrix(target_vocabulary, s.width)
+        model = PoolingClassifier(embedding, forwards, backwards, features, output, s.dropout)
+    initialise(model)
+    return model

@@ -1,0 +1,57 @@
+"""What can be chosen about the recurrent language model and its classifier. No torch here, so that help is instant."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from openwork.base.config import Settings
+from openwork.models.recurrent_settings import CellDropout, CellName, CellWidth
+
+
+class RecurrentLMSettings(Settings):
+    """Recurrent layers that have learnt to foretell texts, in one direction or in both, and a classifier upon them.
+
+    With `features = "mixture"` and both directions that is ELMo's way (Peters et al. 2018), with "last" and one that of
+    ULMFiT (Howard and Ruder 2018).
+    """
+
+    kind: Literal["recurrent-lm"] = "recurrent-lm"
+    task: Literal["foretell", "classify"] = Field(
+        default="foretell",
+        description="what the layers are asked for",
+        json_schema_extra={
+            "values": {
+                "foretell": "each token from those before it, and from those behind it where both directions are read",
+                "classify": "one label of the whole text",
+            }
+        },
+    )
+    width: CellWidth = 512
+    cell: CellName = "lstm"
+    layers: int = Field(
+        default=2,
+        ge=1,
+        description="layers of cells in each direction",
+        json_schema_extra={"origin": "Peters et al. 2018, section 3.4"},
+    )
+    bidirectional: bool = Field(
+        default=True,
+        description="whether a second reader goes backwards, which the first one never meets",
+        json_schema_extra={"origin": "Peters et al. 2018, section 3.1"},
+    )
+    features: Literal["mixture", "last"] = Field(
+        default="mixture",
+        description="what the classifier sees of a token",
+        json_schema_extra={
+            "values": {
+                "mixture": "all layers, each as much as is learnt (Peters et al. 2018, equation 1)",
+                "last": "the last layer (Howard and Ruder 2018)",
+            }
+        },
+    )
+    dropout: CellDropout = 0.2
+
+    @property
+    def tying(self) -> Literal["three-way", "none"]:
+        """Where tokens are foretold, their output matrix is the embedding; labels have one of their own."""
+        return "three-way" if self.task == "foretell" else "none"
