@@ -44,10 +44,10 @@ def fastest(model: SequenceModel, repeats: int = 12) -> ProductType:
     x = torch.ones(ROWS, weight.shape[1])
     with torch.inference_mode():
         ways = {products: PRODUCTS[products](weight, None) for products in available()}
-        best = dict.fromkeys(ways, float("inf"))
+        best: dict[ProductType, float] = dict.fromkeys(ways, float("inf"))
         for _ in range(repeats):
             for products, product in ways.items():
                 before = time.perf_counter()
                 product(x)
                 best[products] = min(best[products], time.perf_counter() - before)
-    return min(ways, key=lambda products: best[products])
+    return min(ways, key=best.__getitem__)
