@@ -65,6 +65,8 @@ TOLD = {
     "misfit": slice(1),
     "Closed": slice(None),
     "damaged": slice(1),
+    # why a batch that must stay whole is refused
+    "whole_batch_too_large": slice(1),
     # what a study shows
     "Study": slice(1, 3),
     "Claim": slice(1),

@@ -157,7 +157,7 @@ def masked(model: Transformer, step: Step, inputs: Inputs, parameters: Inputs) -
 
 
 def softmax(model: Transformer, step: Step, inputs: Inputs, parameters: Inputs) -> np.ndarray:
-    powers = np.exp(inputs[0])
+    powers = np.exp(inputs[0] - inputs[0].max(-1, keepdims=True))  # the largest would be beyond a float64
     return powers / powers.sum(-1, keepdims=True)
 
 

@@ -86,6 +86,13 @@ def test_evaluation_leaves_the_statistics_and_needs_no_company() -> None:
     assert all(torch.equal(before[name], one) for name, one in running_statistics(norm).items())
 
 
+def test_statistics_are_saved() -> None:
+    norm, other, x = disturbed(5), BatchNorm(5, EPSILON), torch.randn(3, 4, 5)
+    trained(norm, x, ALL)
+    other.load_state_dict(norm.state_dict())
+    assert torch.equal(other.eval()(x), norm.eval()(x))
+
+
 def test_a_frozen_norm_keeps_its_statistics() -> None:
     norm, x = disturbed(5), torch.randn(3, 4, 5)
     evaluated = norm.eval()(x)

@@ -9,8 +9,8 @@ import torch
 from openwork.data.synthetic import copy
 from openwork.models.build import build_model
 from openwork.models.families import FAMILIES, ModelSettings
-from openwork.models.interfaces import count_weights
-from openwork.nn.batch_normalisation import running_statistics
+from openwork.models.interfaces import SequenceModel, count_weights
+from openwork.nn.batch_normalisation import has_batch_norms
 from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden, write_bundle
 from openwork.systems.cost import cost_of
 from openwork.systems.run_file import model_settings
@@ -63,6 +63,15 @@ def tokenizers_for(settings: ModelSettings) -> TokenizerPair:
     return train_pair(sources, targets, TextSettings(vocabulary_size=300))
 
 
+@torch.no_grad()
+def see_batches(model: SequenceModel, pieces: int) -> None:
+    """Running statistics as of a training: at first such norms change nothing, and numbers grow from layer to layer."""
+    model.train()
+    for _ in range(30):
+        model(torch.randint(4, pieces, (16, 9)), torch.full((16,), 9), torch.randint(4, pieces, (16, 7)))
+    model.eval()
+
+
 def made(settings: ModelSettings) -> Bundle:
     """With weights that say something."""
     tokenizers = tokenizers_for(settings)
@@ -71,8 +80,8 @@ def made(settings: ModelSettings) -> Bundle:
         model = build_model(settings, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size).eval()
         for weight in model.parameters():
             weight.detach().add_(0.05 * torch.randn_like(weight))
-        for statistic in running_statistics(model).values():
-            statistic.add_(0.05 * torch.rand_like(statistic))
+        if has_batch_norms(model):
+            see_batches(model, tokenizers.source.vocabulary_size)
     if isinstance(model, MarksBeginnings) and task_of(settings) == "tag":
         model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
     return Bundle(BundleSettings(model=settings), tokenizers, model, card="# tiny\n")
