@@ -91,6 +91,7 @@ CASES = {
     "training.momentum": ("0.8", "training.optimiser=adam", "training.optimiser=sgd"),
     "training.mask_share": ("0.3", "model.width=64", "model.kind=encoder model.task=fill training.metric=loss"),
     "training.mask_whole_words": ("true", "model.width=64", "model.kind=encoder model.task=fill training.metric=loss"),
+    "training.slant": ("20.0", "training.schedule=linear", "training.schedule=slanted-triangular"),
     "training.smoothing_form": ("others", "training.label_smoothing=0.0", "training.label_smoothing=0.1"),
     "data.held_out": ("10", "data.corpus=copy", "data.mix=[{corpus='copy'}]"),
 }
