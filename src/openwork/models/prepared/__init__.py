@@ -13,7 +13,7 @@ import torch
 
 from openwork.models.interfaces import AttendingModel, SequenceModel
 from openwork.models.prepared.native import NativeTransformer, can_be_native
-from openwork.models.prepared.products import PRODUCTS, ProductType, available
+from openwork.models.prepared.products import PRODUCTS, Product, ProductType, available
 from openwork.models.prepared.transformer import PreparedTransformer, can_be_prepared
 from openwork.models.seq2seq import Transformer
 
@@ -43,8 +43,8 @@ def fastest(model: SequenceModel, repeats: int = 12) -> ProductType:
     weight = model.output_weight.detach()[:4096]
     x = torch.ones(ROWS, weight.shape[1])
     with torch.inference_mode():
-        ways = {products: PRODUCTS[products](weight, None) for products in available()}
-        best: dict[ProductType, float] = dict.fromkeys(ways, float("inf"))
+        ways: dict[ProductType, Product] = {products: PRODUCTS[products](weight, None) for products in available()}
+        best: dict[ProductType, float] = {products: float("inf") for products in ways}
         for _ in range(repeats):
             for products, product in ways.items():
                 before = time.perf_counter()
