@@ -11,9 +11,10 @@ from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
 
+from openwork.base.files import cache_folder
 from openwork.data.corpus import ROLES, Corpus, both_ways
 from openwork.data.download import RemoteFile, Told, fetch, silent
-from openwork.data.places import cache_folder, find_file, find_folder
+from openwork.data.places import find_file, find_folder
 from openwork.data.readers.parallel import read_parallel
 from openwork.data.records import Pair
 

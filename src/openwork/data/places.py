@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from openwork.base.compression import ENDINGS
+from openwork.base.files import cache_folder
 
 VARIABLE = "OPENWORK_DATA"
 
@@ -27,12 +28,6 @@ def find_folder(corpus: str, names: list[str], folder: Path | None = None) -> st
     """The folder of the first of these files if all of them are there; else nothing."""
     files = [find_file(corpus, name, folder) for name in names]
     return str(files[0].parent) if files[0] is not None and None not in files else ""
-
-
-def cache_folder(corpus: str) -> Path:
-    """Where what is fetched of a corpus is kept."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "openwork" / corpus
 
 
 def _places(corpus: str, folder: Path | None) -> Iterator[Path]:

@@ -16,11 +16,11 @@ from itertools import chain, islice
 from pathlib import Path
 
 from openwork.base.errors import DataError
-from openwork.base.files import read_lines
+from openwork.base.files import cache_folder, read_lines
 from openwork.data.archives import extract
 from openwork.data.corpus import ROLES, Corpus, both_ways
 from openwork.data.download import RemoteFile, Told, fetch
-from openwork.data.places import cache_folder, find_file, find_folder
+from openwork.data.places import find_file, find_folder
 from openwork.data.readers.parallel import read_parallel
 from openwork.data.records import Pair
 

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.nn.dropout import Dropout
+from openwork.nn.masks import real
 from openwork.nn.recurrent import cell_layers
 
 
@@ -70,5 +71,4 @@ def greatest_of(
     x: Float[Tensor, "batch position width"], lengths: Int[Tensor, "batch"]
 ) -> Float[Tensor, "batch width"]:
     """The greatest of each number among the first `lengths` vectors of each row, one at least."""
-    is_real = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
-    return x.masked_fill(~is_real[:, :, None], -torch.inf).amax(dim=1)
+    return x.masked_fill(~real(lengths, x.shape[1])[:, :, None], -torch.inf).amax(dim=1)

@@ -14,9 +14,11 @@ from typing import Any
 import torch
 
 from openwork import __version__
+from openwork.base.files import cache_folder
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
-from openwork.data.places import VARIABLE, cache_folder
+from openwork.data.places import VARIABLE
 from openwork.models.prepared import native
+from openwork.models.prepared.native.building import NotBuilt, find_compiler
 from openwork.models.prepared.products import available
 from openwork.systems.device import choose_device
 from openwork.systems.matrix_rate import matrix_rate
@@ -107,10 +109,9 @@ def _machine() -> Iterator[Finding]:
     memory = memory_of_machine()
     if memory is not None:
         yield Finding("memory", f"{memory.total / GIGABYTE:.1f} GB, {memory.free / GIGABYTE:.1f} GB of it free")
-    compiler = next((name for name in ("c++", "g++", "clang++") if shutil.which(name)), None)
-    if compiler is not None:
-        yield Finding("compiler", AsIs(compiler))
-    else:
+    try:
+        yield Finding("compiler", AsIs(Path(find_compiler()).name))
+    except NotBuilt:
         yield Finding("compiler", "none: training.compile is not possible")
     missing = native.problem()
     if missing:

@@ -56,7 +56,6 @@ class PreparedTransformer:
     @torch.no_grad()
     def __init__(self, model: Transformer, products: ProductType = "float32") -> None:
         make = PRODUCTS[products]
-        self._output = partial(_some_outputs, make, model.output_weight.detach(), model.output_bias)
         self.source_embedding, self.source_positions = model.source_embedding, model.source_positions
         self.encoder_layers = [PreparedEncoderLayer(layer, make) for layer in model.encoder.layers]  # type: ignore[arg-type]
         self.encoder_norm = prepared_norm(model.encoder.final_norm)
@@ -65,9 +64,14 @@ class PreparedTransformer:
         self.empty_past: Callable[[int, int], Past] = partial(empty_past, decoder_layers)  # type: ignore[arg-type]
         self.table, self.scale = model.target_embedding.table.weight.detach(), model.target_embedding.scale
         self.target_positions = model.target_positions
-        self.layers = [PreparedDecoderLayer(layer, make) for layer in decoder_layers]  # type: ignore[arg-type]
+        self._prepare_steps(model, make)
+
+    def _prepare_steps(self, model: Transformer, make: Make) -> None:
+        """What a step needs besides embeddings and what it asks."""
+        self.layers = [PreparedDecoderLayer(layer, make) for layer in model.decoder.layers]  # type: ignore[arg-type]
         self.decoder_norm = prepared_norm(model.decoder.final_norm)
         self.narrow = linear(model.narrow, make) if isinstance(model.narrow, nn.Linear) else None
+        self._output = partial(_some_outputs, make, model.output_weight.detach(), model.output_bias)
         self.output = self._output(slice(None))
 
     def among(self, pieces: Int[Tensor, "pieces"]) -> "PreparedTransformer":

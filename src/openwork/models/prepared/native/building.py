@@ -14,10 +14,13 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
+from openwork.base.files import cache_folder
+
 SOURCE = Path(__file__).with_name("step.cpp")
 COMPILERS = ("c++", "g++", "clang++")
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-w")
 PATIENCE = 120  # seconds; it takes three
+FOLDER = "native"  # of the user's cache
 SWITCH = "OPENWORK_NATIVE"
 """With this variable "off", nothing is compiled."""
 
@@ -32,7 +35,7 @@ def library() -> ctypes.CDLL:
     if os.environ.get(SWITCH) == "off":
         raise NotBuilt(f"{SWITCH} is off")
     compiler = find_compiler()
-    path = cache_folder() / f"step-{_fingerprint(compiler)}.so"
+    path = cache_folder(FOLDER) / f"step-{_fingerprint(compiler)}.so"
     if not path.exists():
         _compile(compiler, path)
     _refuse_foreign(path.parent)
@@ -50,12 +53,6 @@ def find_compiler() -> str:
         if found := shutil.which(name):
             return found
     raise NotBuilt(f"no C++ compiler: {wanted or ', '.join(COMPILERS)}")
-
-
-def cache_folder() -> Path:
-    """Where compiled code is kept."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "openwork" / "native"
 
 
 def _fingerprint(compiler: str) -> str:

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.models.prepared.caches import Past, PreparedState
-from openwork.models.prepared.layers import side_by_side
+from openwork.models.prepared.layers import Make, side_by_side
 from openwork.models.prepared.native.building import library
 from openwork.models.prepared.native.structures import (
     DecoderFields,
@@ -36,7 +36,8 @@ class NativeTransformer(PreparedTransformer):
     @torch.no_grad()
     def __init__(self, model: Transformer) -> None:
         super().__init__(model, "int8")
-        self.layers = []
+
+    def _prepare_steps(self, model: Transformer, make: Make) -> None:
         self.decoder = NativeDecoder(model)
 
     def among(self, pieces: Int[Tensor, "pieces"]) -> "NativeTransformer":
