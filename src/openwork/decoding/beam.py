@@ -22,9 +22,16 @@ from torch import Tensor
 from openwork.decoding import rows
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.rules import Beginnings, Rule, restrict
-from openwork.decoding.scoring import allow, best_tokens, length_limits, length_penalty, log_normaliser
+from openwork.decoding.scoring import (
+    allow,
+    best_continuations,
+    best_tokens,
+    length_limits,
+    length_penalty,
+    log_normaliser,
+)
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.interfaces import StepModel
+from openwork.models.interfaces import ChoosingModel, StepModel
 from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
@@ -78,7 +85,7 @@ def beam_search(
     batch = source.shape[0]
     if batch == 0:
         return []
-    expansion = expansion or Expand(symbols)
+    expansion = expansion or Expand(symbols, (), model)
     finished = Finished(length_limits(source_lengths, settings), settings)
     live = Live(
         torch.arange(batch, device=source.device),
@@ -107,19 +114,26 @@ def beam_search(
 class Expand:
     """The best 2 x beam continuations of each sentence that the rules allow (fewer if there are no more)."""
 
-    def __init__(self, symbols: SymbolIds, rules: Sequence[Rule] = ()) -> None:
+    def __init__(self, symbols: SymbolIds, rules: Sequence[Rule] = (), model: StepModel | None = None) -> None:
         self.symbols = symbols
         self.rules = rules
+        self.model = model if isinstance(model, ChoosingModel) else None  # one that can tell the best itself
 
     def __call__(self, live: Live, logits: Float[Tensor, "rows vocabulary"], beam: int) -> Candidates:
         width = live.tokens.shape[1]
-        scores, normaliser = self.scores(live, logits)
-        values, tokens = best_tokens(scores, 2 * beam)
+        values, tokens = self._best(live, logits, 2 * beam)
         choices = tokens.shape[-1]
-        values = rows.unfold(values - normaliser, width) + live.log_probabilities[..., None]
+        values = rows.unfold(values, width) + live.log_probabilities[..., None]
         best, order = values.flatten(1).sort(dim=-1, descending=True, stable=True)
         best, order = best[:, : 2 * beam], order[:, : 2 * beam]
         return Candidates(best, order // choices, rows.unfold(tokens, width).flatten(1).gather(1, order))
+
+    def _best(self, live: Live, logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        if not self.rules:
+            return best_continuations(self.model, logits, self.symbols, count)
+        scores, normaliser = self.scores(live, logits)
+        values, tokens = best_tokens(scores, count)
+        return values - normaliser, tokens
 
     def scores(
         self, live: Live, logits: Float[Tensor, "rows vocabulary"]

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.left_to_right import Listener, write
+from openwork.decoding.left_to_right import Choose, ChooseByScores, Listener, write
 from openwork.decoding.rules import Rule
-from openwork.decoding.scoring import most_probable_tokens
+from openwork.decoding.scoring import best_continuations, most_probable_tokens
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.interfaces import StepModel
+from openwork.models.interfaces import ChoosingModel, StepModel
 from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
@@ -27,7 +27,24 @@ def greedy(
 
     Of equally probable tokens the one with the lower id is taken.
     """
-    return write(model, source, source_lengths, settings, symbols, most_probable, rules, listener)
+    choose: Choose = ChooseByScores(symbols, rules, most_probable)
+    if isinstance(model, ChoosingModel) and not rules:
+        choose = BestOfModel(model, symbols)
+    return write(model, source, source_lengths, settings, symbols, choose, listener)
+
+
+class BestOfModel:
+    """The most probable token as the model itself tells it; the first of equals."""
+
+    def __init__(self, model: ChoosingModel, symbols: SymbolIds) -> None:
+        self.model = model
+        self.symbols = symbols
+
+    def __call__(
+        self, logits: Float[Tensor, "rows vocabulary"], sentences: Tensor, written: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        value, token = best_continuations(self.model, logits, self.symbols, 1)
+        return value.squeeze(-1), token.squeeze(-1)
 
 
 def most_probable(scores: Tensor, sentences: Tensor, place: int) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.decoding.hypothesis import Hypothesis
@@ -13,7 +13,14 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
 from openwork.text.symbols import SymbolIds
 
-Choose = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
+Choose = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+"""From logits (rows, vocabulary), the chosen tokens' log-probabilities (rows,) and the tokens.
+
+The other arguments are each row's sentence, and what is written of all sentences (sentence, place), start symbol first.
+Minus infinity: there is no way to go on.
+"""
+
+Pick = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
 """From scores (rows, vocabulary), minus infinity where a token may not come, the chosen ones (rows,) and their tokens.
 
 The other arguments are each row's sentence, and the place of the token in the target.
@@ -31,7 +38,6 @@ def write(
     settings: DecodingSettings,
     symbols: SymbolIds,
     choose: Choose,
-    rules: Sequence[Rule] = (),
     listener: Listener | None = None,
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each sentence; none where the rules left no way to go on.
@@ -51,16 +57,10 @@ def write(
     state = model.start(source, source_lengths)
     for place in range(1, written.shape[1]):
         logits, state = model.step(last, state)
-        scores = allow(logits[:, -1], symbols)
-        normaliser = log_normaliser(scores)
-        if rules:
-            scores = restrict(scores, normaliser, rules, Beginnings(live, written[live, :place]))
-        value, token = choose(scores, live, place - 1)
-        own_totals = own_totals + (value - normaliser.squeeze(-1))
+        value, token = choose(logits[:, -1], live, written[:, :place])
+        own_totals = own_totals + value
         written[live, place] = token
-        goes_on = (token != symbols.end) & (own_limits > place)
-        if rules:
-            goes_on &= value > -torch.inf
+        goes_on = (token != symbols.end) & (own_limits > place) & (value > -torch.inf)
         if listener is not None:
             _tell(listener, live, token)
         keep = goes_on.nonzero().squeeze(-1)
@@ -72,6 +72,25 @@ def write(
             state = state.select(keep)
         last = token[:, None]
     return _hypotheses(written[:, 1:], totals, limits, settings, symbols)
+
+
+class ChooseByScores:
+    """`pick`s among the tokens that may come, by the symbols and the rules."""
+
+    def __init__(self, symbols: SymbolIds, rules: Sequence[Rule], pick: Pick) -> None:
+        self.symbols = symbols
+        self.rules = rules
+        self.pick = pick
+
+    def __call__(
+        self, logits: Float[Tensor, "rows vocabulary"], sentences: Tensor, written: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        scores = allow(logits, self.symbols)
+        normaliser = log_normaliser(scores)
+        if self.rules:
+            scores = restrict(scores, normaliser, self.rules, Beginnings(sentences, written[sentences]))
+        value, token = self.pick(scores, sentences, written.shape[1] - 1)
+        return value - normaliser.squeeze(-1), token
 
 
 def _tell(listener: Listener, live: Tensor, tokens: Tensor) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.left_to_right import Listener, write
+from openwork.decoding.left_to_right import ChooseByScores, Listener, write
 from openwork.decoding.repeated import Repeated, repeat_constraints
 from openwork.decoding.rules import rules_for
 from openwork.decoding.scoring import best_tokens, length_limits
@@ -40,11 +40,12 @@ def sample(
     repeated, lengths = source.repeat_interleave(times, 0), source_lengths.repeat_interleave(times, 0)
     rules = rules_for(settings, repeat_constraints(constraints, times), lengths, symbols)
 
-    def choose(scores: Tensor, sentences: Tensor, place: int) -> tuple[Tensor, Tensor]:
+    def pick(scores: Tensor, sentences: Tensor, place: int) -> tuple[Tensor, Tensor]:
         token = draw(*distribution(scores, settings), numbers[sentences, place])
         return scores.gather(1, token[:, None]).squeeze(1), token
 
-    found = write(Repeated(model, times), repeated, lengths, settings, symbols, choose, rules, listener)
+    choose = ChooseByScores(symbols, rules, pick)
+    found = write(Repeated(model, times), repeated, lengths, settings, symbols, choose, listener)
     return [[one for row in found[first : first + times] for one in row] for first in range(0, len(found), times)]
 
 

@@ -4,6 +4,7 @@ Every search and the re-scoring take these facts from here, so that a hypothesis
 """
 
 from functools import lru_cache
+from math import isfinite
 
 import torch
 from jaxtyping import Float, Int
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from openwork.base.errors import OpenworkError
 from openwork.decoding.settings import DecodingSettings, LengthRule
+from openwork.models.interfaces import ChoosingModel
 from openwork.text.symbols import SymbolIds
 
 
@@ -55,8 +57,11 @@ def log_normaliser(allowed: Float[Tensor, "*rows vocabulary"]) -> Float[Tensor, 
 
     Raises OpenworkError where the logits give no distribution.
     """
-    normaliser = _logarithm_of_sum(allowed)
-    if not bool(normaliser.isfinite().all()):
+    return _checked(_logarithm_of_sum(allowed))
+
+
+def _checked(normaliser: Float[Tensor, "*rows 1"]) -> Float[Tensor, "*rows 1"]:
+    if not isfinite(float(normaliser.sum())):  # of finite ones the sum is finite, and is one operation
         raise OpenworkError(
             "the model gave no probabilities for the next token",
             why="its logits are infinite or not numbers",
@@ -122,6 +127,24 @@ def highest(
     entries = scores.unflatten(-1, (height, columns)).gather(2, rows).flatten(1)
     values, place = entries.topk(count)
     return values, place // count * columns + best.gather(1, place % count)
+
+
+def best_continuations(
+    model: ChoosingModel | None, logits: Float[Tensor, "rows vocabulary"], symbols: SymbolIds, count: int
+) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
+    """The log-probabilities and ids of the `count` best tokens that may come, as `best_tokens` orders them.
+
+    `model` is the one that made the logits, if it can tell. Raises OpenworkError where they give no distribution.
+    """
+    count = min(count, logits.shape[-1])
+    if model is not None:
+        added = _forbidding(symbols, logits.shape[-1], logits.dtype, logits.device)
+        scores, tokens, normaliser = model.best(logits, added, count)
+        return scores - _checked(normaliser), tokens
+    allowed = allow(logits, symbols)
+    normaliser = log_normaliser(allowed)
+    scores, tokens = best_tokens(allowed, count)
+    return scores - normaliser, tokens
 
 
 def best_tokens(

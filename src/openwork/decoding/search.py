@@ -14,6 +14,7 @@ from openwork.decoding.diverse import diverse_search
 from openwork.decoding.greedy import greedy
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.left_to_right import Listener
+from openwork.decoding.lone import search_one
 from openwork.decoding.rules import phrases_of, rules_for
 from openwork.decoding.sampling import sample
 from openwork.decoding.scoring import length_limits
@@ -48,9 +49,16 @@ def search(
     if constraints and any(one.required for one in constraints):
         return _by_banks(model, source, source_lengths, settings, symbols, constraints)
     rules = rules_for(settings, constraints, source_lengths, symbols)
+    if _is_lone(source) and not rules and listener is None and not settings.coverage_penalty:
+        return [search_one(model, source, source_lengths, settings, symbols)]
     if settings.beam == 1:
         return greedy(model, source, source_lengths, settings, symbols, rules, listener)
-    return _beam(model, source, source_lengths, settings, symbols, Expand(symbols, rules))
+    return _beam(model, source, source_lengths, settings, symbols, Expand(symbols, rules, model))
+
+
+def _is_lone(source: Tensor) -> bool:
+    """Whether plain numbers are faster than tensors: they are for one sentence, where the numbers are at hand."""
+    return source.shape[0] == 1 and source.device.type == "cpu"
 
 
 def _beam(

@@ -52,6 +52,19 @@ class AttendingModel(StepModel[StateT], Protocol[StateT]):
         ...
 
 
+@runtime_checkable
+class ChoosingModel(StepModel[StateT], Protocol[StateT]):
+    """A step model that can also say which tokens are best, faster than its logits can be searched from outside."""
+
+    def best(self, logits: Tensor, added: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Of its logits (rows, vocabulary) with `added` (vocabulary): the `count` highest, their ids, and log Z.
+
+        The highest and their ids (rows, count) come best first, of equals the lower id first; log Z (rows, 1) makes
+        log-probabilities of them, and is not finite where the logits give no distribution.
+        """
+        ...
+
+
 class SequenceModel(nn.Module, ABC, Generic[StateT]):
     """What training needs besides: the vectors before the output projection, and its weight."""
 

@@ -16,7 +16,6 @@ from openwork.models.prepared.products import ProductType, available
 from openwork.systems.processes import can_be_copied, in_processes
 from openwork.systems.translation_file import TranslationPrecision
 from openwork.training.precision import choose_precision, computing_in
-from openwork.training.weights import model_facts
 from openwork.training.workers import Workers, one_thread
 
 T = TypeVar("T")
@@ -95,7 +94,11 @@ class Engine:
 
 def _identity(model: nn.Module) -> object:
     """Another value when a weight was changed or replaced: where each lies, and how often it was written to."""
-    return [
-        (weight.data_ptr(), 0 if weight.is_inference() else weight._version)
-        for weight in (*model.parameters(), *model_facts(model).values())
-    ]
+    found, parts = [], [model]
+    while parts:  # by the modules' own tables: `parameters` and `buffers` take longer than some translations' steps
+        part = parts.pop()
+        parts += [inner for inner in part._modules.values() if inner is not None]
+        for weight in (*part._parameters.values(), *part._buffers.values()):
+            if weight is not None:
+                found.append((weight.data_ptr(), 0 if weight.is_inference() else weight._version))
+    return found

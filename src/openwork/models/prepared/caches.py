@@ -115,6 +115,8 @@ class PreparedState:
         return replace(self, past=past, position=self.position + 1)
 
     def _with_sentences(self, rows: Tensor) -> "PreparedState":
+        if self.memory.sentences == 1 and self.sentences is None:  # all rows are that sentence's
+            return replace(self, each=rows.shape[0])
         owners, counts = torch.unique_consecutive(rows // self.each, return_counts=True)
         each = int(counts[0]) if counts.numel() else 1
         if bool((counts != each).any()):  # unequal numbers of rows: each row is then a sentence of its own

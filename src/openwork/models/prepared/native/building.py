@@ -1,7 +1,7 @@
-"""Compiles step.cpp once for this processor, and keeps what came of it in the user's cache.
+"""Compiles the functions in C++ once for this processor, and keeps what came of it in the user's cache.
 
-The library lies in a folder of the user's own, under a name made of the source and of the processor's instructions; one
-that others could have written is not loaded.
+The library lies in a folder of the user's own, under a name made of the sources and of the processor's instructions;
+one that others could have written is not loaded.
 """
 
 import ctypes
@@ -16,11 +16,13 @@ from pathlib import Path
 
 from openwork.base.files import cache_folder
 
-SOURCE = Path(__file__).with_name("step.cpp")
+FOLDER_OF_SOURCES = Path(__file__).parent
+SOURCES = tuple(FOLDER_OF_SOURCES / name for name in ("step.cpp", "best.cpp"))
+SHARED = FOLDER_OF_SOURCES / "vectors.h"
 COMPILERS = ("c++", "g++", "clang++")
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-w")
 PATIENCE = 120  # seconds; it takes three
-FOLDER = "native"  # of the user's cache
+CACHE = "native"  # folder of the user's cache
 SWITCH = "OPENWORK_NATIVE"
 """With this variable "off", nothing is compiled."""
 
@@ -35,7 +37,7 @@ def library() -> ctypes.CDLL:
     if os.environ.get(SWITCH) == "off":
         raise NotBuilt(f"{SWITCH} is off")
     compiler = find_compiler()
-    path = cache_folder(FOLDER) / f"step-{_fingerprint(compiler)}.so"
+    path = cache_folder(CACHE) / f"functions-{_fingerprint(compiler)}.so"
     if not path.exists():
         _compile(compiler, path)
     _refuse_foreign(path.parent)
@@ -63,7 +65,8 @@ def _fingerprint(compiler: str) -> str:
         instructions = next((line for line in lines if line.startswith("flags")), "")
     except OSError:
         pass
-    said = "\n".join([SOURCE.read_text(encoding="utf-8"), *FLAGS, compiler, *os.uname()[3:], instructions])
+    sources = [path.read_text(encoding="utf-8") for path in (*SOURCES, SHARED)]
+    said = "\n".join([*sources, *FLAGS, compiler, *os.uname()[3:], instructions])
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
@@ -72,14 +75,14 @@ def _compile(compiler: str, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(prefix="openwork-", dir=path.parent) as folder:
             made = Path(folder) / path.name
-            command = [compiler, *FLAGS, str(SOURCE), "-o", str(made)]
+            command = [compiler, *FLAGS, *map(str, SOURCES), "-o", str(made)]
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
             if done.returncode != 0:
-                raise NotBuilt(f"{compiler} cannot compile {SOURCE.name}: {_first_error(done.stderr)}")
+                raise NotBuilt(f"{compiler} cannot compile the decoder's step: {_first_error(done.stderr)}")
             made.chmod(0o700)
             os.replace(made, path)
     except (OSError, subprocess.SubprocessError) as error:
-        raise NotBuilt(f"{SOURCE.name} cannot be compiled: {error}") from error
+        raise NotBuilt(f"the decoder's step cannot be compiled: {error}") from error
 
 
 def _first_error(said: str) -> str:

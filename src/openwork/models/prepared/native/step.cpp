@@ -6,23 +6,19 @@
 //
 // Needs a processor with AVX-512 and VNNI. All widths are multiples of LANES; native/requirements.py sees to that.
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
-#if !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512DQ__) || !defined(__AVX512VNNI__)
-#error "this file needs AVX-512 with VNNI"
-#endif
+#include "vectors.h"
 
 namespace {
 
-constexpr int LANES = 16;  // float32 numbers in a register
 constexpr int PANEL = 64;  // outputs that are computed together: four registers
 constexpr int FOUR = 4;    // products of bytes that one instruction adds up
 constexpr int TALL = 6;    // rows that are computed together: 24 registers of sums, four of weights
@@ -60,7 +56,7 @@ struct Decoder {
 struct Step {
     int32_t rows, position, past_rows, source;  // source: positions that the memory has room for
     const float* x;                             // (rows, width): embeddings with their positions
-    const int64_t* past_row;                    // of each row, where its past stands; null: in order
+    const int64_t* past_row;                    // (position, rows): where each row's earlier positions stand; null: in order
     const int64_t* sentence;                    // of each row, where its memory stands; null: in order
     const int64_t* lengths;                     // of the sentences of the memory
     float* const* past_keys;                    // of each layer (position, past row, heads * key_width)
@@ -139,7 +135,7 @@ void rows_of_panel(const Product& product, int panel, const Integers& x, int fir
     for (int part = 0; part < 4; ++part) {
         const int begin = panel + part * LANES, left = product.outputs - begin;
         if (left <= 0) return;
-        const __mmask16 mask = left >= LANES ? 0xFFFF : static_cast<__mmask16>((1u << left) - 1);
+        const __mmask16 mask = first_lanes(left);
         const __m512 scales = _mm512_maskz_loadu_ps(mask, product.scales + begin);
         const __m512 bias = product.bias ? _mm512_maskz_loadu_ps(mask, product.bias + begin) : _mm512_setzero_ps();
         for (int row = 0; row < ROWS; ++row) {
@@ -199,18 +195,6 @@ void normalise_rows(const Norm& norm, const float* x, int rows, int width, float
         normalise(norm, x + static_cast<size_t>(row) * width, width, y + static_cast<size_t>(row) * width);
 }
 
-// e^x for x <= 0: 2^n times a polynomial of the rest, to within two units of the last place.
-inline __m512 exponential(__m512 x) {
-    x = _mm512_max_ps(_mm512_set1_ps(-87.0f), x);  // of NaN: NaN
-    const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), _MM_FROUND_TO_NEAREST_INT);
-    __m512 rest = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375f), x);
-    rest = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4f), rest);
-    __m512 sum = _mm512_set1_ps(1.9875691500e-4f);
-    for (const float factor : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 0.5f, 1.0f, 1.0f})
-        sum = _mm512_fmadd_ps(sum, rest, _mm512_set1_ps(factor));
-    return _mm512_scalef_ps(sum, n);
-}
-
 // Numbers that become their softmax, in place; there is room for a whole register after them.
 void softmax(float* scores, int count) {
     float most = scores[0];
@@ -218,7 +202,7 @@ void softmax(float* scores, int count) {
     __m512 sum = _mm512_setzero_ps();
     for (int i = 0; i < count; i += LANES) {
         const int left = count - i;
-        const __mmask16 mask = left >= LANES ? 0xFFFF : static_cast<__mmask16>((1u << left) - 1);
+        const __mmask16 mask = first_lanes(left);
         const __m512 made = _mm512_maskz_mov_ps(
             mask, exponential(_mm512_sub_ps(_mm512_loadu_ps(scores + i), _mm512_set1_ps(most))));
         _mm512_storeu_ps(scores + i, made);
@@ -228,17 +212,20 @@ void softmax(float* scores, int count) {
     for (int i = 0; i < count; ++i) scores[i] *= factor;
 }
 
-// Keys or values that one head sees: `count` vectors, `stride` numbers apart.
+// Keys or values that one head sees: of place p the vector that begins at number index[p] * unit.
 struct Seen {
     const float* vectors;
-    ptrdiff_t stride;
+    const int64_t* index;
+    ptrdiff_t unit;
     int width;
+
+    const float* at(int place) const { return vectors + index[place] * unit; }
 };
 
 // softmax(q K^T) V of one query (equation 1; 1 / sqrt(d_k) stands in the weights of the queries).
 void attend(const float* query, const Seen& keys, const Seen& values, int count, float* scores, float* found) {
     for (int place = 0; place < count; ++place) {
-        const float* key = keys.vectors + place * keys.stride;
+        const float* key = keys.at(place);
         __m512 sum = _mm512_setzero_ps();
         for (int i = 0; i < keys.width; i += LANES)
             sum = _mm512_fmadd_ps(_mm512_loadu_ps(query + i), _mm512_loadu_ps(key + i), sum);
@@ -248,7 +235,7 @@ void attend(const float* query, const Seen& keys, const Seen& values, int count,
     for (int i = 0; i < values.width; i += LANES) {
         __m512 sum = _mm512_setzero_ps();
         for (int place = 0; place < count; ++place) {
-            const __m512 value = _mm512_loadu_ps(values.vectors + place * values.stride + i);
+            const __m512 value = _mm512_loadu_ps(values.at(place) + i);
             sum = _mm512_fmadd_ps(_mm512_set1_ps(scores[place]), value, sum);
         }
         _mm512_storeu_ps(found + i, sum);
@@ -259,6 +246,8 @@ void attend(const float* query, const Seen& keys, const Seen& values, int count,
 struct Room {
     Integers integers;
     std::vector<float> stream, inside, made, found, scores;
+    std::vector<int64_t> index;     // (rows, position + 1): where each row's past stands
+    std::vector<int64_t> in_order;  // 0, 1, 2, ...
 };
 
 // A decoder at work on a step.
@@ -268,7 +257,6 @@ struct Work {
     Room& room;
     const int rows, width;
 
-    size_t past_row(int row) const { return step.past_row ? step.past_row[row] : row; }
     size_t sentence(int row) const { return step.sentence ? step.sentence[row] : row; }
 
     // What the sub-layer sees, as integers: the stream, or its norm.
@@ -292,14 +280,13 @@ struct Work {
         apply(layer.project, room.integers, rows, room.made.data());
         for (int row = 0; row < rows; ++row) {
             const float* made = room.made.data() + row * (2 * keys + values);
-            float* past_keys = step.past_keys[number] + past_row(row) * keys;
-            float* past_values = step.past_values[number] + past_row(row) * values;
-            const size_t place = static_cast<size_t>(step.position) * step.past_rows;
-            std::copy_n(made + keys, keys, past_keys + place * keys);
-            std::copy_n(made + 2 * keys, values, past_values + place * values);
+            float *past_keys = step.past_keys[number], *past_values = step.past_values[number];
+            const int64_t* index = room.index.data() + static_cast<size_t>(row) * (step.position + 1);
+            std::copy_n(made + keys, keys, past_keys + index[step.position] * keys);
+            std::copy_n(made + 2 * keys, values, past_values + index[step.position] * values);
             for (int head = 0; head < decoder.heads; ++head) {
-                const Seen key{past_keys + head * d_k, static_cast<ptrdiff_t>(step.past_rows * keys), d_k};
-                const Seen value{past_values + head * d_v, static_cast<ptrdiff_t>(step.past_rows * values), d_v};
+                const Seen key{past_keys + head * d_k, index, static_cast<ptrdiff_t>(keys), d_k};
+                const Seen value{past_values + head * d_v, index, static_cast<ptrdiff_t>(values), d_v};
                 attend(made + head * d_k, key, value, step.position + 1, room.scores.data(),
                        room.found.data() + row * values + head * d_v);
             }
@@ -321,8 +308,9 @@ struct Work {
                 const float* query = room.made.data() + (static_cast<size_t>(row) * heads + head) * d_k;
                 if (length == 0) std::fill_n(found, d_v, 0.0f);
                 else
-                    attend(query, {step.memory_keys[number] + place * d_k, d_k, d_k},
-                           {step.memory_values[number] + place * d_v, d_v, d_v}, length, room.scores.data(), found);
+                    attend(query, {step.memory_keys[number] + place * d_k, room.in_order.data(), d_k, d_k},
+                           {step.memory_values[number] + place * d_v, room.in_order.data(), d_v, d_v}, length,
+                           room.scores.data(), found);
                 if (step.looked && is_last) {
                     float* looked = step.looked + (static_cast<size_t>(row) * heads + head) * step.source;
                     std::copy_n(room.scores.data(), length, looked);
@@ -339,6 +327,17 @@ struct Work {
         leave(layer.contract, room.made.data(), layer.feedforward_norm);
     }
 };
+
+// Where the keys and values of each row's positions stand, this one's with them, counted in rows of the buffers.
+void index_past(const Step& step, std::vector<int64_t>& index) {
+    const size_t rows = step.rows, positions = step.position;
+    index.resize(rows * (positions + 1));
+    for (size_t row = 0; row < rows; ++row)
+        for (size_t place = 0; place <= positions; ++place) {
+            const bool moved = step.past_row && place < positions;
+            index[row * (positions + 1) + place] = place * step.past_rows + (moved ? step.past_row[place * rows + row] : row);
+        }
+}
 
 size_t widest(const Decoder& decoder) {
     size_t most = decoder.width;
@@ -360,6 +359,9 @@ extern "C" void openwork_step(const Decoder* decoder, const Step* step) {
     room.made.resize(rows * widest(*decoder));
     room.found.resize(rows * decoder->heads * decoder->value_width);
     room.scores.resize(std::max(step->position + 1, step->source) + LANES);
+    index_past(*step, room.index);
+    room.in_order.resize(step->source);
+    std::iota(room.in_order.begin(), room.in_order.end(), 0);
     Work work{*decoder, *step, room, step->rows, decoder->width};
     for (int number = 0; number < decoder->layers; ++number) {
         const Layer& layer = decoder->layer[number];

@@ -1,4 +1,4 @@
-"""The structures of step.cpp, field for field, and how they are filled. What they point to is kept beside them."""
+"""The structures of step.cpp and best.cpp, field for field, and how they are filled; what they point to is kept."""
 
 import ctypes
 from collections.abc import Sequence
@@ -58,6 +58,15 @@ class StepFields(Structure):
         ("x", c_void_p), ("past_row", c_void_p), ("sentence", c_void_p), ("lengths", c_void_p),
         ("past_keys", c_void_p), ("past_values", c_void_p), ("memory_keys", c_void_p), ("memory_values", c_void_p),
         ("logits", c_void_p), ("looked", c_void_p),
+    )  # fmt: skip
+
+
+class ChoiceFields(Structure):
+    """The best few of a vocabulary, for many rows."""
+
+    _fields_ = (
+        ("rows", c_int32), ("vocabulary", c_int32), ("count", c_int32), ("logits", c_void_p), ("added", c_void_p),
+        ("scores", c_void_p), ("ids", c_void_p), ("normaliser", c_void_p),
     )  # fmt: skip
 
 

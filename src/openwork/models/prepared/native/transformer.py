@@ -14,7 +14,9 @@ from torch import Tensor, nn
 from openwork.models.prepared.caches import Past, PreparedState
 from openwork.models.prepared.layers import Make, side_by_side
 from openwork.models.prepared.native.building import library
+from openwork.models.prepared.native.sharing import SharingState, with_room
 from openwork.models.prepared.native.structures import (
+    ChoiceFields,
     DecoderFields,
     Kept,
     LayerFields,
@@ -47,13 +49,31 @@ class NativeTransformer(PreparedTransformer):
         fewer.decoder = self.decoder.among(pieces)
         return fewer
 
+    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> SharingState:
+        """Reads source ids, padded on the right, with their lengths."""
+        state = super().start(source, source_lengths)
+        return SharingState(state.memory, state.past)
+
+    def best(
+        self, logits: Float[Tensor, "rows vocabulary"], added: Float[Tensor, "vocabulary"], count: int
+    ) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"], Float[Tensor, "rows 1"]]:
+        """As `models/interfaces.py` has it, in one call of best.cpp."""
+        logits, added, (rows, vocabulary) = logits.contiguous(), added.contiguous(), logits.shape
+        scores, normaliser = logits.new_empty(rows, count), logits.new_empty(rows, 1)
+        ids = torch.empty(rows, count, dtype=torch.int64)
+        places = [tensor.data_ptr() for tensor in (logits, added, scores, ids, normaliser)]
+        self.decoder.choose(ChoiceFields(rows, vocabulary, count, *places))
+        return scores, ids, normaliser
+
     def _advance(
         self, tokens: Int[Tensor, "rows"], state: PreparedState, *, looks: bool
-    ) -> tuple[Tensor, PreparedState, Tensor | None]:
-        past = state.past.with_room(state.position)
+    ) -> tuple[Tensor, SharingState, Tensor | None]:
+        assert isinstance(state, SharingState)
+        rows = tokens.shape[0]
+        past = with_room(state.past, state.position, rows)
         logits, looked = self.decoder.step(self._embedded(tokens, state.position), past, state, looks)
         past.written = state.position + 1
-        return logits, state.after_step(past), looked
+        return logits, state.after_step(past, rows), looked
 
 
 class NativeDecoder:
@@ -76,6 +96,9 @@ class NativeDecoder:
         self._step = library().openwork_step
         self._step.argtypes = [ctypes.POINTER(DecoderFields), ctypes.POINTER(StepFields)]
         self._step.restype = None
+        self.choose = library().openwork_best
+        self.choose.argtypes = [ctypes.POINTER(ChoiceFields)]
+        self.choose.restype = None
 
     def among(self, pieces: Int[Tensor, "pieces"]) -> "NativeDecoder":
         """The same with these rows of the output matrix."""
@@ -88,7 +111,7 @@ class NativeDecoder:
         return fewer
 
     def step(
-        self, x: Float[Tensor, "rows width"], past: Past, state: PreparedState, looks: bool
+        self, x: Float[Tensor, "rows width"], past: Past, state: SharingState, looks: bool
     ) -> tuple[Float[Tensor, "rows outputs"], Float[Tensor, "rows source"] | None]:
         """The logits, and where the last layer looked if that is asked for, the mean of its heads.
 
@@ -100,11 +123,12 @@ class NativeDecoder:
         source = memory.bias.shape[-1]
         looked = x.new_empty(rows, self._fields.heads, source) if looks else None
         sentences = _sentences(state, rows)
+        table = None if state.rows is None else state.rows.contiguous()
         keys, values = zip(*past.buffers, strict=True)
         memory_keys, memory_values = zip(*memory.layers, strict=True)
         arrays = [addresses(tensors) for tensors in (keys, values, memory_keys, memory_values)]
         fields = StepFields(
-            rows, state.position, past.rows, source, x.data_ptr(), _place(state.rows), _place(sentences),
+            rows, state.position, past.rows, source, x.data_ptr(), _place(table), _place(sentences),
             memory.lengths.data_ptr(), *(ctypes.addressof(array) for array in arrays), logits.data_ptr(),
             _place(looked),
         )  # fmt: skip
@@ -116,7 +140,7 @@ def _place(tensor: Tensor | None) -> int | None:
     return None if tensor is None else tensor.data_ptr()
 
 
-def _sentences(state: PreparedState, rows: int) -> Tensor | None:
+def _sentences(state: SharingState, rows: int) -> Tensor | None:
     """Where the memory of each row stands; None: the first row's first, and so on."""
     if state.each == 1:
         return state.sentences

@@ -1,0 +1,104 @@
+"""Beam search of one sentence: what `beam.py` does, by plain numbers.
+
+For many sentences a search counts in tensors, since their operations cost a few microseconds each whatever their size.
+For one sentence, with its few hypotheses, those hundred calls a step take longer than the model; lists take a tenth of
+it. The numbers are rounded to float32 where tensors would be, so both searches find the same
+(`tests/decoding/test_lone.py`).
+"""
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.scoring import best_continuations, length_limits, length_penalty
+from openwork.decoding.settings import DecodingSettings
+from openwork.models.interfaces import ChoosingModel, StepModel
+from openwork.text.symbols import SymbolIds
+
+
+@torch.no_grad()
+def search_one(
+    model: StepModel,
+    source: Int[Tensor, "one source"],
+    source_lengths: Int[Tensor, "one"],
+    settings: DecodingSettings,
+    symbols: SymbolIds,
+) -> list[Hypothesis]:
+    """The best finished hypotheses, the highest score first: as `beam_search` of this one sentence without rules."""
+    chooser = model if isinstance(model, ChoosingModel) else None
+    beam = settings.beam
+    results = Results(int(length_limits(source_lengths, settings)), settings)
+    histories, values = [(symbols.start,)], torch.zeros(1)
+    state = model.start(source, source_lengths)
+    while True:
+        last = torch.tensor([[tokens[-1]] for tokens in histories])
+        logits, state = model.step(last, state)
+        scores, ids = best_continuations(chooser, logits[:, -1], symbols, 2 * beam)
+        width = ids.shape[1]  # continuations of each hypothesis
+        sums, tokens = (scores + values[:, None]).flatten().tolist(), ids.flatten().tolist()
+        order = sorted(range(len(sums)), key=sums.__getitem__, reverse=True)[: 2 * beam]  # stable, reversed too
+        possible = [place for place in order if sums[place] > -torch.inf]
+        for place in order[:beam]:
+            if tokens[place] == symbols.end and sums[place] > -torch.inf:
+                results.finish(histories[place // width][1:], sums[place])
+        survivors = [place for place in possible if tokens[place] != symbols.end][:beam]
+        parents = [place // width for place in survivors]
+        grown = [(*histories[parent], tokens[place]) for parent, place in zip(parents, survivors, strict=True)]
+        own = [sums[place] for place in survivors]
+        if results.are_settled(own, len(histories[0])):
+            results.stop(grown, own)
+            return results.ranked()
+        if parents != list(range(len(histories))):
+            state = state.select(torch.tensor(parents))
+        histories, values = grown, torch.tensor(own, dtype=scores.dtype)
+
+
+class Results:
+    """The finished hypotheses, and from them the knowledge of whether more can come; as `Finished` in `beam.py`."""
+
+    def __init__(self, limit: int, settings: DecodingSettings) -> None:
+        self.limit = limit
+        self.settings = settings
+        self.hypotheses: list[Hypothesis] = []
+        self.scores: list[np.float32] = []  # of the finished ones, the best first
+
+    def finish(self, tokens: tuple[int, ...], value: float) -> None:
+        """Takes over a hypothesis that has ended, its symbols left out."""
+        self.scores.append(np.float32(value) / self._penalty(len(tokens) + 1))
+        self.scores.sort(reverse=True)
+        self._add(tokens, value, True)
+
+    def are_settled(self, values: list[float], length: int) -> bool:
+        """Whether nothing that goes on, with these log-probabilities, can still change the result."""
+        if not values or self.limit <= length:
+            return True
+        settings, hope = self.settings, np.float32(max(values))
+        best = self._score(settings.best - 1)
+        full = len(self.scores) >= settings.patience * settings.beam
+        if settings.stopping == "no-better":
+            full = full and self._score(settings.beam - 1) >= hope / self._penalty(length)
+        return bool(best > hope / self._penalty(self.limit) or full)
+
+    def stop(self, histories: list[tuple[int, ...]], values: list[float]) -> None:
+        """Takes over those that have not ended, start symbol and all, if none has or at the limit all shall count."""
+        at_limit = bool(histories) and self.limit <= len(histories[0]) - 1
+        if not self.scores or (self.settings.unfinished == "ranked" and at_limit):
+            for tokens, value in zip(histories, values, strict=True):
+                self._add(tokens[1:], value, False)
+
+    def ranked(self) -> list[Hypothesis]:
+        """The best; of equal scores the one found first."""
+        return sorted(self.hypotheses, key=lambda one: -one.score)[: self.settings.best]
+
+    def _score(self, place: int) -> np.float32:
+        return self.scores[place] if place < len(self.scores) else np.float32(-np.inf)
+
+    def _penalty(self, length: int) -> np.float32:
+        return np.float32(length_penalty(length, self.settings.length_penalty, self.settings.length_rule))
+
+    def _add(self, tokens: tuple[int, ...], value: float, finished: bool) -> None:
+        length = len(tokens) + finished  # the end symbol counts
+        penalty = length_penalty(length, self.settings.length_penalty, self.settings.length_rule)
+        self.hypotheses.append(Hypothesis(tokens, value, value / penalty, finished))

@@ -1,0 +1,125 @@
+// The best few of a vocabulary for many rows, and what makes log-probabilities of their logits.
+//
+// It is decoding/scoring.py in one call: there a row is read from memory some eight times, here twice from the cache.
+// tests/models/test_native.py holds the two equal.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "vectors.h"
+
+// The structure of native/structures.py.
+struct Choice {
+    int32_t rows, vocabulary, count;
+    const float* logits;  // (rows, vocabulary)
+    const float* added;   // (vocabulary): minus infinity for what may not come, zero for the rest
+    float* scores;        // (rows, count): the highest first, of equals the one of the lower id
+    int64_t* ids;         // (rows, count)
+    float* normaliser;    // (rows): the logarithm of the sum of e^logit; not finite if there is no distribution
+};
+
+namespace {
+
+constexpr int BLOCK = 64;  // entries whose greatest is kept
+
+struct Entry {
+    float score;
+    int32_t id;
+};
+
+bool comes_first(const Entry& one, const Entry& other) {
+    return one.score > other.score || (one.score == other.score && one.id < other.id);
+}
+
+// A row of logits as it is searched. What it needs for a moment is kept from one row to the next.
+struct Row {
+    const Choice& choice;
+    std::vector<float>& greatest;  // of each block
+    std::vector<float>& ordered;
+    std::vector<Entry>& entries;
+    const float* logits;
+
+    // Logits from `begin` on; what lies beyond the vocabulary is minus infinity.
+    __m512 part(int begin) const {
+        const __mmask16 mask = first_lanes(choice.vocabulary - begin);
+        const __m512 some = _mm512_maskz_loadu_ps(mask, logits + begin);
+        const __m512 sum = _mm512_add_ps(some, _mm512_maskz_loadu_ps(mask, choice.added + begin));
+        return _mm512_mask_mov_ps(_mm512_set1_ps(-std::numeric_limits<float>::infinity()), mask, sum);
+    }
+
+    int end_of(int begin) const { return std::min(begin + BLOCK, choice.vocabulary); }
+
+    void find_greatest() {
+        greatest.clear();
+        for (int begin = 0; begin < choice.vocabulary; begin += BLOCK) {
+            __m512 most = part(begin);
+            for (int i = begin + LANES; i < end_of(begin); i += LANES) most = _mm512_max_ps(most, part(i));
+            greatest.push_back(_mm512_reduce_max_ps(most));
+        }
+    }
+
+    float logarithm_of_sum() const {
+        const float most = *std::max_element(greatest.begin(), greatest.end());
+        __m512 sum = _mm512_setzero_ps();
+        const __m512 zero = _mm512_set1_ps(most);
+        for (int i = 0; i < choice.vocabulary; i += LANES) {
+            // -infinity stands for no probability, and is where the approximation would give a very small one
+            const __m512 off = _mm512_sub_ps(part(i), zero);
+            const __mmask16 some = _mm512_cmp_ps_mask(off, _mm512_set1_ps(-80.0f), _CMP_NLT_UQ);  // NaN too
+            sum = _mm512_add_ps(sum, _mm512_maskz_mov_ps(some, exponential(off)));
+        }
+        return most + std::log(_mm512_reduce_add_ps(sum));
+    }
+
+    // As many blocks as are wanted have an entry that is no lower than the lowest of their greatest: so the best do.
+    float threshold() {
+        const size_t wanted = choice.count;
+        if (greatest.size() < wanted) return -std::numeric_limits<float>::infinity();
+        ordered = greatest;
+        std::nth_element(ordered.begin(), ordered.begin() + (wanted - 1), ordered.end(), std::greater<float>());
+        return ordered[wanted - 1];
+    }
+
+    void find_entries() {
+        const float low = threshold();
+        entries.clear();
+        for (size_t block = 0; block < greatest.size(); ++block) {
+            if (!(greatest[block] >= low)) continue;
+            const int begin = static_cast<int>(block) * BLOCK;
+            for (int i = begin; i < end_of(begin); ++i) {
+                const float score = logits[i] + choice.added[i];
+                if (score >= low) entries.push_back({score, i});
+            }
+        }
+    }
+
+    void give(float* scores, int64_t* ids) {
+        const size_t found = std::min<size_t>(choice.count, entries.size());
+        std::partial_sort(entries.begin(), entries.begin() + found, entries.end(), comes_first);
+        for (int i = 0; i < choice.count; ++i) {  // numbers that are none are not found; the caller is told by the sum
+            const bool is_there = static_cast<size_t>(i) < found;
+            scores[i] = is_there ? entries[i].score : -std::numeric_limits<float>::infinity();
+            ids[i] = is_there ? entries[i].id : 0;
+        }
+    }
+};
+
+}  // namespace
+
+extern "C" void openwork_best(const Choice* choice) {
+    static thread_local std::vector<float> greatest, ordered;
+    static thread_local std::vector<Entry> entries;
+    for (int row = 0; row < choice->rows; ++row) {
+        const size_t place = static_cast<size_t>(row) * choice->count;
+        Row one{*choice, greatest, ordered, entries, choice->logits + static_cast<size_t>(row) * choice->vocabulary};
+        one.find_greatest();
+        choice->normaliser[row] = one.logarithm_of_sum();
+        one.find_entries();
+        one.give(choice->scores + place, choice->ids + place);
+    }
+}

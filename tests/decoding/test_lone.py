@@ -1,0 +1,83 @@
+"""One sentence searched by plain numbers: the same as by tensors, number for number."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings, strategies
+from torch import Tensor
+
+from openwork.decoding.beam import beam_search
+from openwork.decoding.greedy import greedy
+from openwork.decoding.lone import search_one
+from openwork.decoding.search import search
+from openwork.decoding.settings import DecodingSettings
+from openwork.models.build import build_model
+from openwork.models.prepared.transformer import PreparedTransformer
+from openwork.models.seq2seq import Transformer
+from openwork.models.settings import TransformerSettings
+from openwork.text.symbols import SYMBOL_IDS
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "as usual": {"beam": 4},
+    "all of them": {"beam": 5, "best": 5},
+    "no penalty": {"beam": 3, "best": 2, "length_penalty": 0.0},
+    "patient": {"beam": 3, "best": 3, "patience": 2.5},
+    "no better": {"beam": 4, "best": 4, "stopping": "no-better", "length_rule": "power", "length_penalty": 1.0},
+    "ranked": {"beam": 4, "best": 4, "unfinished": "ranked"},
+    "wide": {"beam": 40, "best": 40},
+    "one": {"beam": 1},
+}
+
+
+def made(seed: int, sharpness: float, vocabulary: int = 19) -> Transformer:
+    torch.manual_seed(seed)
+    sizes = TransformerSettings(
+        width=16, heads=2, feedforward_width=24, encoder_layers=1, decoder_layers=1, dropout=0.0
+    )
+    model = build_model(sizes, vocabulary, vocabulary).eval()
+    assert isinstance(model, Transformer)
+    with torch.no_grad():
+        model.output_weight.mul_(sharpness)
+    return model
+
+
+def sentence(length: int) -> tuple[Tensor, Tensor]:
+    return torch.arange(4, 4 + length)[None] % 15 + 4, torch.tensor([length])
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@given(
+    seed=strategies.integers(0, 1000), length=strategies.integers(1, 9), longest=strategies.integers(1, 12),
+    sharpness=strategies.sampled_from([0.0, 0.3, 1.0, 5.0]),
+)  # fmt: skip
+@settings(deadline=None, max_examples=12)
+def test_it_finds_what_tensors_find(name: str, seed: int, length: int, longest: int, sharpness: float) -> None:
+    """Sharpness 0: all tokens are equally probable, so the order of equals counts."""
+    model = made(seed, sharpness)
+    chosen = DecodingSettings(maximum_length=longest, **SETTINGS[name])
+    (wanted,) = beam_search(model, *sentence(length), chosen)
+    assert search_one(model, *sentence(length), chosen, SYMBOL_IDS) == wanted
+    if chosen.beam == 1:
+        assert greedy(model, *sentence(length), chosen) == [wanted]
+
+
+def test_it_goes_on_from_the_states_of_a_prepared_model() -> None:
+    model = made(3, 2.0)
+    prepared, chosen = PreparedTransformer(model), DecodingSettings(beam=4, best=4, maximum_length=14)
+    (wanted,) = beam_search(model, *sentence(7), chosen)
+    (found,) = search(prepared, *sentence(7), chosen)
+    assert [one.tokens for one in found] == [one.tokens for one in wanted]
+    assert [one.score for one in found] == pytest.approx([one.score for one in wanted], abs=1e-5)
+
+
+def test_a_search_for_one_sentence_takes_it_and_for_two_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    monkeypatch.setattr("openwork.decoding.search.search_one", lambda *given: taken.append(len(given)) or [])
+    model, chosen = made(1, 1.0), DecodingSettings(beam=2, maximum_length=4)
+    source, lengths = sentence(3)
+    assert search(model, source, lengths, chosen) == [[]] and len(taken) == 1
+    assert len(search(model, source.repeat(2, 1), lengths.repeat(2), chosen)[1]) == 1 and len(taken) == 1
+    search(model, source, lengths, chosen.model_copy(update={"no_repeat": 2}))
+    search(model, source, lengths, chosen.model_copy(update={"coverage_penalty": 0.2}))
+    assert len(taken) == 1
