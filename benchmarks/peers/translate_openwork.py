@@ -16,7 +16,8 @@ def main() -> None:
         torch.set_num_threads(request["threads"])
     begin = time.perf_counter()
     bundles = load_bundles([Path(request["model"])])
-    decoding = bundles[0].settings.decoding.model_copy(update={"beam": request["beam"]})
+    as_peers = {"beam": request["beam"], "length_rule": "power", "length_penalty": 1.0}  # what they rank by
+    decoding = bundles[0].settings.decoding.model_copy(update=as_peers)
     shortlist = request.get("shortlist")
     translator = translator_of(bundles, decoding, "auto", Path(shortlist) if shortlist else None)
     translator.best(["."])  # weights are prepared for the first translation

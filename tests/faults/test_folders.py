@@ -79,7 +79,7 @@ def test_bundle_that_is_replaced_while_it_is_read(whole: Undisturbed, half: Path
             for number in range(100_000):
                 with atomic_folder(place) as partial:
                     shutil.copytree((whole.bundle, other)[number % 2], partial, dirs_exist_ok=True)
-                time.sleep(0.2)  # else a busy machine never reads one to its end
+                time.sleep(0.4)  # else a busy machine never reads one to its end
         finally:
             os._exit(0)
     try:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from journeys.command import Finished, openwork
 from openwork.base.files import sha256_file
 from openwork.decoding.beam import Finished as FinishedHypotheses
+from openwork.decoding.lone import Results
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.prepared import products
@@ -191,9 +192,15 @@ def test_a_wrong_length_penalty(bundle: Bundle, monkeypatch: Patch):
     assert failed(verify_bundle(bundle)) == {"scores"}
 
 
-def test_a_search_that_gives_up_early(bundle: Bundle, monkeypatch: Patch):
-    sound = FinishedHypotheses.done
-    monkeypatch.setattr(FinishedHypotheses, "done", lambda self, live: sound(self, live) | (live.tokens.shape[2] > 3))
+@pytest.mark.parametrize("search", ["of many", "of one"])
+def test_a_search_that_gives_up_early(bundle: Bundle, monkeypatch: Patch, search: str):
+    if search == "of many":
+        sound = FinishedHypotheses.done
+        hasty = lambda self, live: sound(self, live) | (live.tokens.shape[2] > 3)  # noqa: E731
+        monkeypatch.setattr(FinishedHypotheses, "done", hasty)
+    else:
+        settled = Results.are_settled
+        monkeypatch.setattr(Results, "are_settled", lambda self, own, length: settled(self, own, length) or length > 2)
     outcomes = verify_bundle(bundle)
     assert failed(outcomes) == {"beam"}
     finding = line(outcomes, "beam").finding

@@ -55,29 +55,35 @@ def rescored(subject: Subject) -> Finding:
 
 
 def exhaustive(subject: Subject) -> Finding:
-    """With few pieces and short targets, a beam as wide as there are beginnings gives every target, best first."""
+    """With few pieces and short targets, a beam as wide as there are beginnings gives every target, best first.
+
+    A sentence is searched alone and beside itself, since these are two searches (`decoding/lone.py`).
+    """
     own = subject.bundle.settings.decoding
     settings = DecodingSettings(
         beam=EVERYTHING, best=EVERYTHING, length_penalty=own.length_penalty, length_rule=own.length_rule,
         maximum_length=subject.within(LIMIT),
     )  # fmt: skip
-    worst, spot, wrong = 0.0, None, ""
+    worst, spot = 0.0, None
     for number, probe in enumerate(subject.probes):
         one = reading(subject, [probe])
         small = SmallVocabulary(subject.model, _likely_pieces(subject, probe))
-        (found,) = search(small, one.source, one.lengths, settings)
+        (alone,) = search(small, one.source, one.lengths, settings)
+        beside, _ = search(small, one.source.repeat(2, 1), one.lengths.repeat(2), settings)
         scores = _every_score(subject, small, probe, settings)
-        listed = {hypothesis.tokens: hypothesis.score for hypothesis in found}
-        if missing := scores.keys() - listed.keys():
-            spot, wrong = _spot(subject, number, min(missing)), _missing_reason(len(missing), len(scores))
-            break
-        apart = {tokens: abs(listed[tokens] - value) for tokens, value in scores.items()}
-        furthest = max(apart, key=lambda tokens: apart[tokens])
-        disorder = max(scores.values()) - scores[found[0].tokens]
-        if spot is None and max(apart[furthest], disorder) > TOLERANCE:
-            spot = _spot(subject, number, furthest)
-        worst = max(worst, apart[furthest], disorder)
-    return Finding(worst, TOLERANCE, spot, wrong)
+        for found in (alone, beside):
+            listed = {hypothesis.tokens: hypothesis.score for hypothesis in found}
+            if missing := scores.keys() - listed.keys():
+                return Finding(
+                    worst, TOLERANCE, _spot(subject, number, min(missing)), _missing_reason(len(missing), len(scores))
+                )
+            apart = {tokens: abs(listed[tokens] - value) for tokens, value in scores.items()}
+            furthest = max(apart, key=apart.__getitem__)
+            disorder = max(scores.values()) - scores[found[0].tokens]
+            if spot is None and max(apart[furthest], disorder) > TOLERANCE:
+                spot = _spot(subject, number, furthest)
+            worst = max(worst, apart[furthest], disorder)
+    return Finding(worst, TOLERANCE, spot)
 
 
 @dataclass(frozen=True)
