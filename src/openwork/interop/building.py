@@ -10,6 +10,7 @@ from openwork.base.errors import OpenworkError
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
+from openwork.models.unfilled import unfilled
 from openwork.training.weights import model_weights, restore_weights
 
 
@@ -25,7 +26,7 @@ def model_of(
     Its shapes are compared first, and no model takes memory before they agree: `misfit` makes the error of a weight
     and the shape that it should have.
     """
-    with torch.device("meta"):
+    with unfilled():
         expected = {name: tuple(one.shape) for name, one in model_weights(build_model(settings, *sizes)).items()}
     for name, shape in expected.items():
         if tuple(weights[name].shape) != shape:

@@ -31,8 +31,9 @@ def exact_sinusoids(positions: int, width: int, base: float = LONGEST_WAVE) -> F
 
 
 def sinusoids(positions: int, width: int, base: float = LONGEST_WAVE) -> Float[Tensor, "position width"]:
-    """The same rounded to float32, as models add them."""
-    return exact_sinusoids(positions, width, base).float()
+    """The same rounded to float32, as models add them; of a model without numbers, a table without numbers."""
+    table = torch.empty(positions, width)
+    return table if table.is_meta else exact_sinusoids(positions, width, base).float()
 
 
 class SinusoidTable(nn.Module):

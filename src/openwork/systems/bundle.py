@@ -21,6 +21,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
+from openwork.models.unfilled import unfilled
 from openwork.systems.bundle_folder import (
     CARD,
     CONFIG,
@@ -166,7 +167,7 @@ def _read_bundle(folder: Path) -> Bundle:
     weights = read_tensors(current / WEIGHTS)
     _check_layers(settings, weights, folder)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    with torch.device("meta"):  # a model of other sizes than its weights is refused before it takes memory
+    with unfilled():  # a model of other sizes than its weights is refused before it takes memory
         restore_weights(build_model(settings.model, *sizes), weights, str(folder))
     with torch.random.fork_rng(devices=[]):
         model = build_model(settings.model, *sizes)

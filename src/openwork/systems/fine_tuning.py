@@ -13,6 +13,7 @@ from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
+from openwork.models.unfilled import unfilled
 from openwork.systems.bundle_folder import CONFIG, WEIGHTS
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.fine_tuning_settings import FineTuningSettings
@@ -145,7 +146,7 @@ def check_fine_tuning(settings: RunSettings) -> None:
     tuning, groups = settings.fine_tuning, settings.training.layer_groups
     if not (tuning.frozen or tuning.low_rank or groups):
         return
-    with torch.device("meta"):  # the names of the weights, without their memory
+    with unfilled():  # the names of the weights, without their memory
         model = build_model(settings.model, SYMBOLS, SYMBOLS)
     made_tunable(model, tuning)
     group_layers(model, groups)

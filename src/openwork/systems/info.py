@@ -6,14 +6,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from openwork.base.errors import UsageError
 from openwork.base.phrases import AsIs, Joined
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.presets import PAPER, PRESETS
 from openwork.models.table3 import TRAININGS
+from openwork.models.unfilled import unfilled
 from openwork.systems.budget import VOCABULARY as PIECES
 from openwork.systems.budget import Budget, compare_sizes, size_lines, size_values
 from openwork.systems.bundle import Bundle, Golden, load_bundle, replay_golden
@@ -74,7 +73,7 @@ def describe_sizes(names: Sequence[str], budget: str, vocabulary: int | None) ->
 
 def _model(name: str) -> SequenceModel:
     """A model without numbers, so that even the largest is instant."""
-    with torch.device("meta"):
+    with unfilled():
         return build_model(model_settings(PRESETS[name]), VOCABULARY, VOCABULARY)
 
 
