@@ -51,6 +51,15 @@ def test_weights_that_change_are_prepared_anew() -> None:
     torch.testing.assert_close(logits(engine), logits(Engine(changing, "float32")))
 
 
+def test_a_table_of_positions_that_grows_is_no_change() -> None:
+    growing = model()
+    engine = Engine(growing, "float32")
+    first = engine.ready()
+    longest = torch.full((1, 600), 5)  # the table begins with fewer
+    growing.start(longest, torch.tensor([600]))
+    assert engine.ready() is first
+
+
 def test_enough_batches_are_shared_by_processes_and_few_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     def where(number: int) -> tuple[int, bool]:
         return number, os.getpid() == here

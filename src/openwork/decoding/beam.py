@@ -26,12 +26,13 @@ from openwork.decoding.scoring import (
     allow,
     best_continuations,
     best_tokens,
+    choosing,
     length_limits,
     length_penalty,
     log_normaliser,
 )
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.interfaces import ChoosingModel, StepModel
+from openwork.models.interfaces import StepModel
 from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
@@ -117,7 +118,7 @@ class Expand:
     def __init__(self, symbols: SymbolIds, rules: Sequence[Rule] = (), model: StepModel | None = None) -> None:
         self.symbols = symbols
         self.rules = rules
-        self.model = model if isinstance(model, ChoosingModel) else None  # one that can tell the best itself
+        self.chooser = choosing(model)
 
     def __call__(self, live: Live, logits: Float[Tensor, "rows vocabulary"], beam: int) -> Candidates:
         width = live.tokens.shape[1]
@@ -130,7 +131,7 @@ class Expand:
 
     def _best(self, live: Live, logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
         if not self.rules:
-            return best_continuations(self.model, logits, self.symbols, count)
+            return best_continuations(self.chooser, logits, self.symbols, count)
         scores, normaliser = self.scores(live, logits)
         values, tokens = best_tokens(scores, count)
         return values - normaliser, tokens

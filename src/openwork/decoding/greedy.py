@@ -8,7 +8,7 @@ from torch import Tensor
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.left_to_right import Choose, ChooseByScores, Listener, write
 from openwork.decoding.rules import Rule
-from openwork.decoding.scoring import best_continuations, most_probable_tokens
+from openwork.decoding.scoring import best_continuations, choosing, most_probable_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import ChoosingModel, StepModel
 from openwork.text.symbols import SYMBOL_IDS, SymbolIds
@@ -27,9 +27,8 @@ def greedy(
 
     Of equally probable tokens the one with the lower id is taken.
     """
-    choose: Choose = ChooseByScores(symbols, rules, most_probable)
-    if isinstance(model, ChoosingModel) and not rules:
-        choose = BestOfModel(model, symbols)
+    chooser = None if rules else choosing(model)
+    choose: Choose = BestOfModel(chooser, symbols) if chooser else ChooseByScores(symbols, rules, most_probable)
     return write(model, source, source_lengths, settings, symbols, choose, listener)
 
 

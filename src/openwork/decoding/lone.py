@@ -12,9 +12,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.scoring import best_continuations, length_limits, length_penalty
+from openwork.decoding.scoring import best_continuations, choosing, length_limits, length_penalty
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.interfaces import ChoosingModel, StepModel
+from openwork.models.interfaces import StepModel
 from openwork.text.symbols import SymbolIds
 
 
@@ -27,7 +27,7 @@ def search_one(
     symbols: SymbolIds,
 ) -> list[Hypothesis]:
     """The best finished hypotheses, the highest score first: as `beam_search` of this one sentence without rules."""
-    chooser = model if isinstance(model, ChoosingModel) else None
+    chooser = choosing(model)
     beam = settings.beam
     results = Results(int(length_limits(source_lengths, settings)), settings)
     histories, values = [(symbols.start,)], torch.zeros(1)
@@ -40,8 +40,8 @@ def search_one(
         sums, tokens = (scores + values[:, None]).flatten().tolist(), ids.flatten().tolist()
         order = sorted(range(len(sums)), key=sums.__getitem__, reverse=True)[: 2 * beam]  # stable, reversed too
         possible = [place for place in order if sums[place] > -torch.inf]
-        for place in order[:beam]:
-            if tokens[place] == symbols.end and sums[place] > -torch.inf:
+        for place in possible[:beam]:
+            if tokens[place] == symbols.end:
                 results.finish(histories[place // width][1:], sums[place])
         survivors = [place for place in possible if tokens[place] != symbols.end][:beam]
         parents = [place // width for place in survivors]

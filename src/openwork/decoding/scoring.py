@@ -12,7 +12,7 @@ from torch import Tensor
 
 from openwork.base.errors import OpenworkError
 from openwork.decoding.settings import DecodingSettings, LengthRule
-from openwork.models.interfaces import ChoosingModel
+from openwork.models.interfaces import ChoosingModel, StepModel
 from openwork.text.symbols import SymbolIds
 
 
@@ -127,6 +127,11 @@ def highest(
     entries = scores.unflatten(-1, (height, columns)).gather(2, rows).flatten(1)
     values, place = entries.topk(count)
     return values, place // count * columns + best.gather(1, place % count)
+
+
+def choosing(model: StepModel | None) -> ChoosingModel | None:
+    """The model, if it can tell the best tokens itself."""
+    return model if isinstance(model, ChoosingModel) else None
 
 
 def best_continuations(

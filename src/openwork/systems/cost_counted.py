@@ -19,6 +19,7 @@ from torch.utils.flop_counter import flop_registry
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import count_weights
+from openwork.models.unfilled import unfilled
 from openwork.systems.cost_memory import BYTES
 from openwork.systems.cost_part import Lengths, Part
 from openwork.text.symbols import SYMBOL_IDS
@@ -139,7 +140,7 @@ def count_cost(settings: ModelSettings, source: int, target: int, lengths: Lengt
 
 def built_weights(settings: ModelSettings, vocabulary: int) -> int:
     """The weights of a model that is built without numbers, with one vocabulary for both sides."""
-    with torch.device("meta"):
+    with unfilled():
         return count_weights(build_model(settings, vocabulary, vocabulary))
 
 

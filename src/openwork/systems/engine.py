@@ -98,7 +98,9 @@ def _identity(model: nn.Module) -> object:
     while parts:  # by the modules' own tables: `parameters` and `buffers` take longer than some translations' steps
         part = parts.pop()
         parts += [inner for inner in part._modules.values() if inner is not None]
-        for weight in (*part._parameters.values(), *part._buffers.values()):
+        passing = part._non_persistent_buffers_set  # such as tables that grow with the longest sentence
+        facts = [buffer for name, buffer in part._buffers.items() if name not in passing]
+        for weight in (*part._parameters.values(), *facts):
             if weight is not None:
                 found.append((weight.data_ptr(), 0 if weight.is_inference() else weight._version))
     return found

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import torch
 from torch import nn
 
 from openwork.base.phrases import AsIs
@@ -13,6 +12,7 @@ from openwork.models.build import build_model
 from openwork.models.presets import PRESETS
 from openwork.models.seq2seq import Transformer
 from openwork.models.table3 import BASE
+from openwork.models.unfilled import unfilled
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.encoder import EncoderLayer
@@ -65,7 +65,7 @@ ATTENTION = ("query", "key", "value", "products", "scores", "masked", "weights",
 
 def base_model() -> Transformer:
     """The paper's base model with all its layers, without numbers."""
-    with torch.device("meta"):
+    with unfilled():
         model = build_model(model_settings(PRESETS[BASE]), VOCABULARY, VOCABULARY)
     assert isinstance(model, Transformer)
     return model

@@ -1,7 +1,7 @@
 // The best few of a vocabulary for many rows, and what makes log-probabilities of their logits.
 //
 // It is decoding/scoring.py in one call: there a row is read from memory some eight times, here twice from the cache.
-// tests/models/test_native.py holds the two equal.
+// tests/models/test_native_best.py holds the two equal.
 
 #include <algorithm>
 #include <cmath>
