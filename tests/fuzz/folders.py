@@ -28,7 +28,7 @@ from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write
 from openwork.interop.hugging_face_tokenizers import read_tokenizers
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import load_bundle, make_golden, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, make_golden, write_bundle
 from openwork.systems.evaluation_folder import SavedEvaluation, read_evaluation, write_evaluation
 from openwork.systems.run_folder import RunFolder
 from openwork.systems.shortlists import Sizes, make_shortlist, read_shortlist
@@ -144,8 +144,12 @@ def _evaluation(folder: Path) -> None:
     write_evaluation(folder, SavedEvaluation(["a"], ["b"], ["c"], "de", {"scores": [score]}))
 
 
+def _smallest() -> Bundle:
+    return small_bundle(encoder_layers=1, decoder_layers=1)
+
+
 def _bundle(folder: Path) -> None:
-    write_bundle(folder, make_golden(small_bundle(encoder_layers=1, decoder_layers=1), ["a b c"]))
+    write_bundle(folder, make_golden(_smallest(), ["a b c"]))
 
 
 def _run(folder: Path) -> None:
@@ -182,8 +186,8 @@ FOLDERS: dict[str, Target] = {
     "run folder": spoilt(_run, lambda folder: RunFolder(folder).read_settings()),
     "shortlist": Target("a.shortlist", _shortlist, lambda path: read_shortlist(path, tokenizers(shared=True))),
     "Hugging Face's folder": spoilt(
-        lambda folder: write_hugging_face_folder(folder, small_bundle()), bundle_from_hugging_face
+        lambda folder: write_hugging_face_folder(folder, _smallest()), bundle_from_hugging_face
     ),
     **({"Marian's pieces": spoilt(_marian, read_tokenizers)} if find_spec("sentencepiece") else {}),
-    "CTranslate2's folder": spoilt(lambda folder: write_ctranslate2(folder, small_bundle()), bundle_from_ctranslate2),
+    "CTranslate2's folder": spoilt(lambda folder: write_ctranslate2(folder, _smallest()), bundle_from_ctranslate2),
 }

@@ -7,6 +7,7 @@ import pytest
 import torch
 from pydantic import ValidationError
 from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from openwork.decoding.coverage import CoverageModel
 from openwork.decoding.rescore import score
@@ -14,6 +15,7 @@ from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.recurrent import RecurrentModel, build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.nn.recurrent import cell_layers, run_cells
 
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 13
 SIZES = [
@@ -155,3 +157,25 @@ def test_it_learns_to_reverse(changes: dict[str, object]) -> None:
     found = search(model.eval(), torch.cat([words, ends], 1), torch.full((64,), 5), DecodingSettings(beam=2))
     right = sum(one[0].tokens == tuple(reversed(w)) for one, w in zip(found, words.tolist(), strict=True))
     assert right >= 60
+
+
+@pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_processor_without_narrow_cells_computes_them_in_float32(
+    monkeypatch: pytest.MonkeyPatch, cell: str, packed: bool
+) -> None:
+    """There the framework's LSTM breaks off under autocast; narrow inputs are taken, too."""
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    torch.manual_seed(1)
+    stack, narrow = cell_layers(cell, 4, 4, 2, 0.0), torch.randn(2, 3, 4).bfloat16()
+
+    def packing(x: Tensor) -> Tensor | PackedSequence:
+        return pack_padded_sequence(x, torch.tensor([3, 2]), batch_first=True) if packed else x
+
+    wanted, after = stack(packing(narrow.float()))
+    with torch.autocast("cpu", torch.bfloat16):
+        found, state = run_cells(stack, packing(narrow))
+        further, _ = run_cells(stack, packing(narrow), state)
+    assert all(torch.equal(one, other) for one, other in zip(found, wanted, strict=True) if one is not None)
+    assert all(torch.equal(one, other) for one, other in zip(state, after, strict=True))
+    assert not torch.equal(further[0], found[0])

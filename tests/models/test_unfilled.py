@@ -3,11 +3,13 @@
 import subprocess
 import sys
 
+import pytest
 import torch
 
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
-from openwork.models.unfilled import unfilled
+from openwork.models.unfilled import undrawn, unfilled
+from openwork.training.weights import model_weights, restore_weights
 
 SIZES = TransformerSettings(width=16, heads=2, feedforward_width=24, encoder_layers=1, decoder_layers=1)
 
@@ -25,6 +27,21 @@ def test_what_has_numbers_draws_them_as_ever() -> None:
     with unfilled():
         found = torch.nn.init.normal_(torch.empty(5, device="cpu"), generator=torch.Generator().manual_seed(1))
     assert torch.equal(found, wanted)
+
+
+def test_weights_that_are_put_into_an_undrawn_model_make_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever stood in its memory."""
+    empty = torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *sizes, **kinds: empty(*sizes, **kinds).fill_(float("nan")))
+    learnt = build_model(SIZES, 30, 30)
+    before = torch.random.get_rng_state()
+    with undrawn():
+        model = build_model(SIZES, 30, 30)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert all(bool(weight.isnan().all()) for weight in model.parameters() if weight.dim() == 2)
+    restore_weights(model, model_weights(learnt), "here")
+    source, lengths, target = torch.tensor([[4, 5, 3]]), torch.tensor([3]), torch.tensor([[2, 6]])
+    assert torch.equal(model.eval()(source, lengths, target), learnt.eval()(source, lengths, target))
 
 
 def test_the_compiler_is_not_imported_for_them() -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from openwork.base.errors import ConfigError, RuleError
-from openwork.base.fields import all_keys, allowed_values, literals, models_in, show_value
+from openwork.base.fields import all_keys, allowed_values, literals, models_in, schema_of, show_value
 
 _PLAIN_VALUE = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false")
 
@@ -182,7 +182,7 @@ def _describe(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
         name = location[index]
         for owner in _models_at(model, location[:index]):
             if name in owner.model_fields:
-                schema = owner.model_json_schema()
+                schema = schema_of(owner)
                 allowed = allowed_values(schema["properties"][name], schema.get("$defs", {}))
                 description = owner.model_fields[str(name)].description or ""
                 said = f"{name} is {allowed}" if allowed else ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -60,9 +61,15 @@ class Key:
         return self.default or "not set"
 
 
+@cache
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Its JSON schema, which takes pydantic a seventh of a second for a whole run file; not to be changed."""
+    return model.model_json_schema()
+
+
 def all_keys(model: type[BaseModel], prefix: str = "", kinds: tuple[str, ...] = ()) -> Iterator[Key]:
     """Every key, section by section. One that several kinds of a section have in the same way comes once."""
-    schema = model.model_json_schema()
+    schema = schema_of(model)
     for name, known in model.model_fields.items():
         inner = models_in(known.annotation)
         listed = get_origin(known.annotation) in (list, tuple)

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from openwork.base.errors import OpenworkError
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.models.unfilled import unfilled
+from openwork.models.unfilled import undrawn, unfilled
 from openwork.training.weights import model_weights, restore_weights
 
 
@@ -31,7 +30,7 @@ def model_of(
     for name, shape in expected.items():
         if tuple(weights[name].shape) != shape:
             raise misfit(name, weights[name], shape)
-    with torch.random.fork_rng(devices=[]):
+    with undrawn():
         model = build_model(settings, *sizes)
     restore_weights(model, {name: weights[name] for name in expected}, str(folder))
     return model.eval()

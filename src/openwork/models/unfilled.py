@@ -1,4 +1,4 @@
-"""Models without numbers: names, shapes and types of their weights, which take no memory."""
+"""Models that get their numbers from a file: built without drawing any, and without memory where none is needed yet."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,18 +8,36 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-DRAWS = (Tensor.normal_, nn.init.normal_)
+DRAWS = (Tensor.normal_, Tensor.uniform_, nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_)
 
 
 @contextmanager
 def unfilled() -> Iterator[None]:
-    """What is built within has no numbers, and none are drawn for it."""
-    with torch.device("meta"), _NothingDrawn():
+    """What is built within has names, shapes and types, but no memory and no numbers."""
+    with torch.device("meta"), _NothingDrawn(lambda tensor: tensor.is_meta):
+        yield
+
+
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """What is built within has memory and whatever stands in it, to be overwritten with weights that were saved.
+
+    To draw what is then thrown away takes a second for the paper's base model, and changes the random numbers that
+    come after.
+    """
+    with _NothingDrawn(lambda tensor: True):
         yield
 
 
 class _NothingDrawn(TorchFunctionMode):
-    """Without numbers the framework draws by an implementation whose import takes almost two seconds."""
+    """Leaves out the drawing of the tensors that `skips` names.
+
+    Without memory the framework would draw by an implementation whose import takes almost two seconds.
+    """
+
+    def __init__(self, skips: Callable[[Tensor], bool]) -> None:
+        super().__init__()
+        self._skips = skips
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Sequence[type], args: Sequence[Any] = (),
@@ -27,6 +45,6 @@ class _NothingDrawn(TorchFunctionMode):
     ) -> Any:  # fmt: skip
         named = kwargs or {}
         drawn = args[0] if args else named.get("tensor")
-        if func in DRAWS and isinstance(drawn, Tensor) and drawn.is_meta:
+        if func in DRAWS and isinstance(drawn, Tensor) and self._skips(drawn):
             return drawn
         return func(*args, **named)

@@ -6,11 +6,12 @@ gated units.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from openwork.nn.additive import AdditiveAttention
 from openwork.nn.cells import CELLS, Cell
@@ -74,13 +75,30 @@ def initialise_gates(module: nn.RNNBase | nn.RNNCellBase, kind: Cell) -> None:
             nn.init.ones_(gates[kind.opened])
 
 
+def run_cells(
+    stack: nn.Module, inputs: Tensor | PackedSequence, state: Tensor | tuple[Tensor, Tensor] | None = None
+) -> Any:
+    """What the stack makes of inputs: its outputs and its state, in float32 where the processor needs it.
+
+    Within `autocast` the framework wants an LSTM in bfloat16, which it has for processors with AVX-512 alone (torch
+    2.13) and without which it breaks off; on others float32 is faster anyway.
+    """
+    if not torch.is_autocast_enabled("cpu") or torch.backends.cpu.get_cpu_capability() == "AVX512":
+        return stack(inputs, state)
+    with torch.autocast("cpu", enabled=False):
+        known = (
+            tuple(x.float() for x in state) if isinstance(state, tuple) else state if state is None else state.float()
+        )
+        return stack(inputs.float(), known)
+
+
 def climb(
     stack: nn.RNN | nn.LSTM | nn.GRU, x: Float[Tensor, "rows position inputs"], state: CellState
 ) -> tuple[Float[Tensor, "rows position width"], CellState]:
     """The outputs of the stack's last layer, and the state of all of them after the last position."""
     # torch's stacks want their states layer-first, even where the batch comes first elsewhere
     before = state.each(lambda x: x.transpose(0, 1).contiguous())
-    outputs, after = stack(x, before.hidden if before.cell is None else (before.hidden, before.cell))
+    outputs, after = run_cells(stack, x, before.hidden if before.cell is None else (before.hidden, before.cell))
     reached = CellState(*after) if isinstance(after, tuple) else CellState(after)
     return outputs, reached.each(lambda x: x.transpose(0, 1))
 
@@ -116,7 +134,7 @@ class RecurrentEncoder(nn.Module):
         """
         # packing wants at least one token; a row without any is masked in the attention
         packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
-        outputs, after = self.layers(packed)
+        outputs, after = run_cells(self.layers, packed)
         memory, _ = pad_packed_sequence(outputs, batch_first=True, total_length=x.shape[1])
         hidden = after[0] if isinstance(after, tuple) else after
         return memory, hidden[-1]  # of both directions, the backward one of the last layer

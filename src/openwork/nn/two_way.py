@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from openwork.nn.dropout import Dropout
 from openwork.nn.masks import real
-from openwork.nn.recurrent import cell_layers
+from openwork.nn.recurrent import cell_layers, run_cells
 
 
 class Reader(nn.Module):
@@ -25,7 +25,7 @@ class Reader(nn.Module):
         """What each layer knows at each position, the lowest layer first."""
         known: list[Tensor] = []
         for layer in self.layers:
-            x = layer(self.between(known[-1]) if known else x)[0]
+            x, _ = run_cells(layer, self.between(known[-1]) if known else x)
             known.append(x)
         return known
 

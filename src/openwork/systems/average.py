@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from openwork import __version__
@@ -12,6 +11,7 @@ from openwork.base.config import build, read_run_file
 from openwork.base.errors import BundleError, UsageError
 from openwork.data.store import TokenStore
 from openwork.models.build import build_model
+from openwork.models.unfilled import undrawn
 from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden, settings_of_run, write_bundle
 from openwork.systems.bundle_folder import CONFIG, MANIFEST, WEIGHTS
 from openwork.systems.bundle_versions import whole_bundle
@@ -62,7 +62,7 @@ def average_bundles(paths: Sequence[Path], last: int | None, out: Path, say: Cal
         say(f"averaging {member.path}")
     mean = average(_alike(members))
     sizes = home.tokenizers.source.vocabulary_size, home.tokenizers.target.vocabulary_size
-    with torch.random.fork_rng(devices=[]):
+    with undrawn():
         model = build_model(home.settings.model, *sizes)
     restore_weights(model, mean, str(members[0].path))
     model.to(choose_device()).eval()

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
@@ -21,7 +20,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.models.unfilled import unfilled
+from openwork.models.unfilled import undrawn, unfilled
 from openwork.systems.bundle_folder import (
     CARD,
     CONFIG,
@@ -169,7 +168,7 @@ def _read_bundle(folder: Path) -> Bundle:
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     with unfilled():  # a model of other sizes than its weights is refused before it takes memory
         restore_weights(build_model(settings.model, *sizes), weights, str(folder))
-    with torch.random.fork_rng(devices=[]):
+    with undrawn():
         model = build_model(settings.model, *sizes)
     restore_weights(model, weights, str(folder))
     model.to(choose_device()).eval()
