@@ -254,10 +254,7 @@ class TestAnswerer(ModelContract):
 class OneVocabularyContract(ModelContract):
     """Families that tell pieces of the source itself: both vocabularies are the target's, as this contract has it."""
 
-    @pytest.fixture
-    def model(self) -> SequenceModel[Any]:
-        torch.manual_seed(7)
-        return build_model(self.settings, TARGET_VOCABULARY, TARGET_VOCABULARY).eval()
+    vocabularies = TARGET_VOCABULARY, TARGET_VOCABULARY
 
     def test_two_vocabularies_cannot_be_one_matrix(self) -> None:
         with pytest.raises(ConfigError, match="one vocabulary"):
