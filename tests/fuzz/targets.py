@@ -21,7 +21,7 @@ from fuzz.target import Target
 from openwork.base.files import read_lines
 from openwork.base.records import RecordWriter, read_records
 from openwork.data.archives import extract
-from openwork.data.check.reading import read_as_it_is
+from openwork.data.check.reading import FilePairs
 from openwork.data.check.text import text_faults
 from openwork.data.glossary import read_glossary
 from openwork.data.readers.jsonl import read_jsonl
@@ -179,8 +179,7 @@ def _asked() -> list[bytes]:
 
 
 def _check(path: Path) -> object:
-    pairs, _ = read_as_it_is(path, path)
-    return [list(text_faults(pair, line)) for line, pair in enumerate(pairs, start=1)]
+    return [list(text_faults(pair, line)) for line, pair in enumerate(FilePairs(path, path), start=1)]
 
 
 @cache

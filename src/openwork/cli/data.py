@@ -170,8 +170,7 @@ def check(
             if not (first and second):
                 raise UsageError(f"--languages {languages}: no pair of languages", hint="such as --languages en-de")
             pair = first, second
-        splits, counts = read_splits(corpus, files.splits(), folder)
-        report = check_splits(splits, counts, pair, say)
+        report = check_splits(read_splits(corpus, files.splits(), folder), pair, say)
         if html is not None:
             from openwork.base.files import atomic_write_text
             from openwork.systems.data_check_page import page_of

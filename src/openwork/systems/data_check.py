@@ -1,7 +1,9 @@
 """`openwork data check`: all that is wrong with a corpus, told before it is trained on. Nothing is changed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,14 @@ from openwork.data.check.faults import Fault, FaultKind, Gathered
 from openwork.data.check.languages import language_faults
 from openwork.data.check.lengths import length_faults
 from openwork.data.check.pairs import LEAST_PAIRS, pair_faults
-from openwork.data.check.reading import COUNTS, read_as_it_is
+from openwork.data.check.reading import COUNTS, FilePairs, NamedPairs, Pairs
 from openwork.data.check.repeats import leaks, repeats
 from openwork.data.check.text import text_faults
 from openwork.data.records import Pair
 
 Say = Callable[[str], None]
 TRAIN = "train"
+SECONDS_BETWEEN_LINES, LOOKED_AT = 10.0, 1000  # of how far it is, and after how many pairs the clock is asked
 UNKNOWN = FaultKind("characters that training does not have")
 
 
@@ -36,42 +39,37 @@ class Report:
 
 def read_splits(
     corpus: str | None, files: Mapping[str, tuple[Path | None, Path | None]], folder: Path | None
-) -> tuple[dict[str, list[Pair]], dict[str, tuple[int, int]]]:
-    """The pairs of each split, of a corpus by name or of files as they are, and of files how many lines each has."""
+) -> dict[str, Pairs]:
+    """The pairs of each split, of a corpus by name or of files as they are, to be read as often as wanted."""
     if corpus is not None:
-        splits: dict[str, list[Pair]] = {}
+        splits: dict[str, Pairs] = {}
         for split in corpora.ROLES:
             try:
-                splits[split] = list(corpora.load(corpus, split, folder))
+                splits[split] = NamedPairs(partial(corpora.load, corpus, split, folder))
             except DataError:
                 if not splits:
                     raise
-        return splits, {}
-    found = {}
+        return splits
+    found: dict[str, Pairs] = {}
     for name, (source, target) in files.items():
         if source is not None and target is not None:
-            found[name] = read_as_it_is(source, target)
+            found[name] = FilePairs(source, target)
         elif source is not None or target is not None:
             raise DataError(f"{source or target}: its other side was not named", hint="name both files of a split")
     if not found:
         raise DataError("there is nothing to check", hint="name a corpus, or --source and --target")
-    return {name: pairs for name, (pairs, _) in found.items()}, {name: counts for name, (_, counts) in found.items()}
+    return found
 
 
-def check(
-    splits: Mapping[str, Sequence[Pair]],
-    counts: Mapping[str, tuple[int, int]],
-    languages: tuple[str, str] | None,
-    say: Say,
-) -> Report:
+def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, say: Say) -> Report:
     """Looks for every kind of fault in every split."""
     report = Report()
-    for name, pairs in splits.items():
-        say(f"checking {len(pairs):,} pairs: {name}")
-        gathered = report.splits[name] = Gathered(len(pairs))
-        lines = counts.get(name, (len(pairs), len(pairs)))
-        if lines[0] != lines[1]:
-            gathered.add([Fault(COUNTS, min(lines) + 1, f"{lines[0]:,} / {lines[1]:,}")])
+    for name, read in splits.items():
+        say(f"checking {len(read):,} pairs: {name}")
+        gathered, pairs = report.splits.setdefault(name, Gathered(len(read))), Watched(read, say)
+        if isinstance(read, FilePairs) and read.counts[0] != read.counts[1]:
+            few, many = min(read.counts), read.counts
+            gathered.add([Fault(COUNTS, few + 1, f"{many[0]:,} / {many[1]:,}")])
         for line, pair in enumerate(pairs, start=1):
             gathered.add(text_faults(pair, line))
         gathered.add(length_faults(pairs))
@@ -79,13 +77,32 @@ def check(
         if languages is not None:
             gathered.add(language_faults(pairs, languages))
         if name != TRAIN and TRAIN in splits:
-            gathered.add(leaks(pairs, splits[TRAIN]))
-            gathered.add(_unknown_characters(pairs, splits[TRAIN]))
+            training = Watched(splits[TRAIN], say)
+            gathered.add(leaks(list(pairs), training))
+            gathered.add(_unknown_characters(pairs, training))
         gathered.add(pair_faults(pairs))
     return report
 
 
-def _unknown_characters(pairs: Sequence[Pair], training: Sequence[Pair]) -> Iterator[Fault]:
+class Watched:
+    """Pairs that are gone through several times, for minutes where they are many; says now and then how far that is."""
+
+    def __init__(self, pairs: Pairs, say: Say) -> None:
+        self._pairs, self._say = pairs, say
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __iter__(self) -> Iterator[Pair]:
+        last = time.monotonic()
+        for number, pair in enumerate(self._pairs):
+            if number % LOOKED_AT == 0 and time.monotonic() - last > SECONDS_BETWEEN_LINES:
+                last = time.monotonic()
+                self._say(f"{number:,} of {len(self):,} pairs of this look at them")
+            yield pair
+
+
+def _unknown_characters(pairs: Iterable[Pair], training: Iterable[Pair]) -> Iterator[Fault]:
     known = {character for pair in training for side in pair for character in side}
     for line, pair in enumerate(pairs, start=1):
         unknown = sorted({character for side in pair for character in side} - known)
@@ -123,7 +140,7 @@ def report_values(report: Report) -> dict[str, Any]:
             "faults": {
                 kind: {
                     "count": len(lines),
-                    "lines": lines,
+                    "lines": lines.tolist(),
                     "examples": [{"line": fault.line, "shown": fault.shown} for fault in found.examples[kind]],
                 }
                 for kind, lines in found.lines.items()

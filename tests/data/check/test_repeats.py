@@ -1,10 +1,15 @@
 """Copies and leaks, planted among sentences that only look alike."""
 
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from openwork.data.check import repeats as module
 from openwork.data.check.lengths import length_faults
-from openwork.data.check.reading import read_as_it_is
+from openwork.data.check.reading import FilePairs, NamedPairs, at
 from openwork.data.check.repeats import leaks, plain, repeats, shingles_of
 from openwork.data.records import Pair
 
@@ -48,19 +53,48 @@ def test_what_two_copies_may_differ_in() -> None:
 
 def test_lengths_are_judged_by_what_is_usual() -> None:
     usual = [Pair("word " * n, "wort " * n) for n in range(1, 40)]
-    assert length_faults(usual) == [] == length_faults([])
+    assert list(length_faults(usual)) == [] == list(length_faults([]))
     (found,) = length_faults([*usual, Pair("one sentence that is rather long, and then some", "ja")])
     assert found.line == 40
 
 
-def test_files_are_read_as_they_are(tmp_path) -> None:
+def test_files_are_read_as_they_are(tmp_path: Path) -> None:
     source, target = tmp_path / "s", tmp_path / "t"
     source.write_bytes(b"\xef\xbb\xbfone\r\n\xff\xfe two\nthree\n")
     target.write_bytes(b"eins\nzwei" + b"x" * 3_000_000)
-    pairs, counts = read_as_it_is(source, target)
-    assert counts == (3, 2)
+    read = FilePairs(source, target)
+    assert read.counts == (3, 2) and len(read) == 3 and list(read) == list(read)
+    pairs = list(read)
     assert pairs[0] == ("one", "eins") and pairs[1].source == "\ufffd\ufffd two" and pairs[2] == ("three", "")
     assert pairs[1].target.startswith("zwei") and len(pairs[1].target) <= 1_000_000
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe, other = tmp_path / "pipe", tmp_path / "t"
+    os.mkfifo(pipe)
+    other.write_bytes(b"eins\n")
+    writer = threading.Thread(target=lambda: pipe.write_bytes(b"one\ntwo\n"))
+    writer.start()
+    read = FilePairs(pipe, other)
+    writer.join()
+    assert read.counts == (2, 1) and list(read) == list(read) == [Pair("one", "eins"), Pair("two", "")]
+
+
+def test_only_some_are_read_again() -> None:
+    gone_through = []
+
+    def load() -> Iterator[Pair]:
+        for number in range(9):
+            gone_through.append(number)
+            yield Pair(str(number), "x")
+
+    read = NamedPairs(load)
+    assert len(read) == 9 == len(gone_through)
+    gone_through.clear()
+    assert list(at(read, [0, 3, 4])) == [(1, Pair("0", "x")), (4, Pair("3", "x")), (5, Pair("4", "x"))]
+    assert gone_through == [0, 1, 2, 3, 4]
+    gone_through.clear()
+    assert list(at(read, [])) == [] == gone_through
 
 
 @pytest.mark.parametrize("size", [0, 1])

@@ -1,5 +1,6 @@
 """What a check finds, and how it is gathered."""
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -25,13 +26,13 @@ class Gathered:
     """All faults of a split by kind: which lines, and of the first few what they say."""
 
     pairs: int = 0
-    lines: dict[FaultKind, list[int]] = field(default_factory=dict)
+    lines: dict[FaultKind, "array[int]"] = field(default_factory=dict)
     examples: dict[FaultKind, list[Fault]] = field(default_factory=dict)
 
     def add(self, faults: Iterable[Fault]) -> None:
         """Takes them in; a line has a kind of fault once, on whichever side."""
         for fault in faults:
-            lines = self.lines.setdefault(fault.kind, [])
+            lines = self.lines.setdefault(fault.kind, array("q"))
             if lines and lines[-1] == fault.line:
                 continue
             lines.append(fault.line)

@@ -1,6 +1,6 @@
 """Sides in another language than the corpus is said to be in (the extra `languages`)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from openwork.base.errors import UsageError
 from openwork.data.check.faults import Fault, FaultKind
@@ -10,7 +10,7 @@ from openwork.text.languages import can_tell_languages, other_language
 LANGUAGE = FaultKind("another language")
 
 
-def language_faults(pairs: Sequence[Pair], languages: tuple[str, str]) -> Iterator[Fault]:
+def language_faults(pairs: Iterable[Pair], languages: tuple[str, str]) -> Iterator[Fault]:
     """Pairs one side of which is surely in another language; UsageError without the package."""
     if not can_tell_languages():
         raise UsageError(

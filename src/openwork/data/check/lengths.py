@@ -1,12 +1,12 @@
 """Pairs whose sides do not go together in length, by what is usual in this corpus."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from openwork.data.check.faults import Fault, FaultKind
-from openwork.data.records import Pair
+from openwork.data.check.reading import Pairs, at
 
 LENGTHS = FaultKind("lengths that do not go together")
 FAR = 6.0  # robust standard deviations
@@ -14,12 +14,12 @@ SMOOTHING = 5  # characters that both sides are thought to have besides, so that
 _NORMAL = 1.4826  # the median distance from the median, times this, is a normal distribution's standard deviation
 
 
-def length_faults(pairs: Sequence[Pair]) -> list[Fault]:
+def length_faults(pairs: Pairs) -> Iterator[Fault]:
     """Those whose ratio of lengths is far from the median one, on a logarithmic scale."""
-    if not pairs:
-        return []
-    ratios = np.array([math.log((len(s) + SMOOTHING) / (len(t) + SMOOTHING)) for s, t in pairs])
+    ratios = np.fromiter((math.log((len(s) + SMOOTHING) / (len(t) + SMOOTHING)) for s, t in pairs), np.float64)
+    if not len(ratios):
+        return
     middle = float(np.median(ratios))
     spread = max(_NORMAL * float(np.median(np.abs(ratios - middle))), 0.05)
     far = np.nonzero(np.abs(ratios - middle) > FAR * spread)[0].tolist()
-    return [Fault(LENGTHS, place + 1, f"{pairs[place].source} ||| {pairs[place].target}") for place in far]
+    yield from (Fault(LENGTHS, line, f"{pair.source} ||| {pair.target}") for line, pair in at(pairs, far))

@@ -6,77 +6,86 @@ words of the other side than without them. For a translation that is much; for a
 Judged by the half that it stands in, a pair would be its own best proof.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from openwork.data.check.faults import Fault, FaultKind
-from openwork.data.records import Pair
-from openwork.text.lexicon import Lexicon, learn_lexicon
+from openwork.data.check.reading import Pairs, at
+from openwork.text.lexicon import learn_lexicon
 from openwork.text.scripts import plain_words
 
 APART = FaultKind("sides that do not translate each other")
 LEAST_PAIRS = 2000  # with fewer there is too little to learn from
+MOST_TEACHERS = 50_000  # pairs of a half; more would learn rarer words and take a gigabyte
 THRESHOLD = -0.3  # nats a word; of captions 99 % are above -0.1, their chance neighbours mostly below -1
 KNOWN = 0.9  # how far the lexicon is trusted; the rest goes to the word's own frequency
 
 
-def pair_faults(pairs: Sequence[Pair]) -> list[Fault]:
+def pair_faults(pairs: Pairs) -> Iterator[Fault]:
     """The pairs whose worth is below the threshold; none are named where there is too little to learn from."""
     if len(pairs) < LEAST_PAIRS:
-        return []
+        return
     low = np.nonzero(worth(pairs) < THRESHOLD)[0].tolist()
-    return [Fault(APART, place + 1, f"{pairs[place].source} ||| {pairs[place].target}") for place in low]
+    yield from (Fault(APART, line, f"{pair.source} ||| {pair.target}") for line, pair in at(pairs, low))
 
 
-def worth(pairs: Sequence[Pair]) -> NDArray[np.float64]:
+def worth(pairs: Pairs) -> NDArray[np.float64]:
     """Of each pair, how much the sides tell of each other: nats a word, the mean of both directions.
 
     Pairs without words on a side are worth infinitely much: there is nothing to judge, and other checks see them.
     """
-    sides = [_numbered([side(pair) for pair in pairs]) for side in (lambda p: p.source, lambda p: p.target)]
     found = np.zeros(len(pairs))
-    for one, other in (sides, sides[::-1]):
-        for half in (0, 1):
-            teachers = [(one[n], other[n]) for n in range(len(pairs)) if n % 2 != half]
-            judge = _Judge(teachers)
-            for n in range(half, len(pairs), 2):
-                found[n] += judge.worth(one[n], other[n]) / 2
+    for half in (0, 1):
+        judges = _learnt(pairs, 1 - half)
+        for place, pair in enumerate(pairs):
+            if place % 2 == half:
+                source, target = _words(pair.source), _words(pair.target)
+                found[place] = (judges[0].worth(source, target) + judges[1].worth(target, source)) / 2
     return found
 
 
-def _numbered(texts: Sequence[str]) -> list[list[int]]:
-    """The words of each text as numbers; each word once, for a second time tells nothing new."""
+def _learnt(pairs: Pairs, half: int) -> "tuple[_Judge, _Judge]":
+    """Judges of both directions, from up to `MOST_TEACHERS` pairs of a half, spread evenly over it."""
     numbers: dict[str, int] = {}
-    return [[numbers.setdefault(word, len(numbers)) for word in dict.fromkeys(plain_words(text))] for text in texts]
+    every = 2 * math.ceil(len(pairs) / 2 / MOST_TEACHERS)
+    sides: tuple[list[list[int]], list[list[int]]] = [], []
+    for place, pair in enumerate(pairs):
+        if place % every == half:
+            for known, text in zip(sides, pair, strict=True):
+                known.append([numbers.setdefault(word, len(numbers)) for word in _words(text)])
+    return _Judge(numbers, *sides), _Judge(numbers, *sides[::-1])
+
+
+def _words(text: str) -> list[str]:
+    """Each word once; for a second time it tells nothing new."""
+    return list(dict.fromkeys(plain_words(text)))
 
 
 class _Judge:
     """How much likelier target words are for their source words, learned from some pairs."""
 
-    def __init__(self, pairs: Sequence[tuple[list[int], list[int]]]) -> None:
-        self.table = dict(_entries(learn_lexicon(iter(pairs))))
-        counts = Counter(word for _, target in pairs for word in target)
+    def __init__(self, numbers: dict[str, int], sources: list[list[int]], targets: list[list[int]]) -> None:
+        self.numbers, self.span = numbers, len(numbers)
+        lexicon = learn_lexicon(zip(sources, targets, strict=True))
+        links = (lexicon.sources * self.span + lexicon.targets).tolist()
+        self.table = dict(zip(links, lexicon.probabilities.tolist(), strict=True))
+        counts = Counter(word for target in targets for word in target)
         total = sum(counts.values()) + 1
         self.frequency = {word: count / total for word, count in counts.items()}
-        self.rare = 1 / total
 
-    def worth(self, source: list[int], target: list[int]) -> float:
-        """Nats a target word that is known; infinite where no side has words that are known."""
-        known = [word for word in target if word in self.frequency]
-        if not source or not known:
-            return float("inf") if not source or not target else 0.0
+    def worth(self, source: list[str], target: list[str]) -> float:
+        """Nats a target word that is known; infinite where a side has no words, 0 where it has none that are known."""
+        if not source or not target:
+            return float("inf")
+        given_by = [number * self.span for word in source if (number := self.numbers.get(word)) is not None]
+        known = [number for word in target if (number := self.numbers.get(word)) in self.frequency]
         gains = 0.0
         for word in known:
             alone = self.frequency[word]
-            given = sum(self.table.get((one, word), 0.0) for one in source) / len(source)
-            gains += float(np.log((KNOWN * given + (1 - KNOWN) * alone) / alone))
-        return gains / len(known)
-
-
-def _entries(lexicon: Lexicon) -> Iterator[tuple[tuple[int, int], float]]:
-    rows = (lexicon.sources.tolist(), lexicon.targets.tolist(), lexicon.probabilities.tolist())
-    for source, target, probability in zip(*rows, strict=True):
-        yield (source, target), probability
+            given = sum(self.table.get(first + word, 0.0) for first in given_by) / len(source)
+            gains += math.log((KNOWN * given + (1 - KNOWN) * alone) / alone)
+        return gains / len(known) if known else 0.0
