@@ -32,11 +32,16 @@ class Moment:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Of one sitting: beginning and end; memory in bytes, `per_hour` what a straight line through it gains an hour."""
+    """Of one sitting: beginning and end; memory in bytes, `per_hour` what a straight line through it gains an hour.
+
+    `floor`: the least memory in the first half of the time after warm-up and in the second one, which is what a
+    process holds between two batches. It is told and not judged.
+    """
 
     seconds: float
     samples: int
     memory: tuple[float, float]
+    floor: tuple[int, int]
     resident: tuple[float, float]
     peak: int
     per_hour: float
@@ -71,6 +76,7 @@ def judge(moments: Sequence[Moment]) -> Judgement | None:
         seconds=moments[-1].seconds,
         samples=len(moments),
         memory=_both(ends, lambda part: median(moment.held for moment in part)),
+        floor=(_least(warm[: len(warm) // 2]), _least(warm[len(warm) // 2 :])),
         resident=_both(ends, lambda part: median(moment.resident for moment in part)),
         peak=max(moment.held for moment in moments),
         per_hour=line.slope * 3600,
@@ -82,6 +88,10 @@ def judge(moments: Sequence[Moment]) -> Judgement | None:
 
 def _both(ends: tuple[Sequence[Moment], Sequence[Moment]], figure: Any) -> tuple[Any, Any]:
     return figure(ends[0]), figure(ends[1])
+
+
+def _least(part: Sequence[Moment]) -> int:
+    return min(moment.held for moment in part)
 
 
 def sittings(moments: Sequence[Moment]) -> list[list[Moment]]:

@@ -7,7 +7,8 @@ from soak.judging import Judgement, judge, sittings
 from soak.log import Log
 
 HEAD = (
-    "part", "minutes", "sittings", "memory, MB", "growth", "MB an hour", "peak, MB", "threads", "files", "done", "flat",
+    "part", "minutes", "sittings", "memory, MB", "growth", "MB an hour", "floor, MB", "peak, MB", "threads", "files",
+    "done", "flat",
 )  # fmt: skip
 
 
@@ -43,6 +44,7 @@ def _row(name: str, number: int, found: Judgement) -> tuple[str, ...]:
         f"{found.memory[0] / 1e6:,.1f} -> {found.memory[1] / 1e6:,.1f}",
         f"{found.growth:+.2%}",
         f"{found.per_hour / 1e6:+.1f}",
+        f"{found.floor[0] / 1e6:,.1f} -> {found.floor[1] / 1e6:,.1f}",
         f"{found.peak / 1e6:,.1f}",
         f"{found.threads[0]} -> {found.threads[1]}",
         f"{found.files[0]} -> {found.files[1]}",

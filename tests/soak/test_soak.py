@@ -37,6 +37,11 @@ def test_growth_in_the_warm_up_is_none_and_later_it_is() -> None:
     assert grown.per_hour == pytest.approx(360)  # a byte in ten seconds
 
 
+def test_the_floor_is_what_is_held_between_two_batches() -> None:
+    found = judge(moments([500] * 10 + [700, 900] * 10 + [710, 1100] * 10))  # ten of fifty are warm-up
+    assert found is not None and found.floor == (700, 710)
+
+
 def test_a_file_that_is_never_given_back_counts_and_a_passing_one_does_not() -> None:
     passing = judge(moments([1000] * 50, [5, 9] * 25))
     assert passing is not None and passing.is_flat()
