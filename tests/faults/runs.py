@@ -14,6 +14,8 @@ from openwork.data.synthetic import copy
 
 LONG = os.environ.get("OPENWORK_FAULTS") == "long"
 """Whether everything is tried, as `make faults` does, or a few of each kind."""
+PATIENCE = 7200 if LONG else 600
+"""Seconds for a test, some of which disturb a run at each of its hundred operations on files, on a slow machine too."""
 
 SMALL = {"steps": 6, "validate_every": 3, "validation_sentences": 2, "average": 2, "log_every": 1, "warmup": 4}
 SAME = ("weights.safetensors", "tokenizer.json", "config.toml", "golden.json")

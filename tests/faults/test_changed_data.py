@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from faults.nursery import Nursery
-from faults.runs import LONG, SAME, is_a_sentence, write_pairs, write_settings
+from faults.runs import LONG, PATIENCE, SAME, is_a_sentence, write_pairs, write_settings
 from journeys.command import Finished, tree
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(PATIENCE)]
 Change = Callable[[Path], object]
 
 CHANGES: dict[str, Change] = {

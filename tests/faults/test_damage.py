@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from faults.nursery import Nursery
-from faults.runs import LONG, Undisturbed, is_a_sentence
+from faults.runs import LONG, PATIENCE, Undisturbed, is_a_sentence
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(PATIENCE)]
 TIMES = 40 if LONG else 1  # for each file
 
 

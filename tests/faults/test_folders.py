@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from faults.nursery import Nursery
-from faults.runs import LONG, Undisturbed, is_a_sentence, write_pairs, write_settings
+from faults.runs import LONG, PATIENCE, Undisturbed, is_a_sentence, write_pairs, write_settings
 from journeys.command import tree
 from openwork.base.files import atomic_folder
 from openwork.systems.bundle import load_bundle
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(PATIENCE)]
 
 
 # ------------------------------------------------------------------------------------------------ may not be written

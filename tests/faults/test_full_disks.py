@@ -8,10 +8,10 @@ import pytest
 
 from disks import filled, mounted
 from faults.nursery import Nursery
-from faults.runs import LONG, Undisturbed, is_a_sentence, some
+from faults.runs import LONG, PATIENCE, Undisturbed, is_a_sentence, some
 from journeys.command import tree
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(PATIENCE)]
 
 
 def test_full_at_each_operation(whole: Undisturbed, tmp_path: Path):

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from faults.runs import LONG, Undisturbed, some
+from faults.runs import LONG, PATIENCE, Undisturbed, some
 from openwork.base.records import read_records
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(PATIENCE)]
 KILLS = 50 if LONG else 3  # at random moments
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from faults.runs import AGAIN, LONG, Undisturbed, some
+from faults.runs import AGAIN, LONG, PATIENCE, Undisturbed, some
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(PATIENCE)]
 GRACE = 20  # seconds: an update, a validation and a checkpoint of this small model, on a busy machine
 
 

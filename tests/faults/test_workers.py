@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from faults.nursery import Child, Nursery
-from faults.runs import LONG, Undisturbed, is_a_sentence, write_pairs, write_settings
+from faults.runs import LONG, PATIENCE, Undisturbed, is_a_sentence, write_pairs, write_settings
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(PATIENCE)]
 LINES = b"".join(b"%s\n" % b" ".join(b"abcdefgh"[place % 8 : place % 8 + 1] for place in range(number, number + 9))
                  for number in range(2000))  # fmt: skip
 
