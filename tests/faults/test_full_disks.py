@@ -22,7 +22,8 @@ def test_full_at_each_operation(whole: Undisturbed, tmp_path: Path):
         if full.code == 0:  # nothing was left to be written
             whole.is_the_same(out)
             continue
-        is_a_sentence(full, "No space left on device" if "disk is full" not in full.err else "free some space")
+        said = is_a_sentence(full)
+        assert "No space left on device" in said or "free some space" in said, said
         assert not [path for path in out.rglob("*") if path.name.endswith(".partial")], whole.operations[number]
         before = tree(out / "checkpoints")
         done = whole.comes_to_the_same(out)
