@@ -1,4 +1,4 @@
-"""How far our numbers are from those that tests hold them equal to: the largest difference in each file of tests.
+"""How far our numbers are from those that tests hold them equal to: the largest difference in each test.
 
     python benchmarks/parity_errors.py [--out benchmarks/results/parity.json] [TESTS ...]
 
@@ -24,16 +24,16 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Onlooker:
-    """A plugin that notes the largest absolute difference of each test file, and the largest number beside it."""
+    """A plugin that notes the largest absolute difference of each test, and the largest number beside it."""
 
     def __init__(self) -> None:
         self.found: dict[str, dict[str, Any]] = {}
         self.counts: dict[str, int] = {}
-        self._file = ""
+        self._test = ""
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
-        self._file = str(item.path.relative_to(ROOT))
+        self._test = f"{item.path.relative_to(ROOT)}::{item.name.partition('[')[0]}"
         before, torch.testing.assert_close = (
             torch.testing.assert_close,
             self._watching(torch.testing.assert_close, item),
@@ -60,7 +60,7 @@ class Onlooker:
             return
         one, other = one.detach().double().cpu(), other.detach().double().cpu()
         difference = torch.nan_to_num((one - other).abs(), nan=0.0, posinf=0.0, neginf=0.0)  # both are infinite there
-        known = self.found.setdefault(self._file, {"comparisons": 0, "largest": -1.0})
+        known = self.found.setdefault(self._test, {"comparisons": 0, "largest": -1.0})
         known["comparisons"] += 1
         if float(difference.max()) > known["largest"]:
             known |= {"largest": float(difference.max()), "beside": float(other.abs().max()), "in": test}
@@ -84,11 +84,15 @@ def main() -> int:
     asked = parser.parse_args()
     onlooker = Onlooker()
     code = pytest.main(["-q", "-p", "no:cacheprovider", f"--rootdir={ROOT}", *asked.tests], plugins=[onlooker])
-    result = {"machine": describe_machine(), "tests": onlooker.counts, "files": dict(sorted(onlooker.found.items()))}
+    result = {
+        "machine": describe_machine(),
+        "tests": onlooker.counts,
+        "comparisons": dict(sorted(onlooker.found.items())),
+    }
     if asked.out is not None:
         asked.out.write_text(json.dumps(result, indent=1) + "\n")
     print("| tests | comparisons | largest difference | beside numbers up to |\n| --- | --- | --- | --- |")
-    for name, one in result["files"].items():
+    for name, one in result["comparisons"].items():
         print(f"| {name} | {one['comparisons']:,} | {one['largest']:.1e} | {one['beside']:.3g} |")
     return int(code)
 

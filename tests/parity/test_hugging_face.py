@@ -81,7 +81,7 @@ def test_what_is_read_gives_their_logits(theirs: Any, ours: ReadModel) -> None:
     source, lengths, target = examples(theirs.config)
     expected = their_logits(theirs, source, lengths, target)
     assert expected.std() > 0.5
-    assert (our_logits(ours, source, lengths, target) - expected).abs().max().item() <= TOLERANCE
+    torch.testing.assert_close(our_logits(ours, source, lengths, target), expected, rtol=0, atol=TOLERANCE)
 
 
 def test_what_is_read_and_written_again_is_loaded_by_them(theirs: Any, ours: ReadModel, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_what_is_read_and_written_again_is_loaded_by_them(theirs: Any, ours: Rea
     expected = their_logits(theirs, source, lengths, target)
     order = [ours.target.ours[number] for number in range(max(ours.target.ours) + 1)]
     found = their_logits(again, own_source, lengths, own_target)[..., order]
-    assert (found - expected).abs().max().item() <= TOLERANCE
+    torch.testing.assert_close(found, expected, rtol=0, atol=TOLERANCE)
 
 
 SMALL: dict[str, Any] = {
@@ -124,12 +124,12 @@ def test_our_models_give_their_logits_there(name: str, tmp_path: Path) -> None:
     target = torch.randint(0, PIECES, (4, 6), generator=torch.Generator().manual_seed(4))
     with torch.no_grad():
         expected = model.step(target, model.start(source, lengths))[0]
-    assert (their_logits(theirs, source, lengths, target) - expected).abs().max().item() <= TOLERANCE
+    torch.testing.assert_close(their_logits(theirs, source, lengths, target), expected, rtol=0, atol=TOLERANCE)
     back = read_hugging_face(tmp_path / "there")
     assert back.source == Vocabulary(tuple(range(PIECES)))
     with torch.no_grad():
         again = back.model.step(target, back.model.start(source, lengths))[0]
-    assert (again - expected).abs().max().item() <= TOLERANCE
+    torch.testing.assert_close(again, expected, rtol=0, atol=TOLERANCE)
 
 
 # Their search, and the settings of ours that find the same.
@@ -219,7 +219,8 @@ def test_beams_are_equal_under_their_length_rule(name: str, pairs: list[tuple[An
         for hypotheses, theirs_found in zip(found, expected, strict=True):
             mine = [(ours.target.to_theirs(one.tokens), one.finished, one.score) for one in hypotheses]
             if options["num_beams"] > 1:
-                assert [score for *_, score in mine] == pytest.approx([score for *_, score in theirs_found], abs=1e-5)
+                scores = [score for *_, score in theirs_found]
+                assert [score for *_, score in mine] == pytest.approx(scores, rel=1e-5, abs=1e-5)
                 mine, theirs_found = settled(mine), settled(theirs_found)
             assert [one[:2] for one in mine] == [one[:2] for one in theirs_found]
             endings |= {one.finished for one in hypotheses}

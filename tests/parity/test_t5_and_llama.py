@@ -131,7 +131,7 @@ def test_t5(projection: str, feedforward: str, kernel: str) -> None:
 
 def close(found: Tensor, expected: Tensor) -> None:
     assert expected.std() > 0.3
-    assert (found - expected).abs().max().item() <= TOLERANCE
+    torch.testing.assert_close(found, expected, rtol=0, atol=TOLERANCE)
 
 
 # ---------------------------------------------------------------------------------------------- LLaMA

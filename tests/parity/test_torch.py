@@ -87,7 +87,7 @@ def sequence(size: int, seed: int) -> Tensor:
 
 def assert_equal(found: Tensor, expected: Tensor) -> None:
     assert found.shape == expected.shape and found.dtype == torch.float64
-    assert (found - expected).abs().max().item() <= TOLERANCE
+    torch.testing.assert_close(found, expected, rtol=0, atol=TOLERANCE)
 
 
 def attention(bias: bool, kernel: Kernel = fused.attention) -> MultiHeadAttention:
