@@ -24,6 +24,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for all targets together, now")
     parser.add_argument("--only", nargs="+", default=list(TARGETS), choices=list(TARGETS))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--guided", action="store_true", help="change further what reaches new code; ten times slower")
     parser.add_argument("--found", type=Path, default=Path("fuzz-found"), help="what failed, and what was done")
     return parser.parse_args()
 
@@ -45,10 +46,12 @@ def main() -> int:
         for name in left:
             count, before = tally.of(name), monotonic()
             seed = options.seed + 1_000_003 * count.slices
-            outcome = fuzz(name, options.inputs - count.inputs, seed, min(SLICE, end - before))
+            left_over = options.inputs - count.inputs
+            outcome = fuzz(name, left_over, seed, min(SLICE, end - before), guided=options.guided)
             count.add(outcome, monotonic() - before)
             tally.write()
-            print(f"{name:32} {count.inputs:8,} inputs, {count.refused:8,} refused", flush=True)
+            further = f", {outcome.further:,} reached further" if options.guided else ""
+            print(f"{name:32} {count.inputs:8,} inputs, {count.refused:8,} refused{further}", flush=True)
             keep(options.found, name, outcome)
         left = [name for name in left if tally.of(name).inputs < options.inputs]
     counts = [tally.of(name) for name in options.only]

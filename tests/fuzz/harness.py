@@ -6,11 +6,12 @@ import signal
 import tempfile
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
+from fuzz.guide import Guide
 from fuzz.mutate import mutated
 from fuzz.target import Target
 from fuzz.targets import TARGETS
@@ -31,29 +32,43 @@ class Outcome:
 
     inputs: int = 0
     refused: int = 0
+    further: int = 0  # inputs that reached something new, where there was a guide
     found: dict[str, bytes] = field(default_factory=dict)  # by where it happened, the first input of each
 
 
-def fuzz(name: str, count: int, seed: int = 0, seconds: float = float("inf")) -> Outcome:
-    """So many inputs for a target, or fewer if the time is over."""
+def fuzz(name: str, count: int, seed: int = 0, seconds: float = float("inf"), *, guided: bool = False) -> Outcome:
+    """So many inputs for a target, or fewer if the time is over.
+
+    `guided`: an input that reached what none before it had reached is changed further, as the seeds are.
+    """
     target, generator, outcome = TARGETS[name], random.Random(f"{name} {seed}"), Outcome()
-    seeds, end = target.seeds(), monotonic() + seconds
+    seeds, end, guide = list(target.seeds()), monotonic() + seconds, Guide() if guided else None
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         for content_name, content in target.beside.items():
             (Path(folder) / content_name).write_bytes(content)
         path = Path(folder) / target.name
-        for data in seeds:
-            _try(target, path, data, outcome)
+
+        def give(data: bytes) -> None:
+            _try(target, path, data, outcome, guide)
+
+        for data in list(seeds):
+            give(data)
+            if guide is not None:
+                guide.known |= guide.last
         while outcome.inputs < count and monotonic() < end:
-            _try(target, path, mutated(seeds, generator), outcome)
+            data = mutated(seeds, generator)
+            give(data)
+            if guide is not None and (short := guide.takes(data, give)) is not None:
+                seeds.append(short)
+    outcome.further = len(seeds) - len(target.seeds())
     return outcome
 
 
-def _try(target: Target, path: Path, data: bytes, outcome: Outcome) -> None:
+def _try(target: Target, path: Path, data: bytes, outcome: Outcome, guide: Guide | None) -> None:
     path.write_bytes(data)
     outcome.inputs += 1
     try:
-        with _patience(), _memory():
+        with _patience(), _memory(), guide.watching() if guide else nullcontext():
             target.read(path)
     except OpenworkError:
         outcome.refused += 1

@@ -1,11 +1,14 @@
 """Two minutes of what `make fuzz` does for hours: no reader may end in anything but a result or a sentence."""
 
 import random
+from pathlib import Path
 
 import pytest
 
+from fuzz import guide
 from fuzz.harness import fuzz
 from fuzz.mutate import WAYS, mutated
+from fuzz.target import Target
 from fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.slow
@@ -27,6 +30,27 @@ def test_the_seeds_themselves_are_understood(name: str) -> None:
     count = len(TARGETS[name].seeds())
     outcome = fuzz(name, count)
     assert outcome.inputs == count and outcome.refused < count
+
+
+def _deep(path: Path) -> None:
+    """Wants four signs in a row, which chance alone does not bring together."""
+    data = path.read_bytes()
+    if data[:1] != b"{":
+        return
+    if data[1:2] != b"[":
+        return
+    if data[2:3] != b"<":
+        return
+    if data[3:4] == b"#":
+        raise RuntimeError("found")
+
+
+def test_a_guide_leads_where_chance_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guide, "SOURCE", str(Path(__file__).parent))
+    monkeypatch.setitem(TARGETS, "deep", Target("a", lambda: [b"ab"], _deep))
+    blind, led = fuzz("deep", 8000), fuzz("deep", 8000, guided=True)
+    assert led.found and not blind.found
+    assert 3 <= led.further < 20 and blind.further == 0
 
 
 def test_mutations_are_many_and_repeatable() -> None:
