@@ -85,11 +85,12 @@ def run_cells(
     """
     if not torch.is_autocast_enabled("cpu") or torch.backends.cpu.get_cpu_capability() == "AVX512":
         return stack(inputs, state)
+    if isinstance(state, tuple):
+        state = state[0].float(), state[1].float()
+    elif state is not None:
+        state = state.float()
     with torch.autocast("cpu", enabled=False):
-        known = (
-            tuple(x.float() for x in state) if isinstance(state, tuple) else state if state is None else state.float()
-        )
-        return stack(inputs.float(), known)
+        return stack(inputs.float(), state)
 
 
 def climb(

@@ -68,8 +68,8 @@ def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, say: S
         say(f"checking {len(read):,} pairs: {name}")
         gathered, pairs = report.splits.setdefault(name, Gathered(len(read))), Watched(read, say)
         if isinstance(read, FilePairs) and read.counts[0] != read.counts[1]:
-            few, many = min(read.counts), read.counts
-            gathered.add([Fault(COUNTS, few + 1, f"{many[0]:,} / {many[1]:,}")])
+            shown = " / ".join(f"{count:,}" for count in read.counts)
+            gathered.add([Fault(COUNTS, min(read.counts) + 1, shown)])
         for line, pair in enumerate(pairs, start=1):
             gathered.add(text_faults(pair, line))
         gathered.add(length_faults(pairs))
@@ -98,7 +98,7 @@ class Watched:
         for number, pair in enumerate(self._pairs):
             if number % LOOKED_AT == 0 and time.monotonic() - last > SECONDS_BETWEEN_LINES:
                 last = time.monotonic()
-                self._say(f"{number:,} of {len(self):,} pairs of this look at them")
+                self._say(f"{number:,} of {len(self):,} pairs in this pass")
             yield pair
 
 
