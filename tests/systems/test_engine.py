@@ -15,6 +15,7 @@ from openwork.models.prepared.products import available
 from openwork.models.prepared.transformer import PreparedTransformer
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
+from openwork.nn.processor import has_narrow_kernels
 from openwork.systems import engine as engine_module
 from openwork.systems.engine import Engine
 from openwork.training.batches import TensorBatch
@@ -99,6 +100,16 @@ def test_what_cannot_be_prepared_computes_as_it_is() -> None:
         Engine(recurrent, "int8")
     mixed = Ensemble([recurrent, model()])
     assert Engine(mixed, "float32").ready() is mixed
+
+
+@pytest.mark.parametrize("has", [False, has_narrow_kernels()])
+def test_bfloat16_is_not_packed_where_the_processor_cannot(monkeypatch: pytest.MonkeyPatch, has: bool) -> None:
+    """The framework's packing breaks off there; its other kernels compute."""
+    monkeypatch.setattr(engine_module, "has_narrow_kernels", lambda: has)
+    whole = model()
+    engine = Engine(whole, "bfloat16")
+    assert (engine.ready() is whole) != has
+    torch.testing.assert_close(logits(engine).float(), logits(Engine(whole, "float32")), rtol=0.05, atol=0.05)
 
 
 def test_auto_is_one_of_those_that_are_there() -> None:

@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from openwork.nn.additive import AdditiveAttention
 from openwork.nn.cells import CELLS, Cell
 from openwork.nn.dropout import Dropout
+from openwork.nn.processor import has_narrow_kernels
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,9 @@ def initialise_gates(module: nn.RNNBase | nn.RNNCellBase, kind: Cell) -> None:
 def run_cells(
     stack: nn.Module, inputs: Tensor | PackedSequence, state: Tensor | tuple[Tensor, Tensor] | None = None
 ) -> Any:
-    """What the stack makes of inputs: its outputs and its state, in float32 where the processor needs it.
-
-    Within `autocast` the framework wants an LSTM in bfloat16, which it has for processors with AVX-512 alone (torch
-    2.13) and without which it breaks off; on others float32 is faster anyway.
-    """
-    if not torch.is_autocast_enabled("cpu") or torch.backends.cpu.get_cpu_capability() == "AVX512":
+    """What the stack makes of inputs: its outputs and its state; an LSTM computes in float32 where it must."""
+    is_narrow = isinstance(stack, nn.LSTM) and torch.is_autocast_enabled("cpu")
+    if not is_narrow or has_narrow_kernels():
         return stack(inputs, state)
     if isinstance(state, tuple):
         state = state[0].float(), state[1].float()

@@ -94,11 +94,11 @@ class Watched:
         return len(self._pairs)
 
     def __iter__(self) -> Iterator[Pair]:
-        last = time.monotonic()
+        last, say = time.monotonic(), self._say
         for number, pair in enumerate(self._pairs):
             if number % LOOKED_AT == 0 and time.monotonic() - last > SECONDS_BETWEEN_LINES:
                 last = time.monotonic()
-                self._say(f"{number:,} of {len(self):,} pairs in this pass")
+                say(f"{number:,} of {len(self):,} pairs in this pass")
             yield pair
 
 

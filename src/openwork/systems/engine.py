@@ -13,6 +13,7 @@ from openwork.decoding.ensemble import Ensemble
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.models.prepared import can_be_prepared, fastest, prepare
 from openwork.models.prepared.products import ProductType, available
+from openwork.nn.processor import has_narrow_kernels
 from openwork.systems.processes import can_be_copied, in_processes
 from openwork.systems.translation_file import TranslationPrecision
 from openwork.training.precision import choose_precision, computing_in
@@ -27,7 +28,8 @@ BATCHES_EACH = 8  # with fewer for each process, the tenth of a second that copy
 class Engine:
     """Follows `model`: when its weights have changed, they are prepared anew.
 
-    A model that cannot be prepared (`models/prepared`) is used as it is, in float32 or bfloat16. "auto" is the fastest
+    A model that cannot be prepared (`models/prepared`), or not on this processor, is used as it is, in float32 or
+    bfloat16. "auto" is the fastest
     on this machine, by measurement. UsageError for int8 where there is none.
     """
 
@@ -37,6 +39,8 @@ class Engine:
         self.members = [member for member in members if isinstance(member, SequenceModel)]
         self.is_prepared = all(can_be_prepared(member) for member in self.members)
         self.precision: ProductType = self._precision(precision)
+        if self.precision == "bfloat16" and not has_narrow_kernels():
+            self.is_prepared = False
         self._made: StepModel = model
         self._weights: object = None
 

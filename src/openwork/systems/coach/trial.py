@@ -35,7 +35,7 @@ from openwork.training.step import Updater
 
 MOST_PAIRS = 20_000  # from which the vocabulary is learnt; a training learns it from all
 BY_HEART, LONGEST_BY_HEART = 8, 40  # pairs that are learnt by heart, and the pieces that a side of them may have
-UPDATES, WARM_UP = 300, 20
+UPDATES, WARM_UP = 400, 20
 SECONDS = 40.0  # that the learning may take
 RATE = 0.32  # over the width: 0.01 for 32, 0.0006 for the paper's 512
 
