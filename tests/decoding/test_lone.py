@@ -47,7 +47,9 @@ def sentence(length: int) -> tuple[Tensor, Tensor]:
     return torch.arange(4, 4 + length)[None] % 15 + 4, torch.tensor([length])
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "name", [name if name == "as usual" else pytest.param(name, marks=pytest.mark.slow) for name in SETTINGS]
+)
 @given(
     seed=strategies.integers(0, 10**6), vocabulary=strategies.integers(5, 9), longest=strategies.integers(1, 12),
     spread=strategies.sampled_from([0.0, 0.5, 1.0, 2.0]), decimals=strategies.sampled_from([0, 6]),
