@@ -8,6 +8,7 @@ from openwork.models.seq2seq import Transformer
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.feedforward import FeedForward
+from openwork.nn.processor import has_avx512
 from openwork.nn.residual import PostNorm, PreNorm
 
 LANES = 16
@@ -16,7 +17,7 @@ LANES = 16
 
 def problem() -> str:
     """Why there is no such function on this machine; nothing where there is."""
-    if not (torch.backends.cpu.get_cpu_capability() == "AVX512" and torch.cpu._is_vnni_supported()):
+    if not (has_avx512() and torch.cpu._is_vnni_supported()):
         return "the processor has no AVX-512 with VNNI"
     try:
         library()
