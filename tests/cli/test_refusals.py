@@ -37,7 +37,7 @@ REFUSED = [
     ("tokenize --bundle FOLDER --tokenizer FILE", "whose tokenizer to use is not clear", "--bundle takes the folder"),
     ("tokenize --bundle FOLDER --side left", "--side left: there is no such side", "source or target"),
     ("score --bundle FOLDER --source FILE", "--source and --target go together", "give both files"),
-    ("baseline --corpus copy --behind :", "--behind and --out are for baselines of texts", "add --by lead"),
+    ("baseline --corpus copy --behind :", "--behind is for baselines of texts", "add --by lead"),
     ("evaluate --bundle FOLDER", "name what to evaluate on", "--corpus"),
     ("config show", "there is nothing to show", "--set data.corpus=copy"),
     ("config explain model.wdith", "no run file has such a key", "did you mean"),

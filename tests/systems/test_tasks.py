@@ -20,7 +20,7 @@ from openwork.metrics.translation import Score
 from openwork.models.build import build_model
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.systems.bag_of_words import baseline
+from openwork.systems.bag_of_words import label_baseline
 from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, write_bundle
 from openwork.systems.filler import Filler
 from openwork.systems.label_scores import label_scores
@@ -310,12 +310,12 @@ def test_the_commonest_tag_of_a_word() -> None:
         Pair("from rome", "O B-from"),
         Pair("to rome", "O B-to"),
     ]
-    found = baseline(train, [Pair("from rome now", "O B-from O")], "cities")
+    found, saved = label_baseline(train, [Pair("from rome now", "O B-from O")], "cities")
     assert values(found.scores) == {"slot F1": 0.0, "precision": 0.0, "recall": 0.0, "tags": 66.67, "sentences": 0.0}
     assert found.lines()[0] == "the tag that each word had most often"
-    assert found.to_json()["examples"] == 1
+    assert found.to_json()["examples"] == 1 and saved.task == "tag" and list(saved.translations) == ["O B-to O"]
     with pytest.raises(DataError, match="nothing to learn from"):
-        baseline([], train, "cities")
+        label_baseline([], train, "cities")
 
 
 def test_words_without_their_order(call: Call, tmp_path: Path) -> None:
@@ -333,4 +333,4 @@ def test_what_a_baseline_needs(call: Call, tmp_path: Path, monkeypatch: pytest.M
     assert refused.code == 2 and "--train-file" in refused.err
     monkeypatch.setattr("openwork.systems.bag_of_words.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="needs scikit-learn"):
-        baseline([Pair("a", "x"), Pair("b", "y")], [Pair("a", "x")], "letters")
+        label_baseline([Pair("a", "x"), Pair("b", "y")], [Pair("a", "x")], "letters")

@@ -23,10 +23,10 @@ def baseline(
         typer.Option(help="Of texts: their own first words, or what the most similar known text was given."),
     ] = None,
     behind: Annotated[str, typer.Option(help="With --by: leave out what stands before this in a source.")] = "",
-    out: Annotated[Path | None, typer.Option(help="With --by: folder for openwork compare.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for openwork compare.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
-    """Score what knows no order of words: bag of words for classes, each word's commonest tag for tags, --by for texts.
+    """Score what knows no order of words: bag of words for classes, words' counts for tags and answers, --by for texts.
 
     openwork baseline --corpus sst2
 
@@ -44,12 +44,11 @@ def baseline(
                 "name what to learn from in the form in which what to score is named",
                 hint="give --train-file with --file, --train-source and --train-reference with --source, or --corpus",
             )
-        if by is None and (behind or out is not None):
-            raise UsageError("--behind and --out are for baselines of texts", hint="add --by lead or --by nearest")
+        if by is None and behind:
+            raise UsageError("--behind is for baselines of texts", hint="add --by lead or --by nearest")
         import json
 
-        from openwork.systems.bag_of_words import baseline as scored
-        from openwork.systems.bag_of_words import text_baseline
+        from openwork.systems.bag_of_words import label_baseline, text_baseline
         from openwork.systems.evaluate import EvaluationSet
         from openwork.systems.evaluation_folder import check_place, write_evaluation
 
@@ -61,11 +60,11 @@ def baseline(
             train = EvaluationSet.read(train_source, train_reference, test.corpus, "train")
             tested = EvaluationSet.read(test.source, test.reference, test.corpus, test.split)
         if by is None:
-            found = scored(train.pairs, tested.pairs, tested.name)
+            found, saved = label_baseline(train.pairs, tested.pairs, tested.name)
         else:
             found, saved = text_baseline(by, train, tested, behind)
-            if out is not None:
-                write_evaluation(out, saved)
+        if out is not None:
+            write_evaluation(out, saved)
         if as_json:
             print(json.dumps(found.to_json(), ensure_ascii=False))
         else:

@@ -2,7 +2,7 @@
 
 For classes, logistic regression on which words and pairs of neighbouring words a text has, weighted by how rare they
 are (scikit-learn; the extra `tasks`). For tags, the tag that a word had most often; for what was never seen, the
-commonest.
+commonest. For answers within a text, the words that were most often in the answer (`answer_baseline.py`).
 """
 
 import warnings
@@ -15,11 +15,12 @@ from typing import Any
 from openwork.base.errors import ConfigError, DataError
 from openwork.data.records import Pair
 from openwork.metrics.translation import Score
+from openwork.systems.answer_baseline import answers, are_answers
 from openwork.systems.evaluate import BOOTSTRAP, EvaluationSet
 from openwork.systems.evaluate_labels import score_lines
 from openwork.systems.evaluation_folder import SavedEvaluation
 from openwork.systems.label_scores import label_scores
-from openwork.systems.tasks import Task, check_pairs
+from openwork.systems.tasks import Measured, Task, check_pairs
 from openwork.systems.text_baselines import BASELINES, By
 
 STRENGTHS = (0.3, 1.0, 3.0, 10.0)  # inverse weights of the penalty that are tried
@@ -43,31 +44,42 @@ class Baseline:
         return [self.what, *score_lines(self.scores, self.examples)]
 
 
-def baseline(train: Sequence[Pair], tested: Sequence[Pair], name: str) -> Baseline:
-    """Learns from some pairs and is scored on others, called `name`; classes or tags, as the targets are."""
-    task: Task = "classify" if all(len(pair.target.split()) == 1 for pair in train) else "tag"
+def label_baseline(train: Sequence[Pair], tested: Sequence[Pair], name: str) -> tuple[Baseline, SavedEvaluation]:
+    """Learns from some pairs and is scored on others, called `name`; also all that it told, to be saved.
+
+    Classes, tags or answers, as the targets are.
+    """
     if not train or not tested:
         raise DataError(
             f"{name}: there is nothing to learn from, or nothing to score",
             why=f"pairs to learn from {len(train)}, pairs to score {len(tested)}",
             hint="name a corpus with both splits, or files with text",
         )
+    task = _task(train)
     check_pairs(train, task, name)
     check_pairs(tested, task, name)
-    what, tell = _classifier(train) if task == "classify" else _tagger(train)
-    told = tell([pair.source for pair in tested])
-    return Baseline(what, len(tested), label_scores(task, [pair.target for pair in tested], told, BOOTSTRAP))
+    what, tell = _LEARNERS[task](train)
+    return _saved(what, task, EvaluationSet(list(tested), name), tell([pair.source for pair in tested]))
+
+
+def _task(train: Sequence[Pair]) -> Task:
+    if all(len(pair.target.split()) == 1 for pair in train):
+        return "classify"
+    return "answer" if are_answers(train) else "tag"
 
 
 def text_baseline(
     by: By, train: EvaluationSet, tested: EvaluationSet, behind: str = ""
 ) -> tuple[Baseline, SavedEvaluation]:
     """One of the baselines of those that write, and all that it told, to be saved."""
-    sources = [pair.source for pair in tested.pairs]
-    what, told = BASELINES[by](train.pairs, sources, behind)
-    found = Baseline(what, len(told), label_scores("texts", tested.references, told, BOOTSTRAP))
-    facts = {"test": tested.name, "task": "texts", **found.to_json()}
-    return found, SavedEvaluation(sources, told, tested.references, None, facts)
+    what, told = BASELINES[by](train.pairs, [pair.source for pair in tested.pairs], behind)
+    return _saved(what, "texts", tested, told)
+
+
+def _saved(what: str, task: Measured, tested: EvaluationSet, told: list[str]) -> tuple[Baseline, SavedEvaluation]:
+    found = Baseline(what, len(told), label_scores(task, tested.references, told, BOOTSTRAP))
+    facts = {"test": tested.name, "task": task, **found.to_json()}
+    return found, SavedEvaluation([pair.source for pair in tested.pairs], told, tested.references, None, facts)
 
 
 def _tagger(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], list[str]]]:
@@ -115,3 +127,10 @@ def _classifier(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], l
         return [str(label) for label in model.predict(list(tested))]
 
     return f"logistic regression on words and pairs of words, C = {strength:g}", tell
+
+
+_LEARNERS: dict[Task, Callable[[Sequence[Pair]], tuple[str, Callable[[Sequence[str]], list[str]]]]] = {
+    "classify": _classifier,
+    "tag": _tagger,
+    "answer": answers,
+}
