@@ -13,6 +13,9 @@ from openwork.data.readers.columns import read_columns
 from openwork.data.records import Pair
 
 
+MORE = "docstrings-more"
+
+
 @pytest.fixture(autouse=True)
 def empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     if "openwork_data" not in request.fixturenames:
@@ -132,6 +135,25 @@ def test_the_library_is_divided_by_content(tmp_path: Path, monkeypatch: pytest.M
     whole = [pair for part in parts.values() for pair in part]
     assert len(whole) == len(set(whole)) == 60 and all(parts.values())
     assert len(parts["train"]) > 40
+
+
+def test_more_to_learn_from_without_what_is_held_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = [f'def f{n}():\n    """Say number {n} here. {BODY} {n}"""\n' for n in range(60)]
+    library = put(tmp_path / "library" / "a.py", "".join(functions)).parent
+    own = f'def g():\n    """Say something else here. {BODY}"""\n'
+    package = put(tmp_path / "packages" / "strange" / "__init__.py", "".join([*functions, own])).parent
+    monkeypatch.setattr(docstrings.sysconfig, "get_path", lambda name: str(library))
+    monkeypatch.setattr(docstrings, "PACKAGES", ("strange", "not_installed_anywhere"))
+    monkeypatch.syspath_prepend(package.parent)
+    for known in (docstrings.library_pairs, docstrings.packages_pairs):
+        known.cache_clear()
+    try:
+        plain, more = ({s: list(load(name, s)) for s in splits("docstrings")} for name in ("docstrings", MORE))
+    finally:
+        for known in (docstrings.library_pairs, docstrings.packages_pairs):
+            known.cache_clear()
+    assert (more["valid"], more["test"]) == (plain["valid"], plain["test"]) and more["valid"]
+    assert more["train"] == [*plain["train"], *plain["train"], ("g () : " + BODY, "Say something else here.")]
 
 
 @pytest.mark.slow
