@@ -76,7 +76,7 @@ TOLD = {
     "Figures": slice(2),
     "FiguresRow": slice(1),
 }
-CONSTANTS = ("FORMULA", "TERMS", "FOOTER", "FRAMED")  # sentences that a report quotes
+CONSTANTS = ("FORMULA", "TERMS", "MORE_TERMS", "FOOTER", "FRAMED")  # sentences that a report quotes
 LISTS_OF_OPTIONS = ("FLAGS", "SEARCH", "_TOP")  # names of options with spaces between, which are no sentences
 MIGRATION, WRITES_FILES = "migration", "run_text"
 TWO_WORDS = re.compile(r"[A-Za-z,;:)}] [A-Za-z({]")
