@@ -12,7 +12,6 @@ from openwork.data.docstrings import file_pairs, summary_and_rest
 from openwork.data.readers.columns import read_columns
 from openwork.data.records import Pair
 
-
 MORE = "docstrings-more"
 
 

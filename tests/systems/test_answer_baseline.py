@@ -46,7 +46,7 @@ def test_questions_are_answered_by_their_own_counts() -> None:
     assert what == "the run of words that were most often in the answer to the same question"
     # the words of "to city" count: the text begins at word 2
     assert tell(["to\tfrom bonn to new york", "to city\tto rome please"]) == ["4 5", "3 3"]
-    # a question that was never asked, by what all texts say: bonn was an answer once of three times, rome twice of three
+    # never asked: by all texts, where bonn was in one answer of its three times, and rome in two
     assert tell(["whence\tfrom bonn to rome"]) == ["4 4"]
 
 

@@ -23,7 +23,7 @@ from openwork.data.records import Pair
 from openwork.data.splits import SPLITS, divide
 
 TERMS = "docstrings of Python's standard library (Python licence), read on this machine"
-MORE_TERMS = "docstrings of Python's standard library and of torch, sympy, networkx and numpy (their licences), read here"
+MORE_TERMS = "docstrings of Python's library, torch, sympy, networkx and numpy (their licences), read on this machine"
 LEFT_OUT = {"test", "tests", "idle_test", "site-packages", "dist-packages", "lib2to3", "__pycache__"}
 PACKAGES = ("torch", "sympy", "networkx", "numpy")  # torch needs the others, or works with them
 FEWEST_WORDS = 8  # of the long text; less is no text to sum up

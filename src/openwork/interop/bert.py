@@ -1,7 +1,7 @@
 """Reading Hugging Face's BERT with its tokenizer as a bundle.
 
-A folder with the head that restores masked pieces becomes a model that fills; one without it a model that gives vectors
-of texts. Either can be fine-tuned into a model that classifies, tags or answers.
+A folder with the head that restores masked pieces becomes a model that fills, one with labels for whole texts a model
+that classifies, any other a model that gives vectors of texts. Each can be fine-tuned into one of another task.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from openwork.base.errors import BundleError
-from openwork.interop.bert_layout import HEAD, bert_places
+from openwork.interop.bert_layout import CLASSIFIER, HEAD, bert_places
 from openwork.interop.building import model_of
 from openwork.interop.hugging_face import our_weight, size_misfit
 from openwork.interop.hugging_face_config import (
@@ -23,21 +23,28 @@ from openwork.interop.hugging_face_config import (
     Read,
     check_heads,
     known_activation,
+    read_json_object,
     understood,
 )
+from openwork.interop.hugging_face_frames import TOKENIZER_CONFIG
+from openwork.interop.hugging_face_tokenizers import read_single
 from openwork.interop.hugging_face_weights import read_weights
-from openwork.interop.vocabulary import Vocabulary
-from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.interop.vocabulary import Vocabulary, own_vocabulary
+from openwork.models.encoder_lm_settings import EncoderSettings, EncoderTask
 from openwork.systems.bundle import Bundle, BundleSettings
 from openwork.systems.exports import HUGGING_FACE_ACTIVATIONS
+from openwork.systems.tasks import in_form
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.bert import MASK
 from openwork.text.foreign.library import LibraryForeign
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.labels import Labels
+from openwork.text.learnt import LearntTokenizer
 from openwork.text.pair import TokenizerPair
+from openwork.text.symbols import SYMBOL_NAMES
 from openwork.text.word_by_word import beginnings
 
 DECODER = f"{HEAD}.decoder.weight"
+CLASSIFIES = "BertForSequenceClassification"
 ORDER = torch.arange(0)  # no weight is reordered along the stream
 UNUSED = "position_ids"  # the numbers 0, 1, 2, ..., kept by older versions
 
@@ -58,6 +65,18 @@ class BertConfig(Read):
     layer_norm_eps: float = Field(default=1e-12, gt=0, lt=1)
     position_embedding_type: Literal["absolute"] = "absolute"
     is_decoder: Literal[False] = False
+    architectures: tuple[str, ...] | None = None
+    id2label: dict[int, str] | None = None
+    problem_type: str | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of whole texts in the order of their numbers; none where it tells none, or several at once."""
+        found = self.id2label or {}
+        names = ["_".join(found[number].split()) for number in sorted(found)]
+        is_one_of = self.architectures == (CLASSIFIES,) and self.problem_type in (None, "single_label_classification")
+        is_whole = sorted(found) == list(range(len(found))) and len(set(names)) == len(names) > 1 and all(names)
+        return names if is_one_of and is_whole else []
 
 
 def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
@@ -69,25 +88,41 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
     tokenizer = _tokenizer(folder)
     vocabulary = _vocabulary(folder, tokenizer, config.vocab_size)
     weights = {name: tensor for name, tensor in read_weights(folder).items() if not name.endswith(UNUSED)}
-    settings = _settings(config, folder / CONFIG, fills=any(name.startswith(HEAD) for name in weights))
-    mask = tokenizer.foreign.library.token_to_id(MASK)  # type: ignore[attr-defined]
+    labels = Labels.of(config.labels) if config.labels and CLASSIFIER in weights else None
+    fills = any(name.startswith(HEAD) for name in weights)
+    settings = _settings(config, folder / CONFIG, "classify" if labels else "fill" if fills else "embed")
+    mask = _mask(folder, tokenizer, vocabulary)
     if mask is not None:
-        settings = settings.model_copy(update={"mask_piece": vocabulary.ours[mask]})
-    found, taken = _our_weights(folder, settings, weights, vocabulary)
+        settings = settings.model_copy(update={"mask_piece": mask})
+    told = Vocabulary((None,) * len(SYMBOL_NAMES) + tuple(range(len(config.labels)))) if labels else vocabulary
+    found, taken = _our_weights(folder, settings, weights, {"source": vocabulary, "target": told})
     found["begins"] = torch.tensor(beginnings(tokenizer))
 
     def misfit(name: str, tensor: Tensor, shape: tuple[int, ...]) -> BundleError:
         return size_misfit(folder, name, tensor, ", ".join(map(str, shape)))
 
-    model = model_of(settings, (vocabulary.size, vocabulary.size), found, misfit, folder)
+    model = model_of(settings, (vocabulary.size, told.size), found, misfit, folder)
     left = sorted(weights.keys() - taken)
     card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
     card += f"\nNot taken over: {', '.join(left)}\n" if left else ""
-    return Bundle(BundleSettings(model=settings), TokenizerPair(tokenizer, tokenizer), model, card=card)
+    tokenizers = in_form(TokenizerPair(tokenizer, labels or tokenizer), settings.task)
+    return Bundle(BundleSettings(model=settings), tokenizers, model, card=card)
 
 
-def _tokenizer(folder: Path) -> Adopted:
-    foreign = read_tokenizer(folder)
+def _mask(folder: Path, tokenizer: Adopted | LearntTokenizer, vocabulary: Vocabulary) -> int | None:
+    """Our id of what stands for masked pieces."""
+    if isinstance(tokenizer, LearntTokenizer):
+        path = folder / TOKENIZER_CONFIG
+        name = read_json_object(path).get("mask_token") if path.is_file() else None
+        return tokenizer.ids_of_names.get(str(name))
+    mask = tokenizer.foreign.library.token_to_id(MASK)  # type: ignore[attr-defined]
+    return None if mask is None else vocabulary.ours[mask]
+
+
+def _tokenizer(folder: Path) -> Adopted | LearntTokenizer:
+    foreign = read_single(folder)
+    if isinstance(foreign, LearntTokenizer):
+        return foreign
     if not isinstance(foreign, LibraryForeign):
         raise BundleError(
             f"{folder}: no tokenizer that belongs to a BERT",
@@ -97,7 +132,9 @@ def _tokenizer(folder: Path) -> Adopted:
     return Adopted(foreign)
 
 
-def _vocabulary(folder: Path, tokenizer: Adopted, size: int) -> Vocabulary:
+def _vocabulary(folder: Path, tokenizer: Adopted | LearntTokenizer, size: int) -> Vocabulary:
+    if isinstance(tokenizer, LearntTokenizer):
+        return own_vocabulary(folder, tokenizer, size)
     marks = tokenizer.foreign.marks
     vocabulary = Vocabulary.of(size, pad=marks.pad, unknown=marks.unknown, start=marks.start, end=marks.end)
     if marks.start is None or marks.end is None or vocabulary.size != tokenizer.vocabulary_size:
@@ -110,11 +147,11 @@ def _vocabulary(folder: Path, tokenizer: Adopted, size: int) -> Vocabulary:
     return vocabulary
 
 
-def _settings(config: BertConfig, path: Path, *, fills: bool) -> EncoderSettings:
+def _settings(config: BertConfig, path: Path, task: EncoderTask) -> EncoderSettings:
     """Our model that computes the same; `path` is named where there is none."""
     check_heads(config.hidden_size, config.num_attention_heads, path)
     return EncoderSettings(
-        task="fill" if fills else "embed",
+        task=task,
         width=config.hidden_size,
         layers=config.num_hidden_layers,
         heads=config.num_attention_heads,
@@ -133,15 +170,15 @@ def _settings(config: BertConfig, path: Path, *, fills: bool) -> EncoderSettings
 
 
 def _our_weights(
-    folder: Path, settings: EncoderSettings, weights: Mapping[str, Tensor], vocabulary: Vocabulary
+    folder: Path, settings: EncoderSettings, weights: Mapping[str, Tensor], pieces: Mapping[str, Vocabulary]
 ) -> tuple[dict[str, Tensor], set[str]]:
     """Every weight of our model, and the names of those of theirs that were used."""
     found, taken = {}, set[str]()
     for place in bert_places(settings):
-        found[place.ours] = our_weight(place, weights, ORDER, {"source": vocabulary}, folder)
+        found[place.ours] = our_weight(place, weights, ORDER, pieces, folder)
         taken |= {name for name in place.theirs if name in weights}
     if DECODER in weights:
-        _check_tied(folder, vocabulary.rows(weights[DECODER].float()), found["source_embedding.table.weight"])
+        _check_tied(folder, pieces["source"].rows(weights[DECODER].float()), found["source_embedding.table.weight"])
     return found, taken | {DECODER}
 
 

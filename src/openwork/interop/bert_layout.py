@@ -8,6 +8,7 @@ from openwork.models.encoder_lm_settings import EncoderSettings
 PREFIX = "bert."  # before the encoder's weights, where there is a head beside it
 HEAD = "cls.predictions"  # what restores masked pieces
 POOLER = "pooler.dense"
+CLASSIFIER, CLASSIFIER_BIAS = "classifier.weight", "classifier.bias"
 OLD_NORM = {"weight": "gamma", "bias": "beta"}  # in files that were made from their first ones
 
 
@@ -26,6 +27,9 @@ def bert_places(settings: EncoderSettings) -> Iterator[Place]:
         yield Place("bias", (f"{HEAD}.bias", f"{HEAD}.decoder.bias"), pieces="source")
     else:
         yield from _dense("pooler.dense", POOLER)
+    if settings.task == "classify":
+        yield Place("output", (CLASSIFIER,), pieces="target")
+        yield Place("bias", (CLASSIFIER_BIAS,), pieces="target")
 
 
 def _layer(ours: str, theirs: str) -> Iterator[Place]:

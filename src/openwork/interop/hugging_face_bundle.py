@@ -8,17 +8,21 @@ from openwork.base.errors import BundleError
 from openwork.base.files import atomic_folder
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.bert import bundle_from_bert
+from openwork.interop.bert_export import write_bert
 from openwork.interop.hugging_face import read_hugging_face
 from openwork.interop.hugging_face_config import CONFIG, read_json_object
 from openwork.interop.hugging_face_decoder import DECODERS, read_decoder
+from openwork.interop.hugging_face_decoder_export import write_decoder
 from openwork.interop.hugging_face_export import write_model_files
-from openwork.interop.hugging_face_tokenizers import VOCABULARY, read_tokenizers, write_tokenizers
+from openwork.interop.hugging_face_tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
 from openwork.interop.vocabulary import Vocabulary
+from openwork.models.decoder_settings import DecoderSettings
+from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.systems.bundle import Bundle, BundleSettings
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import read_json
 from openwork.text.foreign.marian import UNKNOWN
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.learnt import LearntTokenizer
 from openwork.text.pair import TokenizerPair
 from openwork.text.tokenizer import Tokenizer
 
@@ -41,14 +45,9 @@ def bundle_from_hugging_face(folder: Path) -> Bundle:
 
 
 def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
-    found = read_tokenizer(folder)
-    tokenizer = found if isinstance(found, Adopted) else Adopted(found) if not isinstance(found, Tokenizer) else None
-    if tokenizer is None:
-        raise BundleError(
-            f"{folder}: no tokenizer that openwork can put before this model",
-            why="its tokenizer is one of openwork's own, whose ids are others than the model's",
-            hint="fetch the folder again: model and tokenizer must be of one training",
-        )
+    found = read_single(folder)
+    tokenizer = Adopted(found) if not isinstance(found, Tokenizer) else found
+    assert isinstance(tokenizer, Adopted | LearntTokenizer)
     read = read_decoder(folder, tokenizer)
     card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
     settings = BundleSettings(model=read.settings, decoding=DecodingSettings(beam=1))
@@ -63,13 +62,22 @@ OTHERS: dict[str, Callable[[Path, dict[str, Any]], Bundle]] = {
 
 
 def write_hugging_face_folder(folder: Path, bundle: Bundle) -> None:
-    """The bundle's model, tokenizers and search, for `AutoModelForSeq2SeqLM` and `AutoTokenizer`.
+    """The bundle's model, tokenizers and search, for `AutoTokenizer` and the `AutoModel` of its task.
 
     ConfigError for a model or a tokenizer that has no counterpart there. The folder appears complete or not at all.
     """
+    write = WRITERS.get(type(bundle.settings.model), _write_encoder_decoder)
     with atomic_folder(folder) as partial:
-        write_model_files(partial, bundle.settings.model, bundle.model, bundle.settings.decoding)
-        write_tokenizers(partial, bundle.tokenizers)
+        write(partial, bundle)
+
+
+def _write_encoder_decoder(folder: Path, bundle: Bundle) -> None:
+    write_model_files(folder, bundle.settings.model, bundle.model, bundle.settings.decoding)
+    write_tokenizers(folder, bundle.tokenizers)
+
+
+# What writes models that are not encoder and decoder in one, by their settings.
+WRITERS: dict[type, Callable[[Path, Bundle], None]] = {EncoderSettings: write_bert, DecoderSettings: write_decoder}
 
 
 def _check_vocabularies(folder: Path, tokenizers: TokenizerPair, source: Vocabulary, target: Vocabulary) -> None:

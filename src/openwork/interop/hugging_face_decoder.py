@@ -24,10 +24,11 @@ from openwork.interop.hugging_face_config import (
     understood,
 )
 from openwork.interop.hugging_face_weights import read_weights
-from openwork.interop.vocabulary import Vocabulary
+from openwork.interop.vocabulary import Vocabulary, not_together, own_vocabulary
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.text.foreign.adopted import Adopted
+from openwork.text.learnt import LearntTokenizer
 
 Weights = Mapping[str, Tensor]
 Probability = Annotated[float, Field(ge=0, lt=1)]
@@ -105,7 +106,7 @@ class ReadDecoder:
     model: SequenceModel
 
 
-def read_decoder(folder: Path, tokenizer: Adopted | None = None) -> ReadDecoder:
+def read_decoder(folder: Path, tokenizer: Adopted | LearntTokenizer | None = None) -> ReadDecoder:
     """The model that `save_pretrained` wrote into the folder, of a type in `DECODERS`, in evaluation mode.
 
     The ids are those of `tokenizer`, or without one those of `Vocabulary.of`. BundleError for what is missing, damaged,
@@ -137,20 +138,18 @@ def _config(folder: Path) -> "tuple[_Kind, Any]":
     return kind, understood(kind.config, content, folder / CONFIG)
 
 
-def _vocabulary(config: Config, tokenizer: Adopted | None, folder: Path) -> Vocabulary:
+def _vocabulary(config: Config, tokenizer: Adopted | LearntTokenizer | None, folder: Path) -> Vocabulary:
     """One id may begin and end a row, as GPT-2's does; the start is then a second row of the table with the same."""
     if tokenizer is None:
         return Vocabulary.of(
             config.vocab_size, pad=config.pad_token_id, unknown=None, start=config.bos_token_id, end=config.end
         )
+    if isinstance(tokenizer, LearntTokenizer):
+        return own_vocabulary(folder, tokenizer, config.vocab_size)
     theirs = list(tokenizer.theirs)
     theirs[tokenizer.start_id] = config.bos_token_id if config.bos_token_id is not None else theirs[tokenizer.end_id]
     if max(number or 0 for number in theirs) >= config.vocab_size:
-        raise BundleError(
-            f"{folder}: model and tokenizer do not belong together",
-            why=f"the model has {config.vocab_size} pieces and the tokenizer {tokenizer.vocabulary_size}",
-            hint="fetch the folder again: model and tokenizer must be of one training",
-        )
+        raise not_together(folder, config.vocab_size, tokenizer.vocabulary_size)
     return Vocabulary(tuple(theirs))
 
 

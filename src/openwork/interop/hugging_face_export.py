@@ -1,4 +1,4 @@
-"""Writing one of our models as a folder that Hugging Face's transformers load.
+"""Writing one of our encoder-decoders as a folder that Hugging Face's transformers load.
 
     MarianMTModel.from_pretrained(FOLDER).generate(ids)
 
@@ -6,28 +6,22 @@ The ids are ours, so nothing is renumbered. Their search is told what ours does:
 part, the length rule and the stopping are the bundle's where theirs has them.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save
 from torch import Tensor
 
-from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_folder
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face_config import CONFIG, GENERATION
 from openwork.interop.hugging_face_layout import Place, places, stream_order
-from openwork.interop.hugging_face_weights import WEIGHTS
+from openwork.interop.hugging_face_writing import LONGEST, refuse, write_files
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
-from openwork.systems.exports import THEIR_ACTIVATIONS, Architecture, architecture_of, hugging_face_closed
+from openwork.systems.exports import THEIR_ACTIVATIONS, Architecture, architecture_of, transformer_closed
 from openwork.text.symbols import SYMBOL_IDS
-
-LONGEST = 1024  # positions that are announced where the positions reach any length
 
 
 def write_hugging_face(
@@ -48,21 +42,15 @@ def write_model_files(folder: Path, settings: ModelSettings, model: SequenceMode
     transformer, kind = fitting_architecture(settings)
     tensors = their_weights(transformer, dict(model.named_parameters(remove_duplicate=False)))
     sizes = model.get_parameter("source_embedding.table.weight").shape[0], model.output_weight.shape[0]
-    _write_json(folder / CONFIG, _config(transformer, kind, sizes))
-    _write_json(folder / GENERATION, _generation(decoding))
-    (folder / WEIGHTS).write_bytes(save(tensors, metadata={"format": "pt"}))
+    write_files(folder, _config(transformer, kind, sizes), _generation(decoding), tensors)
 
 
 def fitting_architecture(settings: ModelSettings) -> tuple[TransformerSettings, Architecture]:
     """The one of theirs that computes what a model with these settings does; ConfigError, saying why, if none does."""
-    closed = hugging_face_closed(settings)
-    kind = architecture_of(settings) if isinstance(settings, TransformerSettings) else None
-    if closed is not None or kind is None or not isinstance(settings, TransformerSettings):
-        raise ConfigError(
-            "this model has no counterpart among the architectures of Hugging Face that are written",
-            why=closed.why if closed else "",
-            hint=closed.hint if closed else "",
-        )
+    refuse(transformer_closed(settings))
+    assert isinstance(settings, TransformerSettings)
+    kind = architecture_of(settings)
+    assert kind is not None
     return settings, kind
 
 
@@ -109,7 +97,6 @@ def _config(s: TransformerSettings, kind: Architecture, sizes: tuple[int, int]) 
         "dropout": s.dropout,
         "attention_dropout": s.attention_dropout,
         "activation_dropout": s.feedforward_dropout,
-        "torch_dtype": "float32",
         **_symbols(),
         "unk_token_id": SYMBOL_IDS.unknown,
     }
@@ -139,7 +126,3 @@ def _generation(decoding: DecodingSettings) -> dict[str, Any]:
         "renormalize_logits": True,  # so that probabilities are those given that no such symbol comes
         "no_repeat_ngram_size": decoding.no_repeat,
     }
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

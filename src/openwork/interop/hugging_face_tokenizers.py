@@ -5,21 +5,23 @@ Their library then takes "</s>" in a text for the symbol itself, and knows no pl
 """
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from openwork.base.errors import BundleError, ConfigError
+from openwork.interop.hugging_face_frames import TOKENIZER, write_framed
 from openwork.systems.exports import hugging_face_keeps
+from openwork.text.foreign import ForeignTokenizer
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import read_json
 from openwork.text.foreign.marian import read_marian
+from openwork.text.foreign.reading import read_tokenizer
 from openwork.text.kinds import load_tokenizer
+from openwork.text.learnt import LearntTokenizer
 from openwork.text.pair import TokenizerPair
-from openwork.text.symbols import SYMBOL_IDS, SYMBOLS
 from openwork.text.tokenizer import Tokenizer
 
-TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 SIDES = ("source", "target")
 SPM, VOCABULARY, TARGET_VOCABULARY = "{}.spm", "vocab.json", "target_vocab.json"
 
@@ -41,6 +43,16 @@ def read_tokenizers(folder: Path) -> TokenizerPair:
         why="it reads Marian's source.spm, target.spm and vocab.json, and the tokenizer.json that openwork wrote",
         hint="read the model alone with openwork.interop.hugging_face.read_hugging_face, and give it ids",
     )
+
+
+def read_single(folder: Path) -> LearntTokenizer | ForeignTokenizer | Tokenizer:
+    """The tokenizer of a model of one vocabulary: our own again, where one was written, or somebody else's."""
+    if (folder / TOKENIZER).is_file():
+        with suppress(BundleError):
+            own = _read_own(folder)
+            if isinstance(own, LearntTokenizer):
+                return own
+    return read_tokenizer(folder)
 
 
 def _read_own(folder: Path) -> Tokenizer:
@@ -78,31 +90,4 @@ def _write(folder: Path, tokenizer: Tokenizer) -> None:
             why="its own ids are others than the model's",
             hint="write the model alone with openwork.interop.hugging_face_export.write_hugging_face",
         )
-    path = folder / TOKENIZER
-    tokenizer.save(path)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["post_processor"] = _with_end()
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
-    config = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "pad_token": SYMBOLS.pad,
-        "unk_token": SYMBOLS.unknown,
-        "bos_token": SYMBOLS.start,
-        "eos_token": SYMBOLS.end,
-        "padding_side": "right",
-        "clean_up_tokenization_spaces": False,
-        "model_input_names": ["input_ids", "attention_mask"],
-    }
-    (folder / TOKENIZER_CONFIG).write_text(json.dumps(config, indent=1), encoding="utf-8")
-
-
-def _with_end() -> dict[str, Any]:
-    """The end symbol behind each text."""
-    end = {"SpecialToken": {"id": SYMBOLS.end, "type_id": 0}}
-    symbol = {"id": SYMBOLS.end, "ids": [SYMBOL_IDS.end], "tokens": [SYMBOLS.end]}
-    return {
-        "type": "TemplateProcessing",
-        "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
-        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, end, {"Sequence": {"id": "B", "type_id": 1}}, end],
-        "special_tokens": {SYMBOLS.end: symbol},
-    }
+    write_framed(folder, tokenizer, "translation")

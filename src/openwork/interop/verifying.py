@@ -6,15 +6,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from openwork.base.errors import OpenworkError
+from openwork.inspection.parting import TARGET
 from openwork.interop.forms import FORMS, Form
-from openwork.systems.bundle import make_golden
+from openwork.systems.bundle import Bundle, make_golden
+from openwork.systems.labeller import Choice, Labeller
+from openwork.systems.tasks import task_of
 from openwork.systems.verify.check import Check, Finding, NotApplicable, error_reason
 from openwork.systems.verify.keeping import golden
-from openwork.systems.verify.subject import Subject
+from openwork.systems.verify.subject import Spot, Subject
 
 
 def exported(form: Form) -> Callable[[Subject], Finding]:
-    """A check of one form: the translations of the golden examples and their log-probabilities are the original's."""
+    """A check of one form: the golden examples' translations with their log-probabilities, or their labels."""
 
     def look(subject: Subject) -> Finding:
         bundle = subject.bundle
@@ -27,6 +30,8 @@ def exported(form: Form) -> Callable[[Subject], Finding]:
             except OpenworkError as error:
                 raise NotApplicable(error_reason(error)) from error
             read = form.read(folder, None)
+        if task_of(bundle.settings.model) == "classify":  # no form has the symbols that end our targets
+            return same_labels(bundle, read)
         # searched as the original is, whatever the form can say of searches
         settings = read.settings.model_copy(update={"decoding": bundle.settings.decoding})
         now = make_golden(bundle, [example.source for example in bundle.golden]).golden
@@ -34,6 +39,27 @@ def exported(form: Form) -> Callable[[Subject], Finding]:
 
     return look
 
+
+def same_labels(bundle: Bundle, read: Bundle) -> Finding:
+    """The labels of the golden examples with their probabilities are the original's."""
+    sources = [example.source for example in bundle.golden]
+    apart = [
+        abs(one.probability - other.probability) if one.label == other.label else 1.0
+        for places in zip(*(_labelled(each, sources) for each in (bundle, read)), strict=True)
+        for one, other in zip(*places, strict=True)
+    ]
+    worst = apart.index(max(apart))
+    spot = Spot(sentence=worst + 1, side=TARGET) if apart[worst] > LABEL_TOLERANCE else None
+    return Finding(apart[worst], LABEL_TOLERANCE, spot)
+
+
+def _labelled(bundle: Bundle, sources: list[str]) -> list[list[Choice]]:
+    """Of each source the label of each place, as many as it has."""
+    found = Labeller(bundle.model, bundle.tokenizers, "classify").label(sources)
+    return [[place[0] for place in one.places] for one in found]
+
+
+LABEL_TOLERANCE = 1e-4  # of a probability
 
 EXPORTED: tuple[Check, ...] = (
     Check("exported-ct2", "exported to CTranslate2 = original", exported(FORMS["ct2"]), ("finite", "written-again")),

@@ -8,8 +8,11 @@ torch here.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+from openwork.base.errors import BundleError
+from openwork.text.learnt import LearntTokenizer
 from openwork.text.symbols import SYMBOL_IDS
 
 
@@ -48,3 +51,19 @@ class Vocabulary:
         """The rows of their table, a tensor (theirs, ...), in our order; zeros for a symbol that they lack."""
         known = table.new_tensor([number is not None for number in self.theirs])
         return table[[number or 0 for number in self.theirs]] * known.reshape(-1, *[1] * (table.ndim - 1))
+
+
+def own_vocabulary(folder: Path, tokenizer: LearntTokenizer, size: int) -> Vocabulary:
+    """That of a model of `size` pieces that was written with our own tokenizer: the ids are ours."""
+    if tokenizer.vocabulary_size != size:
+        raise not_together(folder, size, tokenizer.vocabulary_size)
+    return Vocabulary(tuple(range(size)))
+
+
+def not_together(folder: Path, model: int, tokenizer: int) -> BundleError:
+    """What is said of a model and a tokenizer with so many pieces."""
+    return BundleError(
+        f"{folder}: model and tokenizer do not belong together",
+        why=f"the model has {model} pieces and the tokenizer {tokenizer}",
+        hint="fetch the folder again: model and tokenizer must be of one training",
+    )

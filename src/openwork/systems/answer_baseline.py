@@ -35,7 +35,7 @@ class Words:
 
 
 def best_run(values: Sequence[float]) -> tuple[int, int]:
-    """The first and last place of the run with the largest sum, one place at least; the earliest, shortest of equals."""
+    """The first and last place of the run with the largest sum; of equals the earliest and shortest."""
     best, found, begin, total = -math.inf, (0, 0), 0, 0.0
     for place, value in enumerate(values):
         if total <= 0:  # what stands before only takes away

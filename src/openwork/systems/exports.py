@@ -5,10 +5,17 @@ a bundle is written in their form (`interop`). No torch here.
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from openwork.models.decoder_settings import DecoderSettings
+from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.settings import TransformerSettings
+from openwork.systems.closed import Closed
+from openwork.systems.exports_alone import decoder_closed, encoder_closed
+from openwork.text.foreign.adopted import Adopted
+from openwork.text.foreign.library import LibraryForeign
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
+from openwork.text.wrapped import unwrapped
 
 HUGGING_FACE_EPSILON = 1e-5  # of their norms; no configuration says it
 HUGGING_FACE_ACTIVATIONS: dict[str, Literal["relu", "gelu", "gelu-tanh", "swish"]] = {
@@ -40,13 +47,6 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 
-class Closed(NamedTuple):
-    """Why a form is closed to a model, and what to do instead."""
-
-    why: str
-    hint: str
-
-
 def architecture_of(settings: TransformerSettings) -> Architecture | None:
     """The one of Hugging Face's with this wiring; whether it has the rest too, `hugging_face_closed` knows."""
     wanted = (settings.norm, settings.positions, settings.embedding_norm)
@@ -56,6 +56,15 @@ def architecture_of(settings: TransformerSettings) -> Architecture | None:
 
 def hugging_face_closed(settings: ModelSettings) -> Closed | None:
     """What keeps a model with these settings out of Hugging Face's form; None: nothing."""
+    if isinstance(settings, EncoderSettings):
+        return encoder_closed(settings)
+    if isinstance(settings, DecoderSettings):
+        return decoder_closed(settings)
+    return transformer_closed(settings)
+
+
+def transformer_closed(settings: ModelSettings) -> Closed | None:
+    """What keeps it out of the forms of their encoder-decoders; None: nothing."""
     if not isinstance(settings, TransformerSettings):
         return Closed(
             f'a model of the kind "{settings.kind}" has no counterpart among the architectures of Hugging Face',
@@ -94,6 +103,12 @@ def hugging_face_keeps(tokenizer: Tokenizer) -> bool:
     return isinstance(tokenizer, LearntTokenizer)
 
 
+def hugging_face_runs(tokenizer: Tokenizer) -> bool:
+    """Whether their library can run the tokenizer under any ids: what it was read from, or what we have learnt."""
+    inner = unwrapped(tokenizer)
+    return hugging_face_keeps(inner) or (isinstance(inner, Adopted) and isinstance(inner.foreign, LibraryForeign))
+
+
 def ctranslate2_reason(settings: object) -> str:
     """Why CTranslate2 has no model of these settings; empty where it has one."""
     if not isinstance(settings, TransformerSettings):
@@ -123,8 +138,12 @@ def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[Tokenizer, .
     closed = hugging_face_closed(settings)
     if closed is not None:
         return closed.why
+    if isinstance(settings, EncoderSettings | DecoderSettings):
+        return "" if all(map(hugging_face_runs, tokenizers)) else NO_TOKENIZER
     return "" if all(map(hugging_face_keeps, tokenizers)) else "a tokenizer from a file has ids of its own there"
 
+
+NO_TOKENIZER = "the library tokenizers does not run its tokenizer"
 
 # By the names of the command line, as `interop.forms` has them.
 REASONS: dict[str, tuple[str, Callable[[ModelSettings, tuple[Tokenizer, ...]], str]]] = {
