@@ -22,9 +22,11 @@ def export(
 
     def work() -> None:
         from openwork.interop.forms import export_model
+        from openwork.systems.tasks import task_of
 
-        decoding = export_model(to, bundle, out).settings.decoding
-        if decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
+        settings = export_model(to, bundle, out).settings
+        decoding, writes = settings.decoding, task_of(settings.model) == "write"
+        if writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
             say(
                 "note: the bundle ranks by the paper's length penalty, which no other toolkit has; "
                 'with decoding.length_rule = "power" it ranks as they do'
