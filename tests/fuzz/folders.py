@@ -19,6 +19,7 @@ from safetensors.torch import save
 
 from fuzz.sentence_piece import sentence_piece_model
 from fuzz.target import Target
+from interop.alone import adopted, decoder, encoder, own
 from interop.small_bundles import small_bundle, tokenizers
 from openwork.base.files import sha256_values
 from openwork.data.store import TokenStore, write_store
@@ -166,6 +167,16 @@ def _shortlist() -> list[bytes]:
     return [save({"always": made.always, "table": made.table.to(torch.int32)}, told)]
 
 
+def _bert(folder: Path) -> None:
+    """A classifier with a tokenizer of BERT's own."""
+    with tempfile.TemporaryDirectory() as place:
+        write_hugging_face_folder(folder, encoder(adopted(Path(place)), "classify", layers=1, longest=20))
+
+
+def _alone(folder: Path, preset: str) -> None:
+    write_hugging_face_folder(folder, decoder(own(), preset, layers=1))
+
+
 def _marian(folder: Path) -> None:
     """Both sides' pieces and the vocabulary that numbers them, as Hugging Face's MarianTokenizer has them."""
     folder.mkdir()
@@ -188,6 +199,9 @@ FOLDERS: dict[str, Target] = {
     "Hugging Face's folder": spoilt(
         lambda folder: write_hugging_face_folder(folder, _smallest()), bundle_from_hugging_face
     ),
+    "BERT's folder": spoilt(_bert, bundle_from_hugging_face),
+    "GPT-2's folder": spoilt(lambda folder: _alone(folder, "gpt-small"), bundle_from_hugging_face),
+    "LLaMA's folder": spoilt(lambda folder: _alone(folder, "llama-small"), bundle_from_hugging_face),
     **({"Marian's pieces": spoilt(_marian, read_tokenizers)} if find_spec("sentencepiece") else {}),
     "CTranslate2's folder": spoilt(lambda folder: write_ctranslate2(folder, _smallest()), bundle_from_ctranslate2),
 }
