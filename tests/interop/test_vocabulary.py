@@ -22,3 +22,12 @@ def test_rows_of_a_table_follow_and_a_missing_symbol_has_zeros() -> None:
     assert vocabulary.rows(table).tolist() == [[7, 8], [0, 0], [7, 8], [3, 4], [1, 2], [5, 6]]
     assert vocabulary.rows(table[:, 0]).tolist() == [7, 0, 7, 3, 1, 5]
     assert vocabulary.to_theirs([1, 4]) == [0]
+
+
+def test_rows_under_their_ids_again() -> None:
+    vocabulary = Vocabulary((4, None, 0, 1, 6))
+    ours = torch.arange(1.0, 11.0).reshape(5, 2)
+    spread = vocabulary.spread(ours)
+    assert vocabulary.size_there == 7
+    assert spread.tolist() == [[5, 6], [7, 8], [0, 0], [0, 0], [1, 2], [0, 0], [9, 10]]
+    assert vocabulary.rows(spread)[[0, 2, 3, 4]].equal(ours[[0, 2, 3, 4]])

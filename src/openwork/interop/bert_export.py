@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from openwork.interop.bert_layout import CLASSIFIER, HEAD, PREFIX, bert_places
-from openwork.interop.hugging_face_frames import spread, symbol_ids, their_size, write_framed
+from openwork.interop.hugging_face_frames import symbol_ids, write_framed
 from openwork.interop.hugging_face_layout import Place
 from openwork.interop.hugging_face_writing import refuse, write_files
 from openwork.interop.vocabulary import Vocabulary
@@ -52,7 +52,7 @@ def their_weights(
         if place.ours == "source_embedding.table.weight" and settings.embedding_scale:
             tensor = tensor * settings.width**0.5
         found[_name(place.theirs[0], settings)] = (
-            spread(pieces[place.pieces], tensor) if place.pieces is not None else tensor
+            pieces[place.pieces].spread(tensor) if place.pieces is not None else tensor
         ).contiguous()
     return found
 
@@ -73,7 +73,7 @@ def _config(s: EncoderSettings, vocabulary: Vocabulary) -> dict[str, Any]:
     return {
         "architectures": [CLASSES[s.task]],
         "model_type": "bert",
-        "vocab_size": their_size(vocabulary),
+        "vocab_size": vocabulary.size_there,
         "hidden_size": s.width,
         "num_hidden_layers": s.layers,
         "num_attention_heads": s.heads,

@@ -111,9 +111,8 @@ def our_weight(
         tensor = tensor.index_select(place.stream, order)
     if place.pieces is not None:
         vocabulary = pieces[place.pieces]
-        most = max(number for number in vocabulary.theirs if number is not None)
-        if tensor.shape[0] != most + 1:
-            raise size_misfit(folder, name, tensor, f"{most + 1}, ...")
+        if tensor.shape[0] != vocabulary.size_there:
+            raise size_misfit(folder, name, tensor, f"{vocabulary.size_there}, ...")
         tensor = vocabulary.rows(tensor)
     return tensor[place.before :]
 

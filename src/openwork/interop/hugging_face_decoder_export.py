@@ -13,7 +13,7 @@ from torch import Tensor
 
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.hugging_face_decoder import DECODERS
-from openwork.interop.hugging_face_frames import never_written, spread, symbol_ids, their_size, write_framed
+from openwork.interop.hugging_face_frames import never_written, symbol_ids, write_framed
 from openwork.interop.hugging_face_writing import LONGEST, refuse, write_files
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.decoder_settings import DecoderSettings
@@ -34,7 +34,7 @@ def write_decoder(folder: Path, bundle: Bundle) -> None:
     own = {name: one.detach().cpu().float() for name, one in bundle.model.named_parameters(remove_duplicate=False)}
     config = {
         **(_gpt2_config if kind == "gpt2" else _llama_config)(settings),
-        "vocab_size": their_size(vocabulary),
+        "vocab_size": vocabulary.size_there,
         "tie_word_embeddings": settings.tying == "three-way",
         **symbol_ids(vocabulary),
     }
@@ -46,7 +46,7 @@ def _with_tables(own: dict[str, Tensor], settings: DecoderSettings, vocabulary: 
     """Our weights, those that have a row for each piece under their ids."""
     table = own["embedding.table.weight"]
     scale = settings.width**0.5 if settings.embedding_scale else 1.0
-    return {**own, "table": spread(vocabulary, table * scale), "output": spread(vocabulary, own.get("output", table))}
+    return {**own, "table": vocabulary.spread(table * scale), "output": vocabulary.spread(own.get("output", table))}
 
 
 def _their_weights(kind: str, settings: DecoderSettings, own: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -119,20 +119,6 @@ def _config(frame: Frame, symbols: dict[str, tuple[str, int]]) -> dict[str, Any]
     }
 
 
-def spread(vocabulary: Vocabulary, table: Any) -> Any:
-    """Our rows (ours, ...) under their ids; zeros under those that we have not."""
-    known = [(number, theirs) for number, theirs in enumerate(vocabulary.theirs) if theirs is not None]
-    ours, theirs = (list(column) for column in zip(*known, strict=True))
-    found = table.new_zeros(their_size(vocabulary), *table.shape[1:])
-    found[theirs] = table[ours]
-    return found
-
-
-def their_size(vocabulary: Vocabulary) -> int:
-    """How many ids they have."""
-    return max(theirs for theirs in vocabulary.theirs if theirs is not None) + 1
-
-
 def symbol_ids(vocabulary: Vocabulary) -> dict[str, int | None]:
     """The ids of the symbols there, as configurations name them."""
     pad, _, start, end, *_ = vocabulary.theirs

@@ -52,6 +52,19 @@ class Vocabulary:
         known = table.new_tensor([number is not None for number in self.theirs])
         return table[[number or 0 for number in self.theirs]] * known.reshape(-1, *[1] * (table.ndim - 1))
 
+    @property
+    def size_there(self) -> int:
+        """How many ids they have."""
+        return max(theirs for theirs in self.theirs if theirs is not None) + 1
+
+    def spread(self, table: Any) -> Any:
+        """The rows of our table, a tensor (ours, ...), under their ids; zeros under those that we have not."""
+        known = [(number, theirs) for number, theirs in enumerate(self.theirs) if theirs is not None]
+        ours, theirs = (list(column) for column in zip(*known, strict=True))
+        found = table.new_zeros(self.size_there, *table.shape[1:])
+        found[theirs] = table[ours]
+        return found
+
 
 def own_vocabulary(folder: Path, tokenizer: LearntTokenizer, size: int) -> Vocabulary:
     """That of a model of `size` pieces that was written with our own tokenizer: the ids are ours."""
