@@ -123,6 +123,9 @@ def test_what_stands_around_texts(tmp_path: Path) -> None:
     assert types == [0, 0, 0, 1, 1]
     config = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text(encoding="utf-8"))
     assert (config["cls_token"], config["sep_token"], config["mask_token"]) == ("<s>", "</s>", "<unk>")
+    # without a name for it, the unknown symbol serves; a number is no name
+    (tmp_path / "out" / "tokenizer_config.json").write_text('{"mask_token": 4}', encoding="utf-8")
+    assert bundle_from_hugging_face(tmp_path / "out").settings.model.mask_piece == 1  # type: ignore[union-attr]
 
 
 def test_a_classifier_of_theirs_is_one_of_ours(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def _mask(folder: Path, tokenizer: Adopted | LearntTokenizer, vocabulary: Vocabu
     if isinstance(tokenizer, LearntTokenizer):
         path = folder / TOKENIZER_CONFIG
         name = read_json_object(path).get("mask_token") if path.is_file() else None
-        return tokenizer.ids_of_names.get(str(name))
+        return tokenizer.ids_of_names.get(name) if isinstance(name, str) else None
     mask = tokenizer.foreign.library.token_to_id(MASK)  # type: ignore[attr-defined]
     return None if mask is None else vocabulary.ours[mask]
 

@@ -48,6 +48,8 @@ def same_labels(bundle: Bundle, read: Bundle) -> Finding:
         for places in zip(*(_labelled(each, sources) for each in (bundle, read)), strict=True)
         for one, other in zip(*places, strict=True)
     ]
+    if not apart:
+        raise NotApplicable("the bundle has no golden examples")
     worst = apart.index(max(apart))
     spot = Spot(sentence=worst + 1, side=TARGET) if apart[worst] > LABEL_TOLERANCE else None
     return Finding(apart[worst], LABEL_TOLERANCE, spot)
