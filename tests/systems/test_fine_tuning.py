@@ -12,6 +12,7 @@ from openwork.base.config import Layer
 from openwork.base.errors import ConfigError
 from openwork.data.synthetic import reverse
 from openwork.models.build import build_model
+from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.systems.automatic import resolve
 from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, write_bundle
@@ -22,10 +23,11 @@ from openwork.systems.train import train_bundle
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 from openwork.text.symbols import SMALLEST_VOCABULARY
+from openwork.text.word_by_word import beginnings
 from openwork.training.moments import Observer, Run
 from openwork.training.observers.interruption import INTERRUPTED
 from openwork.training.step import StepReport
-from openwork.training.weights import model_weights, read_tensors
+from openwork.training.weights import model_weights, read_tensors, restore_weights
 
 pytestmark = pytest.mark.slow
 
@@ -163,6 +165,20 @@ def test_a_vocabulary_that_grows(kind: str, bundle_folder: Path, recurrent_folde
         assert [new.piece(n) for n in range(old.vocabulary_size)] == [old.piece(n) for n in range(old.vocabulary_size)]
         assert len(new.encode("zebra")) < len(old.encode("zebra"))
         assert new.decode(new.encode("zebra é日")) == "zebra é日"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_is_true_of_pieces_grows_with_them(shared: bool):
+    """Which pieces begin a word: kept by models that label and foretell, such as ULMFiT's, which gets new pieces."""
+    before = train_pair(["a b c"] * 9, ["x y"] * 9, TextSettings(vocabulary_size=300, shared=shared))
+    now = extended_pair(before, NEW_WORDS, NEW_WORDS, 10)
+    settings = EncoderSettings(task="tag", width=8, heads=2, feedforward_width=8, layers=1)
+    old, new = (build_model(settings, one.source.vocabulary_size, one.target.vocabulary_size) for one in (before, now))
+    new.mark_beginnings(torch.tensor(beginnings(now.source)))  # type: ignore[operator]
+    expected = new.begins.clone()  # type: ignore[operator]
+    assert expected.shape != old.begins.shape and 0 < int(expected.sum()) < len(expected)  # type: ignore[arg-type]
+    restore_weights(new, grown(model_weights(old), new, before, now), "old")
+    assert torch.equal(new.begins, expected)  # type: ignore[arg-type]
 
 
 class Stop(Observer):

@@ -118,9 +118,15 @@ def extended_pair(
 def grown(
     weights: Mapping[str, Tensor], model: SequenceModel, before: TokenizerPair, now: TokenizerPair
 ) -> dict[str, Tensor]:
-    """The weights with rows for the new pieces wherever the model has more rows than they have."""
+    """The weights with rows for the new pieces wherever the model has more rows than they have.
+
+    What is true or false of each piece is no weight: it is the model's own, which was told of all pieces.
+    """
     own, found = model_weights(model), dict(weights)
     for name, tensor in weights.items():
+        if name in own and tensor.dtype == torch.bool:
+            found[name] = own[name]
+            continue
         side = "source" if name.startswith(SOURCE_SIDE) else "target"
         old, new = getattr(before, side), getattr(now, side)
         if name in own and is_grown(tensor, own[name]) and tensor.shape[0] == old.vocabulary_size:
