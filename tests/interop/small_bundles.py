@@ -7,6 +7,7 @@ import torch
 from openwork.data.synthetic import copy
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
+from openwork.models.families import ModelSettings
 from openwork.models.settings import TransformerSettings
 from openwork.systems.bundle import Bundle, BundleSettings
 from openwork.text.pair import TokenizerPair, train_pair
@@ -27,11 +28,13 @@ def tokenizers(shared: bool = True) -> TokenizerPair:
 
 def small_bundle(shared: bool = True, **changes: object) -> Bundle:
     settings = TransformerSettings.model_validate({**SIZES, **changes})
-    pieces = tokenizers(shared)
+    return random_bundle(settings, tokenizers(shared), DecodingSettings(beam=2, maximum_length=12))
+
+
+def random_bundle(settings: ModelSettings, pieces: TokenizerPair, decoding: DecodingSettings) -> Bundle:
     with torch.random.fork_rng():
         torch.manual_seed(3)
         model = build_model(settings, pieces.source.vocabulary_size, pieces.target.vocabulary_size)
         for parameter in model.parameters():
             parameter.data.add_(torch.randn_like(parameter) * 0.15)
-    decoding = DecodingSettings(beam=2, maximum_length=12)
     return Bundle(BundleSettings(model=settings, decoding=decoding), pieces, model.eval(), card="# small\n")

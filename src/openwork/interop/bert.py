@@ -13,7 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from openwork.base.errors import BundleError
-from openwork.interop.bert_layout import CLASSIFIER, HEAD, bert_places
+from openwork.interop.bert_layout import CLASSES, CLASSIFIER, HEAD, bert_places
 from openwork.interop.building import model_of
 from openwork.interop.hugging_face import our_weight, size_misfit
 from openwork.interop.hugging_face_config import (
@@ -32,19 +32,17 @@ from openwork.interop.hugging_face_weights import read_weights
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary
 from openwork.models.encoder_lm_settings import EncoderSettings, EncoderTask
 from openwork.systems.bundle import Bundle, BundleSettings
-from openwork.systems.exports import HUGGING_FACE_ACTIVATIONS
 from openwork.systems.tasks import in_form
+from openwork.systems.their_activations import HUGGING_FACE_ACTIVATIONS
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.bert import MASK
 from openwork.text.foreign.library import LibraryForeign
 from openwork.text.labels import Labels
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.pair import TokenizerPair
-from openwork.text.symbols import SYMBOL_NAMES
 from openwork.text.word_by_word import beginnings
 
 DECODER = f"{HEAD}.decoder.weight"
-CLASSIFIES = "BertForSequenceClassification"
 ORDER = torch.arange(0)  # no weight is reordered along the stream
 UNUSED = "position_ids"  # the numbers 0, 1, 2, ..., kept by older versions
 
@@ -74,7 +72,10 @@ class BertConfig(Read):
         """The labels of whole texts in the order of their numbers; none where it tells none, or several at once."""
         found = self.id2label or {}
         names = ["_".join(found[number].split()) for number in sorted(found)]
-        is_one_of = self.architectures == (CLASSIFIES,) and self.problem_type in (None, "single_label_classification")
+        is_one_of = self.architectures == (CLASSES["classify"],) and self.problem_type in (
+            None,
+            "single_label_classification",
+        )
         is_whole = sorted(found) == list(range(len(found))) and len(set(names)) == len(names) > 1 and all(names)
         return names if is_one_of and is_whole else []
 
@@ -94,7 +95,7 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
     mask = _mask(folder, tokenizer, vocabulary)
     if mask is not None:
         settings = settings.model_copy(update={"mask_piece": mask})
-    told = Vocabulary((None,) * len(SYMBOL_NAMES) + tuple(range(len(config.labels)))) if labels else vocabulary
+    told = Vocabulary.of_labels(len(config.labels)) if labels else vocabulary
     found, taken = _our_weights(folder, settings, weights, {"source": vocabulary, "target": told})
     found["begins"] = torch.tensor(beginnings(tokenizer))
 

@@ -11,18 +11,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from openwork.interop.bert_layout import CLASSIFIER, HEAD, PREFIX, bert_places
+from openwork.interop.bert_layout import CLASSES, CLASSIFIER, HEAD, PREFIX, bert_places
 from openwork.interop.hugging_face_frames import symbol_ids, write_framed
 from openwork.interop.hugging_face_layout import Place
 from openwork.interop.hugging_face_writing import refuse, write_files
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.systems.bundle import Bundle
-from openwork.systems.exports_alone import BERT_ACTIVATIONS, encoder_closed
+from openwork.systems.exports_alone import encoder_closed
+from openwork.systems.their_activations import HUGGING_FACE_ACTIVATIONS, their_name
 from openwork.text.labels import Labels
-from openwork.text.symbols import SYMBOL_NAMES
 
-CLASSES = {"classify": "BertForSequenceClassification", "fill": "BertForMaskedLM", "embed": "BertModel"}
 SEGMENTS = 2  # their tokenizers tell two apart: a model without segments is given two that add nothing
 
 
@@ -35,7 +34,7 @@ def write_bert(folder: Path, bundle: Bundle) -> None:
     pieces = {"source": write_framed(folder, bundle.tokenizers.source, "classified", mask)}
     config = _config(settings, pieces["source"])
     if isinstance(labels, Labels):
-        pieces["target"] = Vocabulary((None,) * len(SYMBOL_NAMES) + tuple(range(len(labels.names))))
+        pieces["target"] = Vocabulary.of_labels(len(labels.names))
         config["id2label"] = dict(enumerate(labels.names))
         config["label2id"] = {name: number for number, name in enumerate(labels.names)}
         config["problem_type"] = "single_label_classification"
@@ -78,7 +77,7 @@ def _config(s: EncoderSettings, vocabulary: Vocabulary) -> dict[str, Any]:
         "num_hidden_layers": s.layers,
         "num_attention_heads": s.heads,
         "intermediate_size": s.feedforward_width,
-        "hidden_act": BERT_ACTIVATIONS[s.feedforward],
+        "hidden_act": their_name(s.feedforward, HUGGING_FACE_ACTIVATIONS),
         "hidden_dropout_prob": s.dropout,
         "attention_probs_dropout_prob": s.attention_dropout,
         "max_position_embeddings": s.table_size,

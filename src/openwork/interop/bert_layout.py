@@ -8,6 +8,7 @@ from openwork.models.encoder_lm_settings import EncoderSettings
 PREFIX = "bert."  # before the encoder's weights, where there is a head beside it
 HEAD = "cls.predictions"  # what restores masked pieces
 POOLER = "pooler.dense"
+CLASSES = {"classify": "BertForSequenceClassification", "fill": "BertForMaskedLM", "embed": "BertModel"}
 CLASSIFIER, CLASSIFIER_BIAS = "classifier.weight", "classifier.bias"
 OLD_NORM = {"weight": "gamma", "bias": "beta"}  # in files that were made from their first ones
 

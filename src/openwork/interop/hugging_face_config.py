@@ -11,7 +11,8 @@ from openwork.base.errors import BundleError
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.settings import TransformerSettings
 from openwork.models.tying import Tying
-from openwork.systems.exports import ARCHITECTURES, HUGGING_FACE_ACTIVATIONS, HUGGING_FACE_EPSILON
+from openwork.systems.exports import ARCHITECTURES, HUGGING_FACE_EPSILON
+from openwork.systems.their_activations import HUGGING_FACE_ACTIVATIONS
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 MOST_BYTES = 4 << 20  # of a configuration, which has a few thousand

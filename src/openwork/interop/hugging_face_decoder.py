@@ -27,14 +27,13 @@ from openwork.interop.hugging_face_weights import read_weights
 from openwork.interop.vocabulary import Vocabulary, not_together, own_vocabulary
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.interfaces import SequenceModel
+from openwork.systems.their_activations import GPT2_ACTIVATIONS, LLAMA_ACTIVATIONS
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.learnt import LearntTokenizer
 
 Weights = Mapping[str, Tensor]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Number = Annotated[int, Field(ge=0)]
-GPT2_ACTIVATIONS = {"gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "gelu": "gelu", "relu": "relu"}
-LLAMA_ACTIVATIONS = {"silu": "swiglu", "gelu": "geglu", "relu": "reglu"}
 
 
 class _Symbols(Read):

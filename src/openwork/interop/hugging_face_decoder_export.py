@@ -19,7 +19,8 @@ from openwork.interop.vocabulary import Vocabulary
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.nn.positions import LONGEST_WAVE
 from openwork.systems.bundle import Bundle
-from openwork.systems.exports_alone import GPT2_ACTIVATIONS, LLAMA_ACTIVATIONS, decoder_closed
+from openwork.systems.exports_alone import decoder_closed
+from openwork.systems.their_activations import GPT2_ACTIVATIONS, LLAMA_ACTIVATIONS, their_name
 
 
 def write_decoder(folder: Path, bundle: Bundle) -> None:
@@ -86,7 +87,7 @@ def _gpt2_config(s: DecoderSettings) -> dict[str, Any]:
         "n_head": s.heads,
         "n_inner": s.feedforward_width,
         "n_positions": s.table_size,
-        "activation_function": GPT2_ACTIVATIONS[s.feedforward],
+        "activation_function": their_name(s.feedforward, GPT2_ACTIVATIONS),
         "layer_norm_epsilon": s.norm_epsilon,
         "resid_pdrop": s.dropout,
         "embd_pdrop": s.dropout,
@@ -105,7 +106,7 @@ def _llama_config(s: DecoderSettings) -> dict[str, Any]:
         "num_attention_heads": s.heads,
         "num_key_value_heads": s.key_value_count,
         "head_dim": s.key_width,
-        "hidden_act": LLAMA_ACTIVATIONS[s.feedforward],
+        "hidden_act": their_name(s.feedforward, LLAMA_ACTIVATIONS),
         "rms_norm_eps": s.norm_epsilon,
         "rope_theta": base,  # where they kept it, and where they keep it now
         "rope_parameters": {"rope_type": "default", "rope_theta": base},

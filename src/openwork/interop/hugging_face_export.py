@@ -20,7 +20,8 @@ from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
-from openwork.systems.exports import THEIR_ACTIVATIONS, Architecture, architecture_of, transformer_closed
+from openwork.systems.exports import Architecture, architecture_of, transformer_closed
+from openwork.systems.their_activations import HUGGING_FACE_ACTIVATIONS, their_name
 from openwork.text.symbols import SYMBOL_IDS
 
 
@@ -89,7 +90,7 @@ def _config(s: TransformerSettings, kind: Architecture, sizes: tuple[int, int]) 
         "decoder_attention_heads": s.heads,
         "encoder_ffn_dim": s.feedforward_width,
         "decoder_ffn_dim": s.feedforward_width,
-        "activation_function": THEIR_ACTIVATIONS[s.feedforward],
+        "activation_function": their_name(s.feedforward, HUGGING_FACE_ACTIVATIONS),
         "max_position_embeddings": s.table_size if s.positions == "learned" else LONGEST,
         "scale_embedding": s.embedding_scale,
         "share_encoder_decoder_embeddings": s.tying == "three-way",

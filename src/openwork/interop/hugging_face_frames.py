@@ -39,9 +39,9 @@ def write_framed(folder: Path, tokenizer: Tokenizer, frame: Frame, mask: int | N
     does not run.
     """
     content, vocabulary = _content(folder, unwrapped(tokenizer))
-    names = {number: name for name, number in _ids(content)}
+    library = LibraryTokenizer.from_str(json.dumps(content))
     symbols = {
-        role: (names[number], number)
+        role: (library.id_to_token(number), number)
         for role, ours in (("pad", 0), ("unk", 1), ("start", 2), ("end", 3), ("mask", mask))
         if ours is not None and (number := vocabulary.theirs[ours]) is not None
     }
@@ -80,11 +80,6 @@ def _added(library: LibraryTokenizer, name: str) -> int:
     number = library.token_to_id(name)
     assert number is not None
     return number
-
-
-def _ids(content: dict[str, Any]) -> list[tuple[str, int]]:
-    """Every piece of a file with its id."""
-    return list(LibraryTokenizer.from_str(json.dumps(content)).get_vocab().items())
 
 
 def _template(frame: Frame, symbols: dict[str, tuple[str, int]]) -> dict[str, Any]:

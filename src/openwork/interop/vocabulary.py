@@ -13,7 +13,7 @@ from typing import Any
 
 from openwork.base.errors import BundleError
 from openwork.text.learnt import LearntTokenizer
-from openwork.text.symbols import SYMBOL_IDS
+from openwork.text.symbols import SYMBOL_IDS, SYMBOL_NAMES
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class Vocabulary:
         """The symbols of a vocabulary of `size` pieces first, all others after them in their own order."""
         symbols = (pad, unknown, start, end)
         return cls((*symbols, *(number for number in range(size) if number not in symbols)))
+
+    @classmethod
+    def of_labels(cls, count: int) -> "Vocabulary":
+        """Of labels, which they number from 0 and without symbols."""
+        return cls((None,) * len(SYMBOL_NAMES) + tuple(range(count)))
 
     @property
     def size(self) -> int:

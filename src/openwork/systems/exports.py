@@ -11,6 +11,7 @@ from openwork.models.families import ModelSettings
 from openwork.models.settings import TransformerSettings
 from openwork.systems.closed import Closed
 from openwork.systems.exports_alone import decoder_closed, encoder_closed
+from openwork.systems.their_activations import HUGGING_FACE_ACTIVATIONS
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import LibraryForeign
 from openwork.text.learnt import LearntTokenizer
@@ -18,11 +19,6 @@ from openwork.text.tokenizer import Tokenizer
 from openwork.text.wrapped import unwrapped
 
 HUGGING_FACE_EPSILON = 1e-5  # of their norms; no configuration says it
-HUGGING_FACE_ACTIVATIONS: dict[str, Literal["relu", "gelu", "gelu-tanh", "swish"]] = {
-    "relu": "relu", "gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh",
-    "swish": "swish", "silu": "swish",
-}  # fmt: skip
-THEIR_ACTIVATIONS = {ours: theirs for theirs, ours in reversed(HUGGING_FACE_ACTIVATIONS.items())}
 
 
 class Architecture(NamedTuple):

@@ -10,11 +10,7 @@ from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.layer_settings import LayerSettings
 from openwork.systems.closed import Closed
-
-BERT_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new", "swish": "silu"}
-GPT2_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new"}
-LLAMA_ACTIVATIONS = {"swiglu": "silu", "geglu": "gelu", "reglu": "relu"}
-"""Ours -> theirs."""
+from openwork.systems.their_activations import GPT2_ACTIVATIONS, HUGGING_FACE_ACTIVATIONS, LLAMA_ACTIVATIONS
 
 WRITTEN_TASKS = ("classify", "fill", "embed")
 
@@ -33,7 +29,7 @@ def encoder_closed(settings: EncoderSettings) -> Closed | None:
         (s.norm == "post", "norm"),
         (s.positions == "learned", "positions"),
         (s.embedding_norm, "embedding_norm"),
-        (s.feedforward in BERT_ACTIVATIONS, "feedforward"),
+        (s.feedforward in HUGGING_FACE_ACTIVATIONS.values(), "feedforward"),
         (not s.embedding_scale or s.tying == "none", "embedding_scale"),
         (s.normalisation == "layer", "normalisation"),
         (_has_standard_heads(s), "head_width, value_width, key_value_heads"),
@@ -48,7 +44,7 @@ def decoder_closed(settings: DecoderSettings) -> Closed | None:
         facts = [
             (s.norm == "pre", "norm"),
             (s.normalisation == "layer", "normalisation"),
-            (s.feedforward in GPT2_ACTIVATIONS, "feedforward"),
+            (s.feedforward in GPT2_ACTIVATIONS.values(), "feedforward"),
             (_has_standard_heads(s), "head_width, value_width, key_value_heads"),
         ]
         return _closed("GPT-2", [*facts, *_of_decoders(s)], "gpt-small")
@@ -56,7 +52,7 @@ def decoder_closed(settings: DecoderSettings) -> Closed | None:
         (s.positions == "rotary", "positions"),
         (s.norm == "pre", "norm"),
         (s.normalisation == "rms", "normalisation"),
-        (s.feedforward in LLAMA_ACTIVATIONS, "feedforward"),
+        (s.feedforward in LLAMA_ACTIVATIONS.values(), "feedforward"),
         (s.value_head_width == s.key_width, "value_width"),
     ]
     return _closed("LLaMA", [*facts, *_of_decoders(s)], "llama-small")
