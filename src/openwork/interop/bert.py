@@ -72,10 +72,8 @@ class BertConfig(Read):
         """The labels of whole texts in the order of their numbers; none where it tells none, or several at once."""
         found = self.id2label or {}
         names = ["_".join(found[number].split()) for number in sorted(found)]
-        is_one_of = self.architectures == (CLASSES["classify"],) and self.problem_type in (
-            None,
-            "single_label_classification",
-        )
+        classifies = self.architectures == (CLASSES["classify"],)
+        is_one_of = classifies and self.problem_type in (None, "single_label_classification")
         is_whole = sorted(found) == list(range(len(found))) and len(set(names)) == len(names) > 1 and all(names)
         return names if is_one_of and is_whole else []
 

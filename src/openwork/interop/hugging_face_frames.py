@@ -41,7 +41,7 @@ def write_framed(folder: Path, tokenizer: Tokenizer, frame: Frame, mask: int | N
     content, vocabulary = _content(folder, unwrapped(tokenizer))
     library = LibraryTokenizer.from_str(json.dumps(content))
     symbols = {
-        role: (library.id_to_token(number), number)
+        role: (str(library.id_to_token(number)), number)
         for role, ours in (("pad", 0), ("unk", 1), ("start", 2), ("end", 3), ("mask", mask))
         if ours is not None and (number := vocabulary.theirs[ours]) is not None
     }
