@@ -172,16 +172,21 @@ class WritingContract(ModelContract):
 
 
 class LanguageModelContract(WritingContract):
-    """START, source and target are one row: what a target is given its source is what it is behind it."""
+    """START, source and target are one row: what a target is given its source is what it is behind it.
+
+    `mark`: what stands between the two.
+    """
 
     vocabularies = TARGET_VOCABULARY, TARGET_VOCABULARY
+    mark: tuple[int, ...] = ()
 
     def test_a_prompt_is_the_beginning_of_the_target(self, model: SequenceModel[Any]) -> None:
         """Row by row: the prompt read by `start` gives what it gives as part of a target with an empty source."""
         hidden = model(SOURCE, LENGTHS, TARGET)
         for row, length in enumerate((LENGTHS - 1).tolist()):
-            whole = torch.cat((TARGET[row, :1], SOURCE[row, :length], TARGET[row, 1:]))[None]
-            close(hidden[row], model(torch.tensor([[END]]), torch.tensor([1]), whole)[0, length:])
+            mark = torch.tensor(self.mark, dtype=torch.long)
+            whole = torch.cat((TARGET[row, :1], SOURCE[row, :length], mark, TARGET[row, 1:]))[None]
+            close(hidden[row], model(torch.tensor([[END]]), torch.tensor([1]), whole)[0, length + len(mark) :])
 
     def test_the_first_token_is_a_bookmark(self, model: SequenceModel[Any]) -> None:
         other = TARGET.clone()

@@ -10,6 +10,7 @@ pytest.register_assert_rewrite("models.contract")
 from models.contract import (  # noqa: E402
     LENGTHS,
     SOURCE,
+    START,
     TARGET,
     TARGET_VOCABULARY,
     EncoderDecoderContract,
@@ -319,6 +320,12 @@ class TestLastLayer(ModelContract):
     settings = RecurrentLMSettings(width=8, task="classify", features="last", bidirectional=False, cell="gru")
 
 
+class TestReaderOfFeatures(ModelContract):
+    """ELMo's way with layers of the task's own."""
+
+    settings = RecurrentLMSettings(width=8, task="classify", task_layers=2)
+
+
 class TestForeteller(ModelContract):
     settings = RecurrentLMSettings(width=8)
     vocabularies = TARGET_VOCABULARY, TARGET_VOCABULARY
@@ -374,6 +381,17 @@ class TestLlama(LanguageModelContract):
         width=12, heads=3, key_value_heads=1, feedforward_width=20, layers=2, norm="pre", positions="rotary",
         feedforward="swiglu", normalisation="rms", tying="embeddings",
     )  # fmt: skip
+
+
+class TestMarkedPrompts(LanguageModelContract):
+    """START stands behind prompts too, and a text without one is read as ever."""
+
+    settings = GPT.model_copy(update={"marks_prompts": True})
+    flat = ("key.bias",)
+    mark = (START,)
+
+    def test_the_mark_has_a_position(self, model: SequenceModel[Any]) -> None:
+        assert model.longest == (GPT.longest or 0) - 1
 
 
 @pytest.mark.slow

@@ -90,13 +90,40 @@ def test_the_classifier_sees_the_last_the_greatest_and_the_mean() -> None:
             known = model.encode(SOURCE, LENGTHS)[row, :count]
             last = torch.cat([known[-1, :4], known[0, 4:]])
             pooled = torch.cat([last, known.amax(0), known.mean(0)])
-            torch.testing.assert_close(found[row, 0], model.summary(pooled).tanh())
-            torch.testing.assert_close(found[row, 1], model.summary(known[-1].repeat(3)).tanh())
+            torch.testing.assert_close(found[row, 0], model.head(pooled[None, None])[0, 0])
+            torch.testing.assert_close(found[row, 1], model.head(known[-1].repeat(1, 1, 3))[0, 0])
+
+
+def test_the_tasks_own_layers_read_their_embedding_beside_the_features() -> None:
+    for bidirectional in (True, False):
+        model = built(task="classify", bidirectional=bidirectional, layers=1, task_layers=1)
+        with torch.no_grad():
+            for row, count in enumerate((LENGTHS + 1).tolist()):
+                tokens = torch.tensor([START, *SOURCE[row, : count - 1]])
+                features = model.features(model.layers_of(SOURCE, LENGTHS))[row, :count]
+                read = torch.cat([model.reader.source_embedding(tokens), features], dim=-1)
+                known = model.reader.encoder.layers(read[None])[0][0]
+                torch.testing.assert_close(model.known(SOURCE, LENGTHS)[row, :count], known)
+                pooled = torch.cat([known[-1, :4], known[0, 4:], known.amax(0), known.mean(0)])
+                torch.testing.assert_close(model.read(SOURCE, LENGTHS)[row, 0], model.head(pooled[None, None])[0, 0])
+
+
+def test_the_heads_norms_count_what_labels_are_told_from() -> None:
+    """Statistics over two texts by hand: the vectors that tell the target's end are not among them."""
+    model = built(task="classify", features="last", layers=1, dropout=0.0)
+    before = model.head.known_norm.running_mean.clone()
+    known, count = model.known(SOURCE, LENGTHS).detach(), (LENGTHS + 1).tolist()
+    rows = [
+        torch.cat([k[c - 1, :4], k[0, 4:], k[:c].amax(0), k[:c].mean(0)]) for k, c in zip(known, count, strict=True)
+    ]
+    model.train().read(SOURCE, LENGTHS)
+    expected = before + 0.1 * (torch.stack(rows).mean(0) - before)
+    torch.testing.assert_close(model.head.known_norm.running_mean, expected)
 
 
 def test_where_a_place_looks() -> None:
     tokens = torch.full((2, 6), 4)
-    for model in (built(), built(task="classify")):
+    for model in (built(), built(task="classify"), built(task="classify", task_layers=1)):
         weights = model.attend(tokens, model.start(SOURCE, LENGTHS))[1]
         torch.testing.assert_close(weights.sum(-1), torch.ones(2, 6))
         assert not weights[1, :, 3:].any()

@@ -120,11 +120,11 @@ def test_an_encoder_of_translation_reads_for_a_classifier(
     [
         (
             {"bidirectional": True},
-            "taken from it: source_embedding, forwards, backwards; fresh: output, bias, features, summary",
+            "taken from it: source_embedding, forwards, backwards; fresh: output, bias, features, head",
         ),
         (
             {"bidirectional": False, "features": "last"},
-            "taken from it: source_embedding, forwards; fresh: output, bias, summary",
+            "taken from it: source_embedding, forwards; fresh: output, bias, head",
         ),
     ],
     ids=["elmo", "ulmfit"],
@@ -142,7 +142,9 @@ def test_a_recurrent_language_model_reads_for_a_classifier(
     train_bundle(resolve_run(Layer(texts)), tmp_path / "first", lambda _: None)
     assert not replay_golden(load_bundle(tmp_path / "first"))
     labelled["model"] = {"kind": "recurrent-lm", "task": "classify", **way}
-    labelled["training"] |= {"layer_groups": ["output bias summary", "forwards.layers.1"], "unfreeze_every": 2}
+    # one checkpoint, after all groups have learnt
+    labelled["training"] |= {"layer_groups": ["output bias head", "forwards.layers.1"], "unfreeze_every": 2}
+    labelled["training"] |= {"validate_every": TRAINING["steps"]}
     tuning: dict[str, object] = {"frozen": ["source_embedding", "forwards.layers.0"]}
     said = tuned(tmp_path / "first", tmp_path / "second", **labelled, fine_tuning=tuning)
     assert said_of_it in said

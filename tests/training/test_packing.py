@@ -93,7 +93,12 @@ def test_few_shapes_occur(store: TokenStore) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"norm": "pre", "positions": "learned", "longest": 16}, {"positions": "rotary", "tying": "embeddings"}],
+    [
+        {},
+        {"norm": "pre", "positions": "learned", "longest": 16},
+        {"positions": "rotary", "tying": "embeddings"},
+        {"marks_prompts": True},
+    ],
     ids=str,
 )
 def test_a_language_models_loss_and_gradients_are_those(store: TokenStore, changes: dict[str, object]) -> None:

@@ -55,10 +55,12 @@ class DecoderLM(SequenceModel[DecoderState]):
     """Continues a prompt; with an empty prompt it writes a text from its beginning.
 
     `output`, a parameter, is the matrix of the output layer; with tied weights it is the embedding's own. `narrow`
-    turns the layers' vectors to its width. `bias`, a parameter or None, is added to the logits.
+    turns the layers' vectors to its width. `bias`, a parameter or None, is added to the logits. `marks_prompts`: START
+    stands behind prompts too.
     """
 
     bias: nn.Parameter | None
+    marks_prompts: bool = False
 
     def __init__(
         self,
@@ -80,7 +82,9 @@ class DecoderLM(SequenceModel[DecoderState]):
 
     @property
     def longest(self) -> int | None:
-        return self.positions.longest
+        """Of prompt and target together; the mark has a position as well."""
+        longest = self.positions.longest
+        return None if longest is None else longest - self.marks_prompts
 
     @property
     def continues(self) -> bool:
@@ -96,7 +100,7 @@ class DecoderLM(SequenceModel[DecoderState]):
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> DecoderState:
         """Reads START and each prompt but its last token, which is kept pending; the source's end is not read."""
-        prompts = read_prompts(source, source_lengths)
+        prompts = read_prompts(source, source_lengths, marked=self.marks_prompts)
         empty = DecoderState((None,) * len(self.stack.layers), source.shape[1], prompts.pending)
         if prompts.tokens.shape[1] == 0:
             return empty
@@ -135,7 +139,7 @@ class DecoderLM(SequenceModel[DecoderState]):
         found = weights[0].mean(dim=1)
         source = torch.arange(state.prompt, device=tokens.device)
         starts = tokens.new_zeros(tokens.shape[0]) if state.starts is None else state.starts
-        lengths = (state.prompt - 1 - starts)[:, None]
+        lengths = (state.prompt - 1 - starts).clamp(min=0)[:, None]
         columns = (starts[:, None] + 1 + source).clamp(max=found.shape[-1] - 1)  # START stands before the prompt
         on_prompt = found.gather(2, columns[:, None].expand(-1, found.shape[1], -1))
         on_prompt = on_prompt.masked_fill((source >= lengths)[:, None], 0.0)
@@ -149,7 +153,7 @@ class DecoderLM(SequenceModel[DecoderState]):
 
     def forward_packed(self, source: Packed, target_input: Packed) -> Float[Tensor, "1 positions width"]:
         """Each prompt, with its target's START before and without its end, stands before the rest of its target."""
-        row, segments, places = _one_row(source, target_input)
+        row, segments, places = _one_row(source, target_input, marked=self.marks_prompts)
         x = self.positions.along(self.embedding(row[None]), segments)
         mask = Mask(is_causal=True, segments=(segments, segments))
         x = self.stack(self.embedding_dropout(x), (None,) * len(self.stack.layers), mask)[0]
@@ -157,15 +161,18 @@ class DecoderLM(SequenceModel[DecoderState]):
 
 
 def _one_row(
-    source: Packed, target: Packed
+    source: Packed, target: Packed, *, marked: bool
 ) -> tuple[Int[Tensor, "columns"], Segments, Int[Tensor, "target_positions"]]:
     """Prompts and targets as one packed row, and the column of each target token.
 
-    A prompt's last token stands where its target's START would, as in `advance`. What the ends of the sources leave
-    over is one more sentence of padding, which no other sees: how many there are is known to the device alone.
+    A prompt's last token stands where its target's START would, as in `advance`, unless START marks it. What the ends
+    of the sources leave over is one more sentence of padding, which no other sees: how many there are is known to the
+    device alone.
     """
     own, targets = source.segments, target.segments
     prompts = (own.starts.diff() - 1).clamp(min=0).long()
+    if marked:
+        prompts = prompts + (prompts > 0)
     lengths = nn.functional.pad((prompts + targets.starts.diff()).cumsum(0), (1, 0))
     size, sentences = own.places.shape[0] + targets.places.shape[0], prompts.shape[0]
     starts = torch.cat((lengths, lengths.new_full((1,), size)))
@@ -176,6 +183,8 @@ def _one_row(
     row[(starts[source_numbers] + 1 + own.places).clamp(max=size - 1)] = source.tokens[0]
     is_start = (targets.places == 0) & (prompts[target_numbers] > 0)
     row[torch.where(is_start, starts[target_numbers], places)] = target.tokens[0]
+    if marked:
+        row[places - targets.places] = SYMBOL_IDS.start
     columns = torch.arange(size, device=row.device)
     numbers = torch.bucketize(columns, starts, right=True) - 1
     within = (columns - starts[numbers]).masked_fill(numbers >= sentences, 0)

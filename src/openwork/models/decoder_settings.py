@@ -18,6 +18,11 @@ class _Stack(Settings):
         json_schema_extra={"origin": "Radford et al. 2018 (GPT), section 4.1"},
     )
     tying: LanguageTying = "three-way"
+    marks_prompts: bool = Field(
+        default=False,
+        description="whether the start symbol stands behind a prompt too, so that its end is seen",
+        json_schema_extra={"origin": "Radford et al. 2018 (GPT), section 3.3"},
+    )
 
 
 class DecoderSettings(LayerSettings, _Stack):

@@ -5,6 +5,9 @@
 
 The START that begins every target is a bookmark here: the last token of the prompt, the pending one, is read in its
 place, so that the first vector already foretells the continuation. Without a prompt the pending token is START itself.
+
+A model that marks its prompts reads START there too, behind the whole prompt: START p1 p2 p3 START t1 t2. So it sees
+that the prompt is over, where a text could go on as well.
 """
 
 from dataclasses import dataclass
@@ -21,7 +24,7 @@ class Prompts:
     """START and prompts, with their padding on the left, so that all rows go on in the same column.
 
     Args:
-        tokens: (rows, column), without each prompt's last token.
+        tokens: (rows, column), without the pending one.
         starts: (rows), the first column of each row that is not padding.
         pending: (rows), the token that is read in the place of the target's START.
     """
@@ -31,14 +34,22 @@ class Prompts:
     pending: Tensor
 
 
-def read_prompts(source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> Prompts:
-    """Sources, padded on the right, as prompts; their end symbols are left out."""
+def read_prompts(
+    source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"], *, marked: bool = False
+) -> Prompts:
+    """Sources, padded on the right, as prompts; their end symbols are left out.
+
+    `marked`: START stands behind each prompt that is not empty.
+    """
     begins = source.new_full((source.shape[0], 1), SYMBOL_IDS.start)
     row = torch.cat((begins, source), dim=1)  # START, prompt, end, padding
     lengths = (source_lengths - 1).clamp(min=0)  # of the prompts
-    pending = row.gather(1, lengths[:, None])[:, 0]
     columns = max(source.shape[1] - 1, 0)
-    starts = columns - lengths
+    if marked and columns:
+        pending, read, columns = begins[:, 0], lengths + (lengths > 0), columns + 1
+    else:
+        pending, read = row.gather(1, lengths[:, None])[:, 0], lengths
+    starts = columns - read
     places = torch.arange(columns, device=source.device) - starts[:, None]
     tokens = row.gather(1, places.clamp(min=0)).masked_fill(places < 0, SYMBOL_IDS.pad)
     return Prompts(tokens, starts, pending)

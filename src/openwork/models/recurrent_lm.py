@@ -11,11 +11,19 @@ from torch import Tensor, nn
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places
 from openwork.models.recurrent_labels import last_positions, looking_alike, looking_at
 from openwork.models.recurrent_lm_settings import RecurrentLMSettings
+from openwork.nn.batch_normalisation import real_positions
 from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.linear_block import LinearBlock
 from openwork.nn.pooling import mean_of
+from openwork.nn.recurrent import RecurrentEncoder
 from openwork.nn.two_way import Mixture, Reader, Topmost, greatest_of, turned
 from openwork.text.symbols import SYMBOL_IDS
+
+
+def begun(source: Int[Tensor, "batch source"]) -> Int[Tensor, "batch position"]:
+    """With the start symbol in front."""
+    return nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)
 
 
 class TwoWayModel(LabelModel):
@@ -35,7 +43,7 @@ class TwoWayModel(LabelModel):
 
         The numbers of the forward reader come first. Embeddings, which both read, stand there once for each of them.
         """
-        x = self.embedding_dropout(self.source_embedding(nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)))
+        x = self.embedding_dropout(self.source_embedding(begun(source)))
         there = [x, *self.forwards(x)]
         if self.backwards is None:
             return there
@@ -94,11 +102,35 @@ class Foreteller(TwoWayModel):
         return looking_at(places, source, source_lengths).repeat_interleave(twice, dim=1)
 
 
-class PoolingClassifier(TwoWayModel, LabelMatrix):
-    """One label for a text, from tanh(W [last; greatest; mean] + b) (Howard and Ruder 2018, section 3.3).
+class TaskReader(nn.Module):
+    """Layers of the task's own in both directions, which read [x_k; ELMo_k] (Peters et al. 2018, section 3.3).
 
-    What each reader knows in the end comes first, then the greatest of each number, then the mean of all tokens. The
-    end of the target is told from what is known at the end symbol alone, in the place of all three.
+    x_k is an embedding of their own: so the task learns what the language model does not know.
+    """
+
+    def __init__(self, vocabulary: int, width: int, features: int, layers: int, dropout: float, cell: str) -> None:
+        super().__init__()
+        self.source_embedding = nn.Embedding(vocabulary, width)
+        self.dropout = Dropout(dropout)
+        self.encoder = RecurrentEncoder(width + features, width, layers, dropout, cell)
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch position"],
+        features: Float[Tensor, "batch position features"],
+        lengths: Int[Tensor, "batch"],
+    ) -> Float[Tensor, "batch position known"]:
+        """What both directions know at each token, the forward one first; zero at padding."""
+        x = torch.cat([self.source_embedding(tokens), features], dim=-1)
+        return self.encoder(self.dropout(x), lengths)[0]
+
+
+class PoolingClassifier(TwoWayModel, LabelMatrix):
+    """One label for a text, by a head that reads [last; greatest; mean] (Howard and Ruder 2018, section 3.3).
+
+    With `reader` these are of what its layers know, else of the language model's features. What each direction knows in
+    the end comes first, then the greatest of each number, then the mean of all tokens. The end of the target is told
+    from what is known at the end symbol alone, in the place of all three; the head's norms take no statistics of it.
     """
 
     def __init__(
@@ -107,28 +139,36 @@ class PoolingClassifier(TwoWayModel, LabelMatrix):
         forwards: Reader,
         backwards: Reader | None,
         features: Mixture | Topmost,
+        reader: TaskReader | None,
         output: nn.Parameter,
         dropout: float,
     ) -> None:
         super().__init__(embedding, forwards, backwards, dropout)
         self.features = features
-        self.pooled_dropout = Dropout(dropout)
+        self.reader = reader
         self.width = output.shape[1]
-        known = self.width * (1 if backwards is None else 2)
-        self.summary = nn.Linear(3 * known, self.width)
-        self.label_dropout = Dropout(dropout)
+        both = reader is not None or backwards is not None
+        self.head = LinearBlock(3 * self.width * (2 if both else 1), self.width, dropout)
         self.tell_by(output)
+
+    def known(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch position known"]:
+        """What the label is told from, at the start symbol and then at each source token; the forward half first."""
+        features = self.features(self.layers_of(source, source_lengths))
+        return features if self.reader is None else self.reader(begun(source), features, source_lengths + 1)
 
     def read(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place width"]:
-        known = self.features(self.layers_of(source, source_lengths))
+        known = self.known(source, source_lengths)
         end = at_places(known, source_lengths[:, None])[:, 0]
         last = torch.cat([end[:, : self.width], known[:, 0, self.width :]], dim=-1)
         count = source_lengths + 1
         whole = torch.cat([last, greatest_of(known, count), mean_of(known, count).to(known.dtype)], dim=-1)
-        both = self.pooled_dropout(torch.stack([whole, end.repeat(1, 3)], dim=1))
-        return self.label_dropout(torch.tanh(self.summary(both)))
+        is_label = torch.tensor([True, False], device=source.device).expand(len(source), 2)
+        with real_positions(is_label):
+            return self.head(torch.stack([whole, end.repeat(1, 3)], dim=1))
 
     def look(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
@@ -148,6 +188,10 @@ def build_recurrent_lm(settings: RecurrentLMSettings, source_vocabulary: int, ta
     else:
         features = Mixture(s.layers + 1) if s.features == "mixture" else Topmost()
         output = output_matrix(target_vocabulary, s.width)
-        model = PoolingClassifier(embedding, forwards, backwards, features, output, s.dropout)
+        count = s.width * (2 if s.bidirectional else 1)
+        reader = (
+            TaskReader(source_vocabulary, s.width, count, s.task_layers, s.dropout, s.cell) if s.task_layers else None
+        )
+        model = PoolingClassifier(embedding, forwards, backwards, features, reader, output, s.dropout)
     initialise(model)
     return model

@@ -49,9 +49,20 @@ class RecurrentLMSettings(Settings):
             }
         },
     )
+    task_layers: int = Field(
+        default=0,
+        ge=0,
+        description="layers of a classifier's own that read the features beside an embedding of their own; 0: none",
+        json_schema_extra={"origin": "Peters et al. 2018, section 3.3"},
+    )
     dropout: CellDropout = 0.2
 
     @property
     def tying(self) -> Literal["three-way", "none"]:
         """Where tokens are foretold, their output matrix is the embedding; labels have one of their own."""
         return "three-way" if self.task == "foretell" else "none"
+
+    @property
+    def normalisation(self) -> Literal["batch", "none"]:
+        """The classifier's head has batch norms, which take their statistics from whole batches."""
+        return "batch" if self.task == "classify" else "none"

@@ -59,7 +59,12 @@ def decoder_closed(settings: DecoderSettings) -> Closed | None:
 
 
 def _of_decoders(s: DecoderSettings) -> Facts:
-    return (not s.embedding_norm, "embedding_norm"), (not s.output_bias, "output_bias"), *_common(s)
+    return (
+        (not s.embedding_norm, "embedding_norm"),
+        (not s.output_bias, "output_bias"),
+        (not s.marks_prompts, "marks_prompts"),
+        *_common(s),
+    )
 
 
 def _common(s: LayerSettings) -> Facts:

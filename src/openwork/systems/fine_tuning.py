@@ -27,7 +27,9 @@ from openwork.training.low_rank import adapt, adapters, freeze_all_but_adapters
 from openwork.training.weights import model_weights, read_tensors, restore_weights
 
 SYMBOLS = 4  # a vocabulary of nothing else, where only names matter
-SOURCE_SIDE = "source"  # weights of this name belong to the source's vocabulary, all others to the target's
+SOURCE_SIDE = (
+    "source"  # weights of a part whose name begins so belong to the source's vocabulary, all others to the target's
+)
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def grown(
         if name in own and tensor.dtype == torch.bool:
             found[name] = own[name]
             continue
-        side = "source" if name.startswith(SOURCE_SIDE) else "target"
+        side = "source" if any(part.startswith(SOURCE_SIDE) for part in name.split(".")) else "target"
         old, new = getattr(before, side), getattr(now, side)
         if name in own and is_grown(tensor, own[name]) and tensor.shape[0] == old.vocabulary_size:
             found[name] = torch.cat((tensor, new_rows(tensor, old, new)))

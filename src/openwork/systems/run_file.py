@@ -118,12 +118,12 @@ class RunSettings(Settings):
             raise RuleError(
                 f"training.workers = {self.training.workers} divides every batch, and batch normalisation takes its "
                 "statistics from whole ones",
-                hint='set training.workers = 1, or model.normalisation = "layer"',
+                hint='set training.workers = 1; or model.normalisation = "layer", where the model has it',
             )
         if self.needs_whole_batches and self.training.compile == "on":
             raise RuleError(
                 'training.compile = "on" compiles layers, and those with batch normalisation are computed as written',
-                hint='set training.compile = "auto", or model.normalisation = "layer"',
+                hint='set training.compile = "auto"; or model.normalisation = "layer", where the model has it',
             )
         return self
 

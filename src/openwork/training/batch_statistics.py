@@ -26,5 +26,5 @@ def whole_batch_too_large(cause: str) -> OpenworkError:
     return OpenworkError(
         "there is not enough memory for a whole batch, and batch normalisation cannot compute it in parts",
         why=cause,
-        hint='set batches.tokens lower (and training.accumulate higher), or model.normalisation = "layer"',
+        hint="set batches.tokens lower, and training.accumulate higher",
     )
