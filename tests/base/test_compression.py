@@ -62,6 +62,7 @@ def test_damaged_xz_is_refused(tmp_path: Path, spoil: Callable[[bytes], bytes]) 
     assert "xz -t" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_large_file_in_a_small_one_is_unpacked_piece_by_piece(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(lzma.compress(bytes(100_000_000), preset=0))
     tracemalloc.start()

@@ -112,6 +112,7 @@ def same(left: object, right: object) -> bool:
     return type(left) is type(right) and left == right
 
 
+@pytest.mark.slow
 @given(some.dictionaries(some.text('abA-_."\n é]', max_size=4), VALUES, max_size=4))
 def test_what_is_written_reads_back(table: dict[str, object]) -> None:
     text = write_table(table)

@@ -94,6 +94,7 @@ def test_a_peer_is_asked_once_and_its_memory_is_known(tmp_path: Path, monkeypatc
     assert 100 < answer.peak_megabytes < 150  # its own, however much pytest holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "said"),
     [

@@ -45,6 +45,7 @@ def test_the_share_is_of_exactly_right_targets() -> None:
     assert share(["1", "2", "3", "4"], pairs) == (100.0, 100.0, 100.0)
 
 
+@pytest.mark.slow
 def test_a_change_is_made_where_the_family_has_it() -> None:
     one, other = compare_sizes(["lstm-small", "bytenet-small"], Budget.parse("200k"), 320)
     changes = ["model.length_extra=12", "training.steps=7"]

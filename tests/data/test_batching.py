@@ -92,6 +92,7 @@ def test_more_than_nine_tenths_of_the_tokens_are_real(tokens: int, least: float)
         assert fill(BatchPlan(source, target, BatchSettings(tokens=tokens), 1).epoch(epoch), source, target) >= least
 
 
+@pytest.mark.slow
 def test_nine_tenths_are_real_on_multi30k(openwork_data: Callable[[str], Path]) -> None:
     folder = openwork_data("multi30k")
     # Words and punctuation stand in for the pieces of a tokenizer, with nearly the same lengths.
@@ -103,6 +104,7 @@ def test_nine_tenths_are_real_on_multi30k(openwork_data: Callable[[str], Path]) 
     assert fill(BatchPlan(source, target, BatchSettings(tokens=4096), 1).epoch(0), source, target) >= 0.9
 
 
+@pytest.mark.slow
 def test_a_million_pairs_are_planned_in_a_moment() -> None:
     source, target = natural_lengths(1_000_000)
     start = time.perf_counter()
@@ -132,6 +134,7 @@ def test_a_batch_of_blank_lines_still_has_its_end(store: TokenStore) -> None:
     assert (batch.target_input.tolist(), batch.target_output.tolist()) == ([[2]], [[3]])
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     pairs=st.lists(st.tuples(*[st.lists(st.integers(4, 99), max_size=7)] * 2), min_size=1, max_size=12),

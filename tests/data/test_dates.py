@@ -18,6 +18,7 @@ from openwork.data.dates.formats import FIRST_YEAR, LAST_YEAR, formats_of
 DAY = date(2021, 3, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("locale", "name", "expected"),
     [
@@ -120,6 +121,7 @@ def test_month_names_that_are_not_unique_would_make_a_format_unusable(monkeypatc
     assert usable_formats.__wrapped__("en_US") == (form,)
 
 
+@pytest.mark.slow
 def test_splits_share_no_date_and_the_answer_is_the_date_written() -> None:
     splits = {name: list(generate(name, 3000, seed=2)) for name in ("train", "valid", "test")}
     for name, examples in splits.items():

@@ -63,6 +63,7 @@ def test_the_last_word_on_a_day_counts() -> None:
     assert seen > 3
 
 
+@pytest.mark.slow
 def test_no_booking_is_in_two_splits() -> None:
     checked = [{pair.target for pair in generate(split, 3000) if facts(pair.target)} for split in SPLITS]
     assert all(len(one) > 300 for one in checked)

@@ -61,6 +61,7 @@ def test_another_content_is_refused_in_words(package: Package, entries: object) 
         list(load("hsk-zh-en", "train"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("hsk_sentences_audio") is None, reason="needs the package hsk-sentences-audio")
 def test_the_real_sentences() -> None:
     splits = {split: list(load("hsk-zh-en", split)) for split in ROLES}

@@ -36,6 +36,7 @@ def test_a_store_gives_back_what_was_written(folder: Path) -> None:
         store.pair(4)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(pairs=st.lists(st.tuples(*[st.lists(st.integers(0, 70_000), max_size=6)] * 2), max_size=20))
 def test_any_pairs_survive_also_in_32_bits(tmp_path_factory: pytest.TempPathFactory, pairs: list) -> None:

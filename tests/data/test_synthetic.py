@@ -1,5 +1,7 @@
 """Copy and reverse: the answer is right by construction, and no sequence is in two splits."""
 
+import pytest
+
 from openwork.data.synthetic import LONGEST, SHORTEST, copy, reverse
 
 
@@ -13,6 +15,7 @@ def test_answers_are_right_and_lengths_span_the_range() -> None:
     assert lengths == set(range(SHORTEST, LONGEST + 1))
 
 
+@pytest.mark.slow
 def test_splits_share_no_sequence() -> None:
     train, valid, test = ({pair.source for pair in copy(split, 4000)} for split in ("train", "valid", "test"))
     assert not train & valid

@@ -43,6 +43,7 @@ def same(bundle: Bundle) -> bool:
     return finding.passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("preset", "changes"), DECODERS, ids=str)
 def test_a_language_model_says_the_same_when_read_again(preset: str, changes: dict[str, Any]) -> None:
     assert same(decoder(own(), preset, **changes))
@@ -53,6 +54,7 @@ def test_an_encoder_says_the_same_when_read_again(task: str, changes: dict[str, 
     assert same(encoder(own(), task, **changes))
 
 
+@pytest.mark.slow
 def test_a_weight_that_changed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     for bundle, name in (
         (decoder(own(), "llama-small"), "stack.layers.1.self_attention.key.weight"),

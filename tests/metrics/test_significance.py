@@ -113,6 +113,7 @@ def test_any_score_of_two_examples_by_hand():
     assert not found.significant and found.signature == "n:2|bs:4000|seed:12345|ar:4000"
 
 
+@pytest.mark.slow
 def test_any_score_is_tested_as_all_exchanges_and_resamples_have_it():
     said = "0010110" + "1011111"
     statistic, own = right(said), np.arange(7)

@@ -123,6 +123,7 @@ SELECTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selections", SELECTIONS)
 def test_rows_are_selected_as_the_model_selects_them(selections: list[list[int]]) -> None:
     model = made()
@@ -187,6 +188,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS)
 def test_searches_find_the_same_with_it(options: DecodingSettings) -> None:
     model = made(norm="pre")

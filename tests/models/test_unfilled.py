@@ -44,6 +44,7 @@ def test_weights_that_are_put_into_an_undrawn_model_make_the_model(monkeypatch: 
     assert torch.equal(model.eval()(source, lengths, target), learnt.eval()(source, lengths, target))
 
 
+@pytest.mark.slow
 def test_the_compiler_is_not_imported_for_them() -> None:
     """It takes almost two seconds, which every command that reads a bundle would wait."""
     code = (

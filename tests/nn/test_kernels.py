@@ -55,6 +55,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], Mask]:
     return [batch, head, queries, keys, draw(st.sampled_from([1, 5, 8])), draw(st.sampled_from([3, 8]))], mask
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @settings(max_examples=60)
 @given(cases())

@@ -88,6 +88,7 @@ def by_the_framework(query: Tensor, key: Tensor, value: Tensor, *others: Any, **
     return torch.cat(found)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(rows(), st.booleans())
 def test_kernel_and_twin_are_the_formula(lengths: tuple[list[int], list[int]], causal: bool) -> None:

@@ -23,6 +23,7 @@ def cases(draw: st.DrawFn) -> tuple[int, int, Mask]:
     return queries, keys, Mask(None if lengths is None else torch.tensor(lengths), draw(st.booleans()))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(cases())
 def test_value_and_gradients_are_the_references(case: tuple[int, int, Mask]) -> None:

@@ -15,6 +15,7 @@ from openwork.base.files import read_lines
 from openwork.systems.bundle import load_bundle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", [lambda data: gzip.compress(data, 1), lambda data: lzma.compress(data, preset=0)])
 def test_a_line_without_end_in_a_small_file(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "a"

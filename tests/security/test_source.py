@@ -29,6 +29,7 @@ def dangers(text: str) -> Iterator[str]:
             yield from (f"{keyword.arg}=" for keyword in given if ast.unparse(keyword.value) != "False")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_nothing_runs_what_it_reads(path: Path) -> None:
     assert list(dangers(path.read_text(encoding="utf-8"))) == []

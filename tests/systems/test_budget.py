@@ -103,6 +103,7 @@ def test_names() -> None:
     assert "transformer" in refused.value.hint
 
 
+@pytest.mark.slow
 def test_told_to_a_person(call: Call) -> None:
     told = call("info", "--compare", "recurrent", "nano", "--budget", "1M", "--vocabulary", "500").out.decode()
     assert "sized to 1,000,000 weights" in told and "500 pieces" in told and "kind = recurrent, width = " in told

@@ -37,6 +37,7 @@ def test_batches_are_laid_out_as_the_settings_and_the_device_want_it(monkeypatch
     assert arrangement(TrainingSettings(layout="padded"), model, "bfloat16", GPU) is to_tensors
 
 
+@pytest.mark.slow
 def test_threads_share_a_batch_unless_it_must_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
     for normalisation, workers in (("layer", 4), ("batch", 1)):

@@ -96,6 +96,7 @@ def test_a_prepare_that_was_killed_goes_on(call: Call, tmp_path: Path, monkeypat
     assert (out / "train.en").read_text() == "A dog.\nA cat.\n"
 
 
+@pytest.mark.slow
 def test_prepare_generated_pairs(call: Call, tmp_path: Path):
     assert call("data", "prepare", "copy", "--out", tmp_path / "out").code == 0
     lines = (tmp_path / "out" / "valid.source").read_text().splitlines()

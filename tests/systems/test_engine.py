@@ -91,6 +91,7 @@ def test_an_ensemble_is_prepared_member_by_member() -> None:
     torch.testing.assert_close(logits(engine), expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_prepared_computes_as_it_is() -> None:
     recurrent = model(RecurrentSettings(width=8))
     for precision in ("float32", "bfloat16", "auto"):

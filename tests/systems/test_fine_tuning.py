@@ -12,7 +12,9 @@ from openwork.base.config import Layer
 from openwork.base.errors import ConfigError
 from openwork.data.synthetic import reverse
 from openwork.models.build import build_model
+from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.models.recurrent_lm_settings import RecurrentLMSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.systems.automatic import resolve
 from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, write_bundle
@@ -20,6 +22,8 @@ from openwork.systems.fine_tuning import extended_pair, grown, new_rows
 from openwork.systems.inheritance import inherit
 from openwork.systems.run_file import resolve_run
 from openwork.systems.train import train_bundle
+from openwork.systems.verify.check import Status
+from openwork.systems.verify.checks import verify
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 from openwork.text.symbols import SMALLEST_VOCABULARY
@@ -101,6 +105,31 @@ def test_a_bias_of_the_output_grows_with_its_vocabulary(tiny_bundle: Bundle):
     assert {name: tensor.shape for name, tensor in found.items()} == {
         name: tensor.shape for name, tensor in model_weights(new).items()
     }
+
+
+def test_an_embedding_of_the_tasks_own_grows_with_the_sources_vocabulary(recurrent_folder: Path):
+    before = load_bundle(recurrent_folder).tokenizers
+    now = extended_pair(before, NEW_WORDS, (), 5)
+    settings = RecurrentLMSettings(task="classify", width=8, task_layers=1)
+    old, new = (build_model(settings, one.source.vocabulary_size, 6) for one in (before, now))
+    found = grown(model_weights(old), new, before, now)
+    name = "reader.source_embedding.weight"
+    expected = new_rows(model_weights(old)[name], before.source, now.source)
+    assert len(expected) and torch.equal(found[name][before.source.vocabulary_size :], expected)
+
+
+def test_a_language_model_may_learn_to_mark_its_prompts(tmp_path: Path):
+    """It is the same model otherwise, and the bundle keeps what it has learnt."""
+    text: dict[str, object] = {"data": {"corpus": "reverse", "count": 60, "side": "source"}}
+    model: dict[str, object] = {"kind": "decoder", "width": 16, "heads": 2, "feedforward_width": 16, "layers": 1}
+    first = Layer({**text, "text": {"vocabulary_size": 300}, "model": model, "training": TRAINING})
+    train_bundle(resolve_run(first), tmp_path / "first", lambda _: None)
+    tuned(tmp_path / "first", tmp_path / "second", model={"kind": "decoder", "marks_prompts": True})
+    settings = load_bundle(tmp_path / "second").settings.model
+    assert isinstance(settings, DecoderSettings)
+    assert settings.marks_prompts and (settings.width, settings.layers) == (16, 1)
+    outcomes = verify(tmp_path / "second/bundle")
+    assert [(one.name, one.reason) for one in outcomes if one.status is Status.FAILED] == []
 
 
 @pytest.mark.parametrize("kind", ["transformer", "recurrent"])

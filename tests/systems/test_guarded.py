@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from openwork.systems.bundle import Bundle
 from openwork.systems.guard import LOOP, flags
 from openwork.systems.guarded import GuardedTranslator, Said, custom_of
@@ -64,6 +66,7 @@ def test_what_a_bundle_is_used_to_is_counted_in_its_golden_examples(tiny_bundle:
     assert custom_of(replace(tiny_bundle, golden=())).characters_a_piece == 0.0
 
 
+@pytest.mark.slow
 def test_from_the_command_line(call: Any, bundle_folder: Any) -> None:
     told = call("translate", "--bundle", bundle_folder, "--guard", "--json", stdin=b"a b c\n\nd\n")
     assert told.code == 0

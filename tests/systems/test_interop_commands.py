@@ -19,6 +19,7 @@ def exported(call: Call, bundle_folder: Path, tmp_path: Path) -> Path:
     return tmp_path / "ct2"
 
 
+@pytest.mark.slow
 def test_there_and_back(call: Call, bundle_folder: Path, exported: Path, tmp_path: Path):
     """The same weights, so under the same search the same translations."""
     assert call("import", "ct2", exported, "--out", tmp_path / "back").code == 0

@@ -55,6 +55,7 @@ def validator(bundle: Bundle, folder: Path, language: str | None) -> Validator:
     return Validator(bundle.model, bundle.tokenizers, store, pairs, "float32", language)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "tokenisation"), [(None, "zh"), ("zh", "zh"), ("de", "13a")])
 def test_validation_scores_by_the_target_language(
     tiny_bundle: Bundle, tmp_path: Path, language: str | None, tokenisation: str

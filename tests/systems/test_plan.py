@@ -97,6 +97,7 @@ def test_what_is_said():
     assert plan_values(priced)["money"] == priced.bill.money
 
 
+@pytest.mark.slow
 def test_the_command(call: Call, tmp_path: Path):
     path = RECIPES / "paper-base-wmt14-en-de.toml"
     lines = call("train", path, "--plan", "--price", 2, "--hours", 12)

@@ -82,6 +82,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_command_says_it_before_the_first_update(
     call: Call, pair_files: tuple[Path, Path], tmp_path: Path, kind: str

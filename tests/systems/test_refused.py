@@ -115,6 +115,7 @@ def test_what_a_shortlist_is_learnt_from(call: Call, bundle_folder: Path, tmp_pa
     told(call(*where, "--source", blank, "--target", blank), 3, "there are no pairs to learn from", "both sides")
 
 
+@pytest.mark.slow
 def test_what_is_no_shortlist(call: Call, bundle_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "list"
     path.write_bytes(b"no such thing")

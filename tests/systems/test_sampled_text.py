@@ -62,6 +62,7 @@ def test_epochs_take_turns(tmp_path: Path, tokenizers: TokenizerPair) -> None:
         assert len(batch) == 1 or longest * len(batch) <= 100
 
 
+@pytest.mark.slow
 def test_a_run_stores_its_versions_and_validates_on_text_that_is_not_cut_at_random(
     call: Callable[..., Finished], tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_the_others_are_as_if_they_had_no_probability(tiny_bundle: Bundle, beam:
         assert [one.log_probability for one in here] == pytest.approx([one.log_probability for one in there], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_only_what_is_listed_is_said_unless_more_is_asked_for(tiny_bundle: Bundle) -> None:
     few = some_pieces(tiny_bundle, 270, 271)
     plain = translator(tiny_bundle, few).translate(TEXTS)
@@ -92,6 +93,7 @@ def test_it_holds_common_pieces_translations_and_the_source(tiny_bundle: Bundle)
     assert made.pieces(torch.tensor([[279, 3]])).tolist() == [0, 1, 2, 3, 270, 279]
 
 
+@pytest.mark.slow
 def test_from_the_command_line(call: Any, bundle_folder: Path, pair_files: Any, tmp_path: Path) -> None:
     source, target = pair_files
     file = tmp_path / "copy.shortlist"

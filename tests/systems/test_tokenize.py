@@ -74,6 +74,7 @@ def test_tries_and_ways_are_told() -> None:
     assert list(step_lines([WordWork("x", (), (), ("<unk>",))])) == ["word x", "  pieces: <unk>"]
 
 
+@pytest.mark.slow
 def test_a_bundle_and_its_file_say_the_same(call: Call, tiny_bundle: Bundle, tmp_path: Path) -> None:
     write_bundle(tmp_path / "b", tiny_bundle)
     for option in ("--ids", "--framed", "--show-work", "--json"):

@@ -25,6 +25,7 @@ def bundle() -> Bundle:
     return make_golden(Bundle(settings, TokenizerPair(tokenizer, tokenizer), model, card="a card"), CORPUS[:2])
 
 
+@pytest.mark.slow
 def test_a_text_has_the_same_translation_alone_and_in_company(bundle):
     translator = bundle.translator()
     together = translator.best(CORPUS)
@@ -51,6 +52,7 @@ def test_n_best_are_sorted_and_distinct(bundle):
         assert [t.score for t in found] == sorted((t.score for t in found), reverse=True)
 
 
+@pytest.mark.slow
 def test_a_bundle_that_was_written_and_loaded_says_the_same(bundle, tmp_path):
     write_bundle(tmp_path / "bundle", bundle)
     loaded = load_bundle(tmp_path)  # a run's folder will do

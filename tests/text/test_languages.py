@@ -32,6 +32,7 @@ def test_what_is_sure_is_told(
     assert languages.can_tell_languages() == (known is not None)
 
 
+@pytest.mark.slow
 def test_with_the_package() -> None:
     pytest.importorskip("py3langid", reason="the extra languages is not installed")
     assert languages.other_language(FRENCH, "en") == "fr"

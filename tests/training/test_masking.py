@@ -151,6 +151,7 @@ def test_each_epoch_masks_anew_and_its_last_batch_is_its_own(store: TokenStore) 
     assert seen == [0] * count + [1] and count > 1
 
 
+@pytest.mark.slow
 def test_a_training_that_goes_on_masks_as_one_left_alone(store: TokenStore, tmp_path: Path) -> None:
     few = few_pieces(store)
     alone, cut, later = filling(few), filling(few), filling(few)

@@ -58,6 +58,7 @@ def test_what_does_not_change_is_kept_bit_for_bit() -> None:
     assert same(average.weights, before)
 
 
+@pytest.mark.slow
 def test_a_resumed_average_is_that_of_an_undisturbed_run(tmp_path: Path, store: TokenStore) -> None:
     whole = make_training(store)
     expected = MovingAverage(whole.model, 0.9)
@@ -78,6 +79,7 @@ def test_a_resumed_average_is_that_of_an_undisturbed_run(tmp_path: Path, store: 
     assert same(average.weights, expected.weights)
 
 
+@pytest.mark.slow
 def test_checkpoints_hold_the_average_up_to_their_update(tmp_path: Path, store: TokenStore) -> None:
     training = make_training(store)
     average, seen = MovingAverage(training.model, 0.5), {}

@@ -173,6 +173,7 @@ def save_all(
     return [checkpoint_step(path) for path in checkpoints(folder)]
 
 
+@pytest.mark.slow
 def test_kept_are_the_last_and_those_up_to_the_best(tmp_path: Path, store: TokenStore) -> None:
     losses = {10: 5.0, 20: 4.0, 30: 1.0, 40: 2.0, 50: 3.0, 60: 3.5}
     assert save_all(tmp_path / "a", store, losses) == [20, 30, 50, 60]

@@ -91,6 +91,7 @@ def test_few_shapes_occur(store: TokenStore) -> None:
     assert len(shapes) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -124,6 +125,7 @@ def test_a_language_models_loss_and_gradients_are_those(store: TokenStore, chang
             torch.testing.assert_close(gradients[1][name], gradient, rtol=0, atol=100 * near)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

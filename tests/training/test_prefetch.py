@@ -107,6 +107,7 @@ class Interrupts(Observer):
             run.stop("enough")
 
 
+@pytest.mark.slow
 def test_weights_and_place_are_the_same_with_and_without_also_after_a_resumption(store: TokenStore) -> None:
     settings = SETTINGS.model_copy(update={"accumulate": 2})
     plain, place = make_training(store, settings), Progress()

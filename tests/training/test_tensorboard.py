@@ -18,6 +18,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
     return make_store(tmp_path_factory.mktemp("corpus") / "store")
 
 
+@pytest.mark.slow
 def test_curves_are_written_and_a_resumed_run_goes_on(tmp_path: Path, store: TokenStore) -> None:
     pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

@@ -74,6 +74,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
         read_tensors(tmp_path)
 
 
+@pytest.mark.slow
 def test_precision() -> None:
     cpu = torch.device("cpu")
     assert choose_precision("bfloat16", cpu) == "bfloat16" and choose_precision("float32", cpu) == "float32"

@@ -19,16 +19,17 @@ from openwork.text.symbols import SMALLEST_VOCABULARY
 
 SECTION = "fine_tuning"
 CHOSEN = ("kind", "task", "tying")  # keys of the model that another kind or task has its own defaults for
+FREE = ("marks_prompts",)  # no weight depends on it, and another way of reading prompts can be learnt
 LAYERS = (("layers", "encoder_layers"), ("encoder_layers", "layers"))  # what says how deep the reading of a source is
 
 
 def inherit(layer: Layer) -> Layer:
     """The layer with what the bundle of its section [fine_tuning] decides; the same layer without such a section.
 
-    The model keeps its sizes, so a run file that names others is refused; dropout may change, as may all that concerns
-    training. A run file that names another kind of model or another task gets one of these sizes, as far as it has them
-    and nothing else is said. Languages and the search are the bundle's unless others are given. ConfigError and
-    BundleError.
+    The model keeps its sizes, so a run file that names others is refused; dropout may change and how prompts are
+    marked, as may all that concerns training. A run file that names another kind of model or another task gets one of
+    these sizes, as far as it has them and nothing else is said. Languages and the search are the bundle's unless others
+    are given. ConfigError and BundleError.
     """
     tuning = read_tuning(layer)
     if tuning.from_bundle is None:
@@ -101,7 +102,7 @@ def _model(layer: Layer, theirs: Mapping[str, Any], folder: Path) -> dict[str, A
     sizes = PRESETS.get(preset, {}) if isinstance(preset, str) else {}
     known = model_settings(theirs).model_dump()
     for key, value in {**sizes, **given}.items():
-        if key in known and "dropout" not in key and known[key] != value:
+        if key in known and key not in FREE and "dropout" not in key and known[key] != value:
             origin = layer.origins.get(f"model.{key}") or layer.origins.get("model.preset") or "[model]"
             raise ConfigError(
                 f"{origin}: model.{key} is {value}, but the bundle {folder} has {known[key]}",

@@ -27,6 +27,7 @@ def f1(found: set[int], planted: set[int]) -> float:
     return 2 * len(found & planted) / (len(found) + len(planted))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("teachers", [50_000, 700])
 def test_an_invented_language(monkeypatch: pytest.MonkeyPatch, teachers: int) -> None:
     """Where there are more pairs than may teach, the others are judged by those that do."""

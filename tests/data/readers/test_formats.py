@@ -95,6 +95,7 @@ def test_archives_cut_short(tmp_path: Path, name: str, pack: Callable[[bytes], b
     assert f"{program} -t" in error.hint
 
 
+@pytest.mark.slow
 @formats
 def test_a_text_beyond_all_measure_is_refused_with_its_line(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, name, lzma.compress(SAMPLES[name].replace("Hund", "x" * 30_000_000).encode(), preset=0))

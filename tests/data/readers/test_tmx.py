@@ -88,6 +88,7 @@ def test_utf16_is_read_as_the_file_declares_it(tmp_path: Path) -> None:
     assert read(tmp_path, text.encode("utf-16")) == [("dog", "Hündin")]
 
 
+@pytest.mark.slow
 def test_a_large_memory_streams(tmp_path: Path) -> None:
     path = tmp_path / "memory.tmx"
     path.write_text(tmx(*[DOG] * 5_000)[:-20])  # the fault at its end is not met before

@@ -69,6 +69,7 @@ TABLES = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(TABLES)
 def test_the_library_reads_the_same(table: dict[str, Any]):

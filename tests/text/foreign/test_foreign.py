@@ -57,6 +57,7 @@ def test_bert(tmp_path: Path, lower: bool) -> None:
     hold_equal(other._tokenizer, read_foreign(tmp_path))  # what the folder says counts
 
 
+@pytest.mark.slow
 def test_gpt2(tmp_path: Path) -> None:
     learnt = implementations.ByteLevelBPETokenizer()
     learnt.train_from_iterator(LINES, vocab_size=330, special_tokens=["<|endoftext|>"], show_progress=False)
