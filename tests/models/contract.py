@@ -38,6 +38,8 @@ class ModelContract:
     vocabularies = SOURCE_VOCABULARY, TARGET_VOCABULARY
     # ends of the names of weights whose gradient is zero by nature
     flat: tuple[str, ...] = ()
+    # how many places of the target, from the first, depend on the source; None: all
+    places_of_source: int | None = None
 
     @pytest.fixture
     def model(self) -> SequenceModel[Any]:
@@ -76,7 +78,8 @@ class ModelContract:
         other = SOURCE.clone()
         other[:, 0] = 4 + (other[:, 0] + 1) % 6
         first, second = (model.step(TARGET, model.start(source, LENGTHS))[0] for source in (SOURCE, other))
-        assert not torch.isclose(first, second, atol=1e-4).all(dim=-1).any()
+        told = slice(self.places_of_source)
+        assert not torch.isclose(first, second, atol=1e-4)[:, told].all(dim=-1).any()
 
     @pytest.mark.parametrize("read", [0, 2])
     @pytest.mark.parametrize("rows", [[2, 0, 0, 1], [1], [0, 1, 2]])

@@ -307,20 +307,26 @@ class TestClassifierInOneDirection(ModelContract):
     settings = RecurrentLabelsSettings(width=8, task="classify", layers=3, bidirectional=False)
 
 
-class TestMixtureOfLayers(ModelContract):
+class PoolingContract(ModelContract):
+    """One label a text; that nothing follows it is told of no text."""
+
+    places_of_source = 1
+
+
+class TestMixtureOfLayers(PoolingContract):
     """ELMo's way."""
 
     settings = RecurrentLMSettings(width=8, task="classify")
 
 
 @pytest.mark.slow
-class TestLastLayer(ModelContract):
+class TestLastLayer(PoolingContract):
     """ULMFiT's way."""
 
     settings = RecurrentLMSettings(width=8, task="classify", features="last", bidirectional=False, cell="gru")
 
 
-class TestReaderOfFeatures(ModelContract):
+class TestReaderOfFeatures(PoolingContract):
     """ELMo's way with layers of the task's own."""
 
     settings = RecurrentLMSettings(width=8, task="classify", task_layers=2)

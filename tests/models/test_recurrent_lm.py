@@ -91,7 +91,7 @@ def test_the_classifier_sees_the_last_the_greatest_and_the_mean() -> None:
             last = torch.cat([known[-1, :4], known[0, 4:]])
             pooled = torch.cat([last, known.amax(0), known.mean(0)])
             torch.testing.assert_close(found[row, 0], model.head(pooled[None, None])[0, 0])
-            torch.testing.assert_close(found[row, 1], model.head(known[-1].repeat(1, 1, 3))[0, 0])
+            assert torch.equal(found[row, 1], model.ending)
 
 
 def test_the_tasks_own_layers_read_their_embedding_beside_the_features() -> None:
@@ -108,8 +108,8 @@ def test_the_tasks_own_layers_read_their_embedding_beside_the_features() -> None
                 torch.testing.assert_close(model.read(SOURCE, LENGTHS)[row, 0], model.head(pooled[None, None])[0, 0])
 
 
-def test_the_heads_norms_count_what_labels_are_told_from() -> None:
-    """Statistics over two texts by hand: the vectors that tell the target's end are not among them."""
+def test_the_heads_norms_count_one_vector_a_text() -> None:
+    """Statistics over two texts by hand."""
     model = built(task="classify", features="last", layers=1, dropout=0.0)
     before = model.head.known_norm.running_mean.clone()
     known, count = model.known(SOURCE, LENGTHS).detach(), (LENGTHS + 1).tolist()

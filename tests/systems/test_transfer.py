@@ -120,11 +120,11 @@ def test_an_encoder_of_translation_reads_for_a_classifier(
     [
         (
             {"bidirectional": True},
-            "taken from it: source_embedding, forwards, backwards; fresh: output, bias, features, head",
+            "taken from it: source_embedding, forwards, backwards; fresh: ending, output, bias, features, head",
         ),
         (
             {"bidirectional": False, "features": "last"},
-            "taken from it: source_embedding, forwards; fresh: output, bias, head",
+            "taken from it: source_embedding, forwards; fresh: ending, output, bias, head",
         ),
     ],
     ids=["elmo", "ulmfit"],
@@ -143,7 +143,7 @@ def test_a_recurrent_language_model_reads_for_a_classifier(
     assert not replay_golden(load_bundle(tmp_path / "first"))
     labelled["model"] = {"kind": "recurrent-lm", "task": "classify", **way}
     # one checkpoint, after all groups have learnt
-    labelled["training"] |= {"layer_groups": ["output bias head", "forwards.layers.1"], "unfreeze_every": 2}
+    labelled["training"] |= {"layer_groups": ["output bias ending head", "forwards.layers.1"], "unfreeze_every": 2}
     labelled["training"] |= {"validate_every": TRAINING["steps"]}
     tuning: dict[str, object] = {"frozen": ["source_embedding", "forwards.layers.0"]}
     said = tuned(tmp_path / "first", tmp_path / "second", **labelled, fine_tuning=tuning)

@@ -129,8 +129,8 @@ class PoolingClassifier(TwoWayModel, LabelMatrix):
     """One label for a text, by a head that reads [last; greatest; mean] (Howard and Ruder 2018, section 3.3).
 
     With `reader` these are of what its layers know, else of the language model's features. What each direction knows in
-    the end comes first, then the greatest of each number, then the mean of all tokens. The end of the target is told
-    from what is known at the end symbol alone, in the place of all three; the head's norms take no statistics of it.
+    the end comes first, then the greatest of each number, then the mean of all tokens. That nothing follows the label
+    is told from `ending`, a vector of its own, whatever the text.
     """
 
     def __init__(
@@ -149,6 +149,7 @@ class PoolingClassifier(TwoWayModel, LabelMatrix):
         self.width = output.shape[1]
         both = reader is not None or backwards is not None
         self.head = LinearBlock(3 * self.width * (2 if both else 1), self.width, dropout)
+        self.ending = nn.Parameter(nn.init.normal_(torch.empty(self.width), std=self.width**-0.5))
         self.tell_by(output)
 
     def known(
@@ -166,9 +167,9 @@ class PoolingClassifier(TwoWayModel, LabelMatrix):
         last = torch.cat([end[:, : self.width], known[:, 0, self.width :]], dim=-1)
         count = source_lengths + 1
         whole = torch.cat([last, greatest_of(known, count), mean_of(known, count).to(known.dtype)], dim=-1)
-        is_label = torch.tensor([True, False], device=source.device).expand(len(source), 2)
-        with real_positions(is_label):
-            return self.head(torch.stack([whole, end.repeat(1, 3)], dim=1))
+        with real_positions(torch.ones(len(source), 1, dtype=torch.bool, device=source.device)):
+            told = self.head(whole[:, None])
+        return torch.cat([told, self.ending.expand_as(told).to(told.dtype)], dim=1)
 
     def look(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
@@ -188,10 +189,9 @@ def build_recurrent_lm(settings: RecurrentLMSettings, source_vocabulary: int, ta
     else:
         features = Mixture(s.layers + 1) if s.features == "mixture" else Topmost()
         output = output_matrix(target_vocabulary, s.width)
-        count = s.width * (2 if s.bidirectional else 1)
-        reader = (
-            TaskReader(source_vocabulary, s.width, count, s.task_layers, s.dropout, s.cell) if s.task_layers else None
-        )
+        known, reader = s.width * (2 if s.bidirectional else 1), None
+        if s.task_layers:
+            reader = TaskReader(source_vocabulary, s.width, known, s.task_layers, s.dropout, s.cell)
         model = PoolingClassifier(embedding, forwards, backwards, features, reader, output, s.dropout)
     initialise(model)
     return model
