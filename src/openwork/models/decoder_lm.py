@@ -99,7 +99,7 @@ class DecoderLM(SequenceModel[DecoderState]):
         return self.bias
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> DecoderState:
-        """Reads START and each prompt but its last token, which is kept pending; the source's end is not read."""
+        """Reads START and each prompt up to the token that is kept pending; the source's end is not read."""
         prompts = read_prompts(source, source_lengths, marked=self.marks_prompts)
         empty = DecoderState((None,) * len(self.stack.layers), source.shape[1], prompts.pending)
         if prompts.tokens.shape[1] == 0:
