@@ -25,6 +25,7 @@ def read(folder: Path, data: bytes) -> bytes:
         return file.read()
 
 
+@pytest.mark.slow
 @given(parts=st.lists(st.binary(max_size=200), min_size=1, max_size=4), padding=st.integers(0, 3))
 def test_streams_of_xz_follow_each_other_with_padding(
     tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], padding: int

@@ -77,6 +77,7 @@ def run_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, limit
     return ask(Path(sys.executable), "peer.py", {"word": "hello"}, threads=3, limit=limit)
 
 
+@pytest.mark.slow
 def test_a_peer_is_asked_once_and_its_memory_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     code = (
         "import json, os, sys\n"

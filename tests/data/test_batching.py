@@ -39,6 +39,7 @@ def fill(plan: Sequence[np.ndarray], source: np.ndarray, target: np.ndarray) -> 
     return real / padded
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(lengths=LENGTHS, tokens=st.integers(1, 200), epoch=st.integers(0, 5))
 def test_every_pair_comes_once_and_the_budget_holds(lengths: list[tuple[int, int]], tokens: int, epoch: int) -> None:

@@ -41,6 +41,7 @@ def test_expressions_known_by_hand(locale: str, name: str, expected: str) -> Non
     assert express(DAY, locale, name) == expected
 
 
+@pytest.mark.slow
 def test_forty_locales_in_eight_scripts_with_three_formats_each() -> None:
     assert len(LOCALES) >= 40
     assert len(set(LOCALES.values())) >= 8
@@ -48,6 +49,7 @@ def test_forty_locales_in_eight_scripts_with_three_formats_each() -> None:
         assert len({form.pattern for form in usable_formats(locale)}) >= 3, locale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", LOCALES)
 def test_the_words_of_a_locale_are_in_its_script(locale: str) -> None:
     text = "".join(express(date(2021, month, 4), locale, "full") for month in range(1, 13))

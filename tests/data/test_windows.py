@@ -24,6 +24,7 @@ def plan_of(pairs: int, seed: int = 1, versions: int = 1) -> BatchPlan:
     return BatchPlan(lengths[:, 0], lengths[:, 1], BatchSettings(tokens=120), seed, versions)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(pairs=st.integers(101, 900), seed=st.integers(0, 2**40), epoch=st.integers(0, 3))
 def test_every_pair_comes_once_in_every_epoch(pairs: int, seed: int, epoch: int) -> None:

@@ -67,6 +67,7 @@ def test_it_finds_what_tensors_find(
         assert greedy(model, *sources([seed], [3]), chosen) == [wanted]
 
 
+@pytest.mark.slow
 def test_it_goes_on_from_the_states_of_a_prepared_model() -> None:
     model = made(3, 2.0)
     prepared, chosen = PreparedTransformer(model), DecodingSettings(beam=4, best=4, maximum_length=14)
@@ -76,6 +77,7 @@ def test_it_goes_on_from_the_states_of_a_prepared_model() -> None:
     assert [one.score for one in found] == pytest.approx([one.score for one in wanted], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_search_for_one_sentence_takes_it_and_for_two_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
     monkeypatch.setattr("openwork.decoding.search.search_one", lambda *given: taken.append(len(given)) or [])

@@ -93,6 +93,7 @@ def test_masked_pieces_are_told_by_their_head(tmp_path: Path) -> None:
     torch.testing.assert_close(ours, logits[1:, order], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_bundle_is_kept(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "bert", {**weights(), "classifier.weight": torch.ones(2, WIDTH)})
     made = import_model("hf", folder, tmp_path / "bundle", None, None)
@@ -103,6 +104,7 @@ def test_the_bundle_is_kept(tmp_path: Path) -> None:
     assert "cat" in begins and "##s" not in begins
 
 
+@pytest.mark.slow
 def test_older_names_and_numbers(tmp_path: Path) -> None:
     plain = bundle_from_hugging_face(write_folder(tmp_path / "bert", weights()))
     old = {

@@ -49,6 +49,7 @@ def test_a_language_model_says_the_same_when_read_again(preset: str, changes: di
     assert same(decoder(own(), preset, **changes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "changes"), ENCODERS, ids=str)
 def test_an_encoder_says_the_same_when_read_again(task: str, changes: dict[str, Any]) -> None:
     assert same(encoder(own(), task, **changes))
@@ -117,6 +118,7 @@ def test_a_symbol_that_the_tokenizer_lacks_is_added(tmp_path: Path) -> None:
     torch.testing.assert_close(found[0], found[1])
 
 
+@pytest.mark.slow
 def test_what_stands_around_texts(tmp_path: Path) -> None:
     assert FRAMES["classified"] == (["start", "A", "end"], ["start", "A", "end", "B 1", "end 1"])
     write_hugging_face_folder(tmp_path / "out", encoder(own(), "fill"))
@@ -130,6 +132,7 @@ def test_what_stands_around_texts(tmp_path: Path) -> None:
     assert bundle_from_hugging_face(tmp_path / "out").settings.model.mask_piece == 1  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_classifier_of_theirs_is_one_of_ours(tmp_path: Path) -> None:
     bundle = encoder(adopted(tmp_path), "classify")
     write_hugging_face_folder(tmp_path / "out", bundle)

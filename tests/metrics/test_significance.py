@@ -31,6 +31,7 @@ def score(total: np.ndarray) -> float:
     return bleu_metric("13a")._compute_score_from_stats(list(total)).score
 
 
+@pytest.mark.slow
 def test_randomisation_is_the_share_of_exchanges_with_a_larger_difference():
     one, other = statistics(FIRST), statistics(SECOND)
     observed = abs(score(one.sum(0)) - score(other.sum(0)))
@@ -45,6 +46,7 @@ def test_randomisation_is_the_share_of_exchanges_with_a_larger_difference():
     assert found.randomisation == pytest.approx(exact, abs=0.05)
 
 
+@pytest.mark.slow
 def test_bootstrap_is_the_share_of_resamples_that_stray_further_than_the_difference():
     """On four sentences all 256 resamples can be made. sacreBLEU centres the absolute differences by their mean."""
     one, other = statistics(FIRST)[:4], statistics(SECOND)[:4]
@@ -57,6 +59,7 @@ def test_bootstrap_is_the_share_of_resamples_that_stray_further_than_the_differe
     assert 0.05 < exact < 0.95
 
 
+@pytest.mark.slow
 def test_a_clear_difference_is_significant_and_its_direction_is_told():
     references = [f"{line} number {place}" for place in range(5) for line in REFERENCES]
     worse = [" ".join(line.split()[::2]) for line in references]
@@ -102,6 +105,7 @@ def right(said: str) -> Statistic:
     return lambda chosen: float(values[chosen].mean())
 
 
+@pytest.mark.slow
 def test_any_score_of_two_examples_by_hand():
     """A has none right, B the first: a difference of 1/2, and one example whose answers differ."""
     found = compare_statistic("accuracy", right("00" + "10"), 2, Effort(resamples=4000, trials=4000))

@@ -39,6 +39,7 @@ def test_signatures_say_how_it_was_done() -> None:
     assert "bs:100|seed:7" in bleu(HYPOTHESIS, REFERENCE, bootstrap=100, seed=7).signature
 
 
+@pytest.mark.slow
 def test_lowercased_bleu_ignores_case_and_splits_as_moses_does() -> None:
     reference = ["Ein Mann isst Brot, Käse & „Wurst“ z.B. um 12.30 Uhr."]
     assert lowercased_bleu([reference[0].upper().replace("SS", "ss")], reference, language="de").value > 99.9

@@ -29,6 +29,7 @@ SOURCE, LENGTHS = torch.tensor([[5, 6, 7, END], [9, END, PAD, PAD]]), torch.tens
 TARGET = torch.tensor([[START, 4, 5], [START, 12, PAD]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_more_padding_changes_neither_what_is_learnt_nor_what_is_remembered(name: str) -> None:
     """Two more columns on both sides; those of the source hold tokens, which lengths alone tell from real ones."""
@@ -49,6 +50,7 @@ def test_more_padding_changes_neither_what_is_learnt_nor_what_is_remembered(name
     assert variances and all(bool((value != 1).all()) for value in variances)  # every norm has seen the batch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["transformer", "decoder", "fill"])
 def test_trained_ones_give_a_sentence_the_same_in_any_company(name: str) -> None:
     torch.manual_seed(3)

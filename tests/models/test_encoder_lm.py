@@ -162,6 +162,7 @@ def test_the_second_segment_has_vectors_of_its_own() -> None:
     torch.testing.assert_close(hidden(model, 4, alone, torch.tensor([3])), first)
 
 
+@pytest.mark.slow
 def test_where_a_place_looks() -> None:
     for task in ("classify", "tag", "fill", "answer", "embed"):
         model = built(task=task)

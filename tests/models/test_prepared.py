@@ -81,6 +81,7 @@ def _inference() -> Any:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES)
 def test_it_gives_the_logits_and_the_attention_of_the_model(choice: str) -> None:
     model = made(**CHOICES[choice])

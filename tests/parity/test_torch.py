@@ -115,6 +115,7 @@ def test_attention(kernel: str, bias: bool, padded: bool, causal: bool) -> None:
     assert_equal(seen[0], weights)
 
 
+@pytest.mark.slow
 @each_mask
 @each_setting
 def test_encoder_layer(setting: Setting, padded: bool, causal: bool) -> None:

@@ -59,6 +59,7 @@ def from_0(contents: Contents) -> Contents:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", KEPT, ids=lambda folder: folder.name)
 def test_a_kept_bundle_says_what_it_said(folder: Path):
     bundle = load_bundle(folder)
@@ -78,6 +79,7 @@ def test_one_of_every_version_is_kept():
     assert sorted(bundle_versions.MIGRATIONS) == list(range(1, bundle_folder.VERSION))
 
 
+@pytest.mark.slow
 def test_an_older_bundle_is_brought_to_todays_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(bundle_versions.MIGRATIONS, 0, from_0)
     old = write_old(tmp_path / "old", version_0(), 0)

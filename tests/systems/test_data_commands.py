@@ -182,6 +182,7 @@ def test_a_folder_comes_before_the_variable(call: Call, own_corpora: Path, tmp_p
     assert (tmp_path / "out" / "train.de").read_text() == "one\n"
 
 
+@pytest.mark.slow
 def test_stats_refuses_bad_words(call: Call, own_corpora: Path, tmp_path: Path):
     told(call("data", "stats"), 2, "name what to measure", "--source and --target")
     told(call("data", "stats", "tatoeba-en-ed"), 3, "no such corpus", "did you mean tatoeba-en-de?")

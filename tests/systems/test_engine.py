@@ -79,6 +79,7 @@ def test_enough_batches_are_shared_by_processes_and_few_by_threads(monkeypatch: 
         torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_an_ensemble_is_prepared_member_by_member() -> None:
     members = [model(), model(SMALL.model_copy(update={"norm": "pre"}))]
     engine = Engine(Ensemble(members), "float32")

@@ -15,6 +15,7 @@ from openwork.systems.translator import Translation
 TEXTS = ["a b c", "", "d e f g", "h"]
 
 
+@pytest.mark.slow
 def test_what_is_not_flagged_stays_as_it_is(tiny_bundle: Bundle, monkeypatch: Any) -> None:
     translator = tiny_bundle.translator()
     plain = translator.translate(TEXTS)
@@ -22,6 +23,7 @@ def test_what_is_not_flagged_stays_as_it_is(tiny_bundle: Bundle, monkeypatch: An
     assert GuardedTranslator(translator).translate(TEXTS) == plain
 
 
+@pytest.mark.slow
 def test_flags_are_of_what_was_said(tiny_bundle: Bundle) -> None:
     translator = tiny_bundle.translator()
     guarded = GuardedTranslator(translator)

@@ -64,6 +64,7 @@ def test_count_takes_the_first_of_any_origin(tmp_path: Path) -> None:
         assert len(list(read_training_pairs(build(DataSettings, values | {"count": 12})))) == 12
 
 
+@pytest.mark.slow
 def test_files_of_their_own_to_validate_with(tmp_path: Path) -> None:
     train, valid = lines(tmp_path, "a.tsv", 20), lines(tmp_path, "b.tsv", 3, "other")
     found = splits({"file": train, "valid_file": valid})

@@ -27,6 +27,7 @@ def slower_at_first(number: int) -> tuple[int, int]:
     return number * number, os.getpid()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_results_come_in_the_order_of_the_items(count: int) -> None:
     found = list(in_processes(slower_at_first, range(8), count))
@@ -60,6 +61,7 @@ def test_what_a_process_dies_of_is_done_here(deadly: set[int]) -> None:
     assert all(here for number, here in found if number in deadly)
 
 
+@pytest.mark.slow
 def test_a_caller_who_stops_early_leaves_nothing_behind() -> None:
     results = in_processes(slower_at_first, range(100), 2)
     assert next(results)[0] == 0

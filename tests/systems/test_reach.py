@@ -34,6 +34,7 @@ def translator(tokenizers: TokenizerPair, longest: int, **decoding: int) -> Tran
     return Translator(build_transformer(settings, size, size), tokenizers, DecodingSettings(**decoding))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 3])
 def test_a_source_beyond_the_table_is_cut_and_flagged(tokenizers: TokenizerPair, beam: int) -> None:
     text = "the cat sees the dog and a dog sees a cat"

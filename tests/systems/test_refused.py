@@ -36,6 +36,7 @@ def test_eight_bits_where_the_processor_has_none(call: Call, bundle_folder: Path
     told(result, 2, "there are no products of eight bits here", "--precision auto")
 
 
+@pytest.mark.slow
 def test_a_shortlist_for_two_models(call: Call, bundle_folder: Path, tmp_path: Path):
     twice = ("--bundle", bundle_folder, "--bundle", bundle_folder)
     result = call("translate", *twice, "--shortlist", tmp_path / "list", stdin=b"a\n")
@@ -53,6 +54,7 @@ def test_tokenizers_for_a_folder_that_has_its_own(tmp_path: Path, tiny_bundle: B
     assert refused.value.hint == "leave it out"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [(" ", "there is no sentence to explain"), ("a " * 2000, "the sentence is too long for the model")],

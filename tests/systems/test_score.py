@@ -124,6 +124,7 @@ def test_json_has_no_number_that_json_lacks():
     assert Scored(("a",), (-math.inf,)).line() == "-inf\t-inf\tinf"
 
 
+@pytest.mark.slow
 def test_lines_of_all_kinds_keep_their_places(call: Call, bundle_folder: Path):
     given = b"a b\ta b\n\nno tab\na\tb\tc\nd\t\n\xff\td\nd\td\r\ne\te"
     result = call("score", "--bundle", bundle_folder, stdin=given)
@@ -147,6 +148,7 @@ def test_json_line_for_line(call: Call, bundle_folder: Path):
     assert bad["log_probability"] is None and bad["source"] == "x"
 
 
+@pytest.mark.slow
 def test_two_files_are_the_same_as_tabs(call: Call, bundle_folder: Path, tmp_path: Path):
     (tmp_path / "s").write_text("a b\nd\n")
     (tmp_path / "t").write_text("a\ne d")

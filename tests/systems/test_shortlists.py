@@ -31,6 +31,7 @@ def some_pieces(bundle: Bundle, *ids: int) -> Shortlist:
     return Shortlist(torch.tensor([0, 1, 2, 3, *ids]), torch.full((size, 1), -1), shared=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 3])
 def test_with_all_pieces_nothing_changes(tiny_bundle: Bundle, beam: int) -> None:
     size = tiny_bundle.tokenizers.target.vocabulary_size

@@ -38,6 +38,7 @@ def test_blank_texts_stay_as_they_are(bundle):
     assert bundle.translator().best([CORPUS[0], *blanks])[1:] == blanks
 
 
+@pytest.mark.slow
 def test_a_source_that_is_too_long_is_cut_and_flagged_and_costs_the_others_nothing(bundle):
     long = "the cat " * (2 * LONGEST_SOURCE)
     alone = bundle.translator().best([CORPUS[0]])
@@ -63,6 +64,7 @@ def test_a_bundle_that_was_written_and_loaded_says_the_same(bundle, tmp_path):
     assert loaded.translator().best(CORPUS) == bundle.translator().best(CORPUS)
 
 
+@pytest.mark.slow
 def test_golden_examples_notice_a_changed_weight(bundle, tmp_path):
     write_bundle(tmp_path / "bundle", bundle)
     loaded = load_bundle(tmp_path)

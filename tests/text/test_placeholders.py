@@ -114,6 +114,7 @@ def test_each_placeholder_comes_back_once(pieces: tuple[str | int, ...], expecte
     assert restore(pieces, ("%s", "{0}")) == expected
 
 
+@pytest.mark.slow
 @given(source=SENTENCES, target=SENTENCES, most=st.integers(0, 5))
 def test_protecting_loses_nothing_and_pairs_what_is_equal(source: str, target: str, most: int) -> None:
     left, right = protect_pair(source, target, most)

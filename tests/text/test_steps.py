@@ -64,6 +64,7 @@ def probabilities(word: str, dropout: float) -> dict[tuple[str, ...], float]:
     return dict(outcomes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dropout", [0.1, 0.4])
 def test_dropout_is_that_of_the_paper(dropout: float) -> None:
     exact = probabilities("lower", dropout)
@@ -104,6 +105,7 @@ def test_the_best_way_by_hand() -> None:
     assert Arc(1, 2, "<unk>", -19.0, -20.0, True) in LATTICE.work("axxa").steps  # ten less than the worst piece
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.2, 1.0])
 def test_ways_are_drawn_with_their_probability(strength: float) -> None:
     ways = {("a", "ba"): -3.0, ("ab", "a"): -3.5, ("a", "b", "a"): -4.0, ("aba",): -9.0}

@@ -48,6 +48,7 @@ def test_words_carry_the_space_before_them(tokenizer: Tokenizer) -> None:
 FORGERIES = ["</s>", "<pad>", "<s><unk>", "<0xE6>", " <s> ", "x</s>y", "<<s>>", "<0xE7><0x88>", "\n</s>\n"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", FORGERIES)
 def test_text_cannot_forge_a_symbol(tokenizer: Tokenizer, text: str) -> None:
     # The second vocabulary was learnt from nothing but names of symbols and bytes.
@@ -196,6 +197,7 @@ def test_a_vocabulary_without_room_is_refused() -> None:
         train_byte_pair(["a"], 200)
 
 
+@pytest.mark.slow
 def test_a_forked_child_encodes_without_a_warning() -> None:
     program = (
         "import os\nfrom openwork.text.bytepair import train_byte_pair\n"

@@ -103,6 +103,7 @@ def test_what_was_taken_is_given_back_after_an_error(store: TokenStore) -> None:
     assert stream.getvalue().rstrip().endswith("\x1b[?25h")  # the cursor is shown again
 
 
+@pytest.mark.slow
 def test_a_run_stops_when_it_no_longer_gets_better(store: TokenStore) -> None:
     losses = {1: 3.0, 2: 2.0, 3: 2.5, 4: 2.0, 5: 1.0}
     settings = SETTINGS.model_copy(update={"validate_every": 1, "patience": 2})
@@ -181,6 +182,7 @@ def test_kept_are_the_last_and_those_up_to_the_best(tmp_path: Path, store: Token
     assert save_all(tmp_path / "c", store, losses, average=3) == [10, 20, 30, 40, 50, 60]
 
 
+@pytest.mark.slow
 def test_an_interruption_does_not_change_which_are_averaged(tmp_path: Path, store: TokenStore) -> None:
     losses = {10: 5.0, 20: 4.0, 30: 1.0, 40: 2.0}
     assert save_all(tmp_path / "a", store, losses, off=(25, 37)) == save_all(tmp_path / "b", store, losses)

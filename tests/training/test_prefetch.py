@@ -125,6 +125,7 @@ def test_weights_and_place_are_the_same_with_and_without_also_after_a_resumption
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.slow
 def test_real_batches_are_the_same(store: TokenStore, tmp_path: Path) -> None:
     one, two = make_training(store), make_training(store)
     first, second = Progress(), Progress()

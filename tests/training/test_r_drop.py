@@ -29,6 +29,7 @@ def test_by_hand() -> None:
         assert sums.tokens == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["vocabulary", "others"])
 @given(st.integers(0, 13), st.integers(1, 5), st.floats(0, 5), st.sampled_from([0.0, 0.1]))
 def test_value_and_gradients_are_the_formulas(

@@ -84,6 +84,7 @@ def test_a_bold_rate_is_told_apart_from_a_loss_that_does_not_fall() -> None:
     assert other.told == ["stuck"]
 
 
+@pytest.mark.slow
 def test_patience_while_it_warms_up() -> None:
     watched = Watched(TrainingSettings(warmup=4000))
     watched.windows([6.2] * 100, norm=20.0)

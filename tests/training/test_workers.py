@@ -81,6 +81,7 @@ def test_the_losses_of_parts_add_up(store: TokenStore) -> None:
     torch.testing.assert_close(torch.stack([part.smoothed for part in parts]).sum(), whole.smoothed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_any_number_of_workers_makes_the_same_update(store: TokenStore, precision: str) -> None:
     still = MODEL.model_copy(update={"dropout": 0.0})
@@ -97,6 +98,7 @@ def test_any_number_of_workers_makes_the_same_update(store: TokenStore, precisio
             assert difference <= rounding * state["exp_avg"].norm() + 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "workers"),
     [

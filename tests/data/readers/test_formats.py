@@ -138,6 +138,7 @@ def test_undeclared_entities_are_refused(tmp_path: Path, name: str, doctype: str
     refused(write(tmp_path, name, doctype + SAMPLES[name].replace("Hund", "&hund;")), ":1: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", XML)
 @pytest.mark.parametrize(
     ("inside", "said"),

@@ -101,6 +101,7 @@ def test_what_is_written_comes_back(tmp_path_factory: pytest.TempPathFactory, pa
     assert read(tmp_path_factory.mktemp("any"), text) == pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -42,6 +42,7 @@ def read_foreign(path: Path) -> ForeignTokenizer:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lower", [True, False])
 def test_bert(tmp_path: Path, lower: bool) -> None:
     learnt = implementations.BertWordPieceTokenizer(lowercase=lower)
@@ -116,6 +117,7 @@ def whole_words_first() -> LibraryTokenizer:
 MADE = [unigram, words, suffixes, bytes_and_prefix, whole_words_first]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MADE)
 def test_tokenizer_json(tmp_path: Path, make: Callable[[], LibraryTokenizer]) -> None:
     made = make()
