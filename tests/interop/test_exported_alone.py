@@ -163,6 +163,7 @@ def test_a_classifier_of_theirs_is_one_of_ours(tmp_path: Path) -> None:
         (encoder(own(), "fill", embedding_scale=True), "BERT has another model.embedding_scale"),
         (encoder(own(), "classify", positions="rotary", longest=None), "BERT has another model.positions"),
         (decoder(own(), "gpt-small", norm="post"), "GPT-2 has another model.norm"),
+        (decoder(own(), "gpt-small", marks_prompts=True), "GPT-2 has another model.marks_prompts"),
         (decoder(own(), "gpt-small", key_value_heads=1), "GPT-2 has another model.head_width, value_width"),
         (decoder(own(), "llama-small", normalisation="layer"), "LLaMA has another model.normalisation"),
         (decoder(own(), "llama-small", output_bias=True), "LLaMA has another model.output_bias"),
