@@ -46,7 +46,7 @@ check: $(DEV) ## formatting, lint, types, architecture and the fast tests: under
 	@$(PYTHON) -m ruff check .
 	@types="$$(mktemp)"; trap 'rm -f "$$types"' EXIT; \
 	$(PYTHON) -m pyright --pythonpath "$$($(PYTHON) -c 'import sys; print(sys.executable)')" > "$$types" 2>&1 & \
-	$(PYTEST) -q -n 2 -m "not slow" --hypothesis-profile quick; tests=$$?; \
+	$(PYTEST) -q -n 2 --dist worksteal -m "not slow" --hypothesis-profile quick; tests=$$?; \
 	wait $$!; found=$$?; cat "$$types"; exit $$((tests || found))
 
 parity: $(PARITY) ## our parts, and models read and written, against torch, transformers and ctranslate2

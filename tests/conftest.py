@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,7 +38,15 @@ if os.environ.get("OPENWORK_ERRORS"):
 
     note_all()  # `make errors`: which errors the tests provoke
 
+ALL_SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
 GZIP = b"\x1f\x8b"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where slow tests are left out, a file of nothing else is not imported: that takes longer than fast tests do."""
+    if config.option.markexpr != "not slow" or not collection_path.match("test_*.py"):
+        return None
+    return True if ALL_SLOW.search(collection_path.read_text(encoding="utf-8")) else None
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -1,7 +1,5 @@
 """Our attention, layers and stacks are the framework's own, in float64 to 1e-10, whatever it can be set to.
 
-pytestmark = pytest.mark.slow
-
 Weights are ours, copied over by `nn/framework.py`. The gradient is left on, so that the framework takes its plain path:
 its fast one gives other numbers at padded positions, and here these are compared as well.
 """
@@ -26,6 +24,8 @@ from openwork.nn.kernels import Kernel, fused, reference
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask
 from openwork.nn.normalisation import EPSILON, layer_norm
+
+pytestmark = pytest.mark.slow
 
 TOLERANCE = 1e-10
 WIDTH, HEADS, INNER = 12, 3, 20
@@ -115,7 +115,6 @@ def test_attention(kernel: str, bias: bool, padded: bool, causal: bool) -> None:
     assert_equal(seen[0], weights)
 
 
-@pytest.mark.slow
 @each_mask
 @each_setting
 def test_encoder_layer(setting: Setting, padded: bool, causal: bool) -> None:
