@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
 from openwork.models.encoder_lm_settings import EncoderSettings
-from openwork.models.label_model import LabelMatrix, LabelModel, at_places, word_places
+from openwork.models.label_model import LabelMatrix, LabelModel, at_places, begun, word_places
 from openwork.models.parts import Parts
 from openwork.nn.batch_normalisation import real_positions
 from openwork.nn.dropout import Dropout
@@ -72,7 +72,7 @@ class EncoderModel(LabelModel):
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch position width"]:
         """A vector for the start symbol and then one for each source token."""
-        tokens = nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)
+        tokens = begun(source)
         x = self.source_embedding(tokens)
         if self.segments is not None:
             x = x + self.segments(segment_numbers(tokens, self.segments.num_embeddings))

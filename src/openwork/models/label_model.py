@@ -104,6 +104,11 @@ class LabelMatrix(LabelModel):
         return self.bias
 
 
+def begun(source: Int[Tensor, "batch source"]) -> Int[Tensor, "batch position"]:
+    """With the start symbol in front."""
+    return nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)
+
+
 def at_places(
     vectors: Float[Tensor, "batch position width"], places: Int[Tensor, "batch place"]
 ) -> Float[Tensor, "batch place width"]:

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from openwork.models.label_model import LabelMatrix, LabelModel, at_places
+from openwork.models.label_model import LabelMatrix, LabelModel, at_places, begun
 from openwork.models.recurrent_labels import last_positions, looking_alike, looking_at
 from openwork.models.recurrent_lm_settings import RecurrentLMSettings
 from openwork.nn.batch_normalisation import real_positions
@@ -18,12 +18,6 @@ from openwork.nn.linear_block import LinearBlock
 from openwork.nn.pooling import mean_of
 from openwork.nn.recurrent import RecurrentEncoder
 from openwork.nn.two_way import Mixture, Reader, Topmost, greatest_of, turned
-from openwork.text.symbols import SYMBOL_IDS
-
-
-def begun(source: Int[Tensor, "batch source"]) -> Int[Tensor, "batch position"]:
-    """With the start symbol in front."""
-    return nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)
 
 
 class TwoWayModel(LabelModel):

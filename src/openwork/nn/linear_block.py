@@ -11,8 +11,8 @@ from openwork.nn.dropout import Dropout
 class LinearBlock(nn.Module):
     """Dropout(Norm(ReLU(W Dropout(Norm(x)) + b))), what a matrix tells labels from; both norms are batch norms.
 
-    Pooled features of a frozen model differ little between texts, and each on a scale of its own: without a norm in
-    front of it, W would have to learn the scales before anything else.
+    Pooled features of a frozen model differ little between texts, and each on a scale of its own, which the first norm
+    takes away.
     """
 
     def __init__(self, known: int, width: int, dropout: float) -> None:

@@ -27,9 +27,8 @@ from openwork.training.low_rank import adapt, adapters, freeze_all_but_adapters
 from openwork.training.weights import model_weights, read_tensors, restore_weights
 
 SYMBOLS = 4  # a vocabulary of nothing else, where only names matter
-SOURCE_SIDE = (
-    "source"  # weights of a part whose name begins so belong to the source's vocabulary, all others to the target's
-)
+# How the name of a part begins whose tables have a row for each of the source's pieces; all others are the target's.
+SOURCE_SIDE = "source"
 
 
 @dataclass(frozen=True)
