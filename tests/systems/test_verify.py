@@ -20,6 +20,7 @@ from openwork.decoding.lone import Results
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.prepared import products
+from openwork.models.prepared.products import available
 from openwork.models.recurrent import RecurrentModel
 from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
 from openwork.models.recurrent_settings import RecurrentSettings
@@ -68,7 +69,9 @@ def place(outcomes: list[Outcome], name: str) -> tuple[str, str, int]:
 
 def test_a_sound_bundle_passes(bundle: Bundle):
     outcomes = verify_bundle(bundle)
-    assert [outcome.name for outcome in outcomes if outcome.status is not Status.PASSED] == ["compiled"]
+    left_out = [outcome.name for outcome in outcomes if outcome.status is not Status.PASSED]
+    expected = ["compiled-step", "compiled"] if "int8" in available() else ["eight-bits", "compiled-step", "compiled"]
+    assert left_out == expected  # its width is 24: the compiled step needs multiples of 16
     assert [outcome.name for outcome in outcomes] == [check.name for check in CHECKS]
     assert line(outcomes, "compiled").reason == "compiling can take minutes; --compiled waits for it"
 
@@ -189,7 +192,7 @@ def test_sentences_of_a_batch_that_mix(bundle: Bundle):
 
 def test_a_wrong_length_penalty(bundle: Bundle, monkeypatch: Patch):
     monkeypatch.setattr("openwork.decoding.beam.length_penalty", lambda length, alpha, rule: float(length) ** alpha)
-    assert failed(verify_bundle(bundle)) == {"scores"}
+    assert failed(verify_bundle(bundle)) == {"search"}
 
 
 @pytest.mark.parametrize("search", ["of many", "of one"])
@@ -202,10 +205,8 @@ def test_a_search_that_gives_up_early(bundle: Bundle, monkeypatch: Patch, search
         settled = Results.are_settled
         monkeypatch.setattr(Results, "are_settled", lambda self, own, length: settled(self, own, length) or length > 2)
     outcomes = verify_bundle(bundle)
-    assert failed(outcomes) == {"beam"}
-    finding = line(outcomes, "beam").finding
-    # 4 pieces: of 1 + 4 + 16 + 64 targets the last are left out
-    assert finding is not None and finding.wrong == "of 85 targets 64 were not found"
+    assert failed(outcomes) == {"search"}
+    assert line(outcomes, "beam").status is Status.SKIPPED
 
 
 def test_weights_that_are_rounded_when_written(bundle: Bundle, monkeypatch: Patch):
@@ -300,7 +301,7 @@ RECURRENT = {
 def test_a_recurrent_bundle(bundle: Bundle, name: str):
     outcomes = verify_bundle(of_a_family(bundle, RECURRENT[name]))
     left_out = {outcome.name: outcome.reason for outcome in outcomes if outcome.status is not Status.PASSED}
-    assert left_out.keys() == {"kernels", "prepared", "compiled"}
+    assert left_out.keys() == {"kernels", "prepared", "eight-bits", "compiled-step", "shortlist", "compiled"}
     assert left_out["kernels"] == "it has no attention that a kernel computes"
 
 
@@ -329,7 +330,7 @@ def test_the_table_and_the_values(bundle: Bundle):
     number = next(number for number, text in enumerate(lines) if text.startswith("FAIL    no peek at the future"))
     place = "first at decoder.layers.0.self_attention, sentence 1, target position 0: "
     assert lines[number + 1].strip().startswith(place)
-    assert lines[-1] == "passed: 7, failed: 1, skipped: 5"
+    assert lines[-1] == "passed: 9, failed: 1, skipped: 8"
     values = to_json("here", outcomes)
     assert (values["version"], values["passed"]) == (1, False)
     future = next(check for check in values["checks"] if check["name"] == "future")

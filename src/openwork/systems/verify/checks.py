@@ -9,28 +9,43 @@ from openwork.systems.bundle_folder import find_bundle, read_manifest
 from openwork.systems.verify.check import Check, Outcome, Status, error_reason, examine
 from openwork.systems.verify.engines import compiled, half_precision, kernels, prepared
 from openwork.systems.verify.keeping import golden, written_again
+from openwork.systems.verify.plain_search import searched
 from openwork.systems.verify.searches import exhaustive, rescored
 from openwork.systems.verify.subject import Subject
-from openwork.systems.verify.ways import batched, cached, finite, future, padded
+from openwork.systems.verify.translating import compiled_step, eight_bits, shortlisted
+from openwork.systems.verify.ways import batched, branched, cached, finite, future, padded
+
+# What a model must hold before ways of computing it faster can be compared with it.
+SOUND = ("finite", "future", "cached", "branches", "batch", "padding", "kernels", "half-precision")
 
 # A check stands below those that it is `after`.
 CHECKS: tuple[Check, ...] = (
     Check("finite", "every number is finite", finite),
     Check("future", "no peek at the future", future, ("finite",)),
     Check("cached", "cached = uncached", cached, ("finite", "future")),
+    Check("branches", "two continuations of a state = each alone", branched, ("finite",)),
     Check("batch", "batch = single", batched, ("finite",)),
     Check("padding", "padding does not matter", padded, ("finite",)),
     Check("kernels", "fast kernel = reference", kernels, ("finite",)),
     Check("half-precision", "bfloat16 = float32, nearly", half_precision, ("finite",)),
-    Check(
-        "prepared",
-        "put to work = as trained",
-        prepared,
-        ("finite", "future", "cached", "batch", "padding", "kernels", "half-precision"),
-    ),
+    Check("prepared", "put to work = as trained", prepared, SOUND),
+    Check("eight-bits", "int8 = float32, nearly", eight_bits, (*SOUND, "prepared")),
+    Check("compiled-step", "the compiled int8 step = its formula", compiled_step, (*SOUND, "prepared")),
+    Check("shortlist", "a shortlist = the rest forbidden", shortlisted, (*SOUND, "prepared")),
     Check("compiled", "compiled = eager", compiled, ("finite",)),
-    Check("scores", "a search's scores = rescored", rescored, ("finite", "future", "cached", "batch", "padding")),
-    Check("beam", "a beam of full width = exhaustive", exhaustive, ("finite", "future", "cached", "scores")),
+    Check("search", "a search = the plain algorithm", searched),
+    Check(
+        "scores",
+        "a search's scores = rescored",
+        rescored,
+        ("finite", "future", "cached", "branches", "batch", "padding", "search"),
+    ),
+    Check(
+        "beam",
+        "a beam of full width = exhaustive",
+        exhaustive,
+        ("finite", "future", "cached", "branches", "search", "scores"),
+    ),
     Check("written-again", "written and read again = the same", written_again, ("finite",)),
     Check("golden", "golden examples = what they were", golden),
 )

@@ -41,9 +41,13 @@ class Pass:
             state = self.model.start(self.source, self.lengths)
             record.side = TARGET
             for tokens in self.steps:
-                logits, state = self.model.step(tokens, state)
+                logits, state = self.step(tokens, state)
                 parts.append(logits)
         return torch.cat(parts, dim=1)
+
+    def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """One step of the model."""
+        return self.model.step(tokens, state)
 
     def record(self) -> Record:
         """What every module does meanwhile; of a model without modules nothing is known."""
@@ -52,6 +56,26 @@ class Pass:
         with watching(self.model) as record:
             self.logits(record)
         return record
+
+
+@dataclass(frozen=True)
+class BranchingPass(Pass):
+    """After each step, other tokens are read from the state before it, in one row and in two; what comes is dropped.
+
+    A state is a value, so the pass goes on as if nothing had happened. Which module parts is not known: the other
+    tokens pass through the same ones.
+    """
+
+    def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
+        taken = self.model.step(tokens, state)
+        other = torch.where(tokens > SYMBOL_IDS.end + 1, tokens - 1, SYMBOL_IDS.end + 1)
+        self.model.step(other, state)
+        twice = torch.arange(tokens.shape[0], device=tokens.device).repeat_interleave(2)
+        self.model.step(other[twice], state.select(twice))
+        return taken
+
+    def record(self) -> Record:
+        return Record()
 
 
 def reading(subject: Subject, probes: Sequence[Probe], *, padding: int = 0, size: int | None = None) -> Pass:

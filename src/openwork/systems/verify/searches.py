@@ -9,19 +9,19 @@ import torch
 from torch import Tensor
 
 from openwork.decoding.alternatives import alternatives
-from openwork.decoding.rescore import score
-from openwork.decoding.scoring import length_penalty
+from openwork.decoding.rescore import score as scored_again
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 from openwork.inspection.parting import TARGET
 from openwork.models.interfaces import StepModel
 from openwork.systems.verify.check import Finding, NotApplicable
+from openwork.systems.verify.formulas import score, target_log_probability
 from openwork.systems.verify.passes import reading
 from openwork.systems.verify.subject import Probe, Spot, Subject
 from openwork.text.symbols import SYMBOL_IDS
 
 TOLERANCE = 1e-3  # nats: a score is a sum over a whole target
-LONGEST_TARGET = 24  # where a search is stopped, so that a model that never ends costs little
+LONGEST_TARGET = 40  # where a search is stopped, so that a model that never ends costs little
 PIECES, LIMIT = 5, 4  # pieces, the end symbol among them, and most tokens of a target that is one of all there are
 EVERYTHING = PIECES**LIMIT  # a beam that holds every beginning
 
@@ -30,7 +30,7 @@ def rescored(subject: Subject) -> Finding:
     """Each hypothesis has the score that follows from its tokens: the probability by teacher forcing, over the penalty.
 
     The search is a plain one with the bundle's beam, length penalty and patience; all sentences are searched together,
-    and each hypothesis is scored for itself.
+    and each hypothesis is scored for itself, by the definition (`formulas.py`) and as `openwork score` does it.
     """
     own = subject.bundle.settings.decoding
     plain = DecodingSettings(
@@ -42,14 +42,18 @@ def rescored(subject: Subject) -> Finding:
     found = search(subject.model, together.source, together.lengths, plain)
     worst, spot = 0.0, None
     for number, (probe, hypotheses) in enumerate(zip(subject.probes, found, strict=True)):
+        one = reading(subject, [probe])
         for hypothesis in hypotheses:
-            (log_probability,) = _log_probabilities(
-                subject, subject.model, probe, [hypothesis.tokens], hypothesis.finished
+            tokens, ended = hypothesis.tokens, hypothesis.finished
+            expected = target_log_probability(subject.model, one.source, one.lengths, tokens, ended=ended)
+            (again,) = scored_again(subject.model, one.source, one.lengths, [tokens], ended=ended).tolist()
+            apart = max(
+                abs(hypothesis.log_probability - expected),
+                abs(again - expected),
+                abs(hypothesis.score - score(len(tokens) + ended, expected, plain)),
             )
-            expected = _score(hypothesis.tokens, log_probability, plain, hypothesis.finished)
-            apart = max(abs(hypothesis.log_probability - log_probability), abs(hypothesis.score - expected))
             if apart > TOLERANCE and spot is None:
-                spot = _spot(subject, number, hypothesis.tokens)
+                spot = _spot(subject, number, tokens)
             worst = max(worst, apart)
     return Finding(worst, TOLERANCE, spot)
 
@@ -120,21 +124,10 @@ def _every_score(
     targets = [
         tokens for length in range(settings.maximum_length) for tokens in product(small.pieces[1:], repeat=length)
     ]
-    values = _log_probabilities(subject, small, probe, targets, True)
-    return {tokens: _score(tokens, value, settings, True) for tokens, value in zip(targets, values, strict=True)}
-
-
-def _log_probabilities(
-    subject: Subject, model: StepModel[Any], probe: Probe, targets: Sequence[tuple[int, ...]], ended: bool
-) -> list[float]:
-    """log P of each of the targets for one source, by teacher forcing."""
     one = reading(subject, [probe] * len(targets))
-    return score(model, one.source, one.lengths, targets, ended=ended).tolist()
-
-
-def _score(tokens: Sequence[int], log_probability: float, settings: DecodingSettings, ended: bool) -> float:
-    """What hypotheses are ranked by."""
-    return log_probability / length_penalty(len(tokens) + ended, settings.length_penalty, settings.length_rule)
+    values = scored_again(small, one.source, one.lengths, targets).tolist()
+    pairs = zip(targets, values, strict=True)
+    return {tokens: score(len(tokens) + 1, value, settings) for tokens, value in pairs}
 
 
 def _spot(subject: Subject, number: int, tokens: Sequence[int]) -> Spot:

@@ -12,7 +12,9 @@ from openwork.systems.bundle import Bundle
 from openwork.text.symbols import SYMBOL_IDS, SYMBOL_NAMES
 
 MOST_GOLDEN, LONGEST_GOLDEN = 3, 32  # golden examples that are tried, and the pieces of each side that are read
-RANDOM_LENGTHS = ((2, 7), (11, 5))  # of sources and targets in pieces that follow each other by chance
+# Of sources and targets in pieces that follow each other by chance. The last is longer than what short attention
+# (`nn/kernels/fused.py`) and the first room of a cache (`models/prepared/caches.py`) serve.
+RANDOM_LENGTHS = ((2, 7), (11, 5), (70, 66))
 LEVEL = 20  # pieces of sentences of one length: so many that a fast kernel has enough to do
 SEED = 20170612
 
@@ -85,6 +87,10 @@ class Subject:
         tokenizer = self.bundle.tokenizers.target if on_target else self.bundle.tokenizers.source
         piece = tokenizer.piece(ids[place.position]) if place.position < len(ids) else ""
         return Spot(place.module, place.side, sentence + 1, place.position, piece)
+
+    def spot_of_target(self, probe: Probe, sentence: int, position: int) -> Spot:
+        """A position of a target, of which no module is known."""
+        return self.spot(Place("", TARGET, position), probe, sentence)
 
     def _golden_probes(self) -> list[Probe]:
         golden = self.bundle.golden[:MOST_GOLDEN]

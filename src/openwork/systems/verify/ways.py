@@ -6,12 +6,14 @@ from dataclasses import replace
 import torch
 
 from openwork.inspection.parting import first_endless
+from openwork.models.prepared import can_be_prepared, prepare
 from openwork.systems.verify.check import Finding
-from openwork.systems.verify.passes import OUTPUT, Pair, compare, reading
+from openwork.systems.verify.passes import OUTPUT, BranchingPass, Pair, compare, reading
 from openwork.systems.verify.subject import Spot, Subject, changed_from
 from openwork.training.weights import model_weights
 
-STEPS = (1, 3)  # target tokens read at once with a cache
+STEPS = (1, 3, 24)  # target tokens read at once with a cache
+BRANCHES = 4  # places in a target from which a model goes on twice
 EXTRA_PADDING = 3
 
 
@@ -51,6 +53,19 @@ def cached(subject: Subject) -> Finding:
             for size in STEPS
         ),
     )
+
+
+def branched(subject: Subject) -> Finding:
+    """A state stays what it is when the model goes on from it: a second continuation changes nothing in the first."""
+    models = [subject.model, *([prepare(subject.model)] if can_be_prepared(subject.model) else [])]
+
+    def pairs() -> Iterator[Pair]:
+        for model in models:
+            for probe in subject.probes:
+                one = replace(reading(subject, [probe], size=max(1, len(probe.target) // BRANCHES)), model=model)
+                yield Pair(one, BranchingPass(one.model, one.source, one.lengths, one.steps), probe)
+
+    return compare(subject, pairs())
 
 
 def batched(subject: Subject) -> Finding:
