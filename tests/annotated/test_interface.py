@@ -11,6 +11,7 @@ from torch import nn
 from openwork import annotated
 from openwork.annotated import sequence_first
 from openwork.annotated.model import EncoderDecoder
+from openwork.nn.masks import EVERYTHING
 
 pytestmark = pytest.mark.slow
 
@@ -106,7 +107,7 @@ def test_attributes_are_the_parts_that_compute() -> None:
     assert abs(annotated.Embed(500, 100).emb.weight.std().item() - 1) < 0.02
 
     feed_forward, x = annotated.FeedForward(6, 9, 0.0), torch.randn(1, 2, 6)
-    assert (feed_forward.dropout.rate, feed_forward.dropout) == (0.0, feed_forward.inner_dropout)
+    assert feed_forward.dropout.rate == 0.0
     torch.testing.assert_close(feed_forward(x), feed_forward.l2(feed_forward.relu(feed_forward.l1(x))))
 
     sub = annotated.ResidualConnection(6, 0.0)
@@ -114,9 +115,9 @@ def test_attributes_are_the_parts_that_compute() -> None:
     assert annotated.ResidualConnection(6, 0.3).dropout.rate == 0.3
 
     layer = sequence_first.TransformerEncoderLayer(6, 2, 9, 0.0)
-    inner = layer.linear2(layer.linear1(x).relu())
-    torch.testing.assert_close(layer.norm2(x + inner), layer.sub2.after(x, layer.feed_forward(x)))
-    assert layer.norm1 is layer.sub1.norm
+    attended = layer.norm1(x + layer.self_attn(x.transpose(0, 1), EVERYTHING).transpose(0, 1))
+    inner = layer.linear2(layer.linear1(attended).relu())
+    torch.testing.assert_close(layer(x), layer.norm2(attended + inner))
 
 
 def test_the_norm_divides_by_the_deviation_of_all_numbers() -> None:
@@ -168,7 +169,7 @@ def test_evaluation_drops_nothing_and_training_does() -> None:
 
 def test_attention_weights_alone_are_dropped_at_the_rate_of_the_attention() -> None:
     attention, x = annotated.MultiHeadAttention(2, 8, 0.5), torch.randn(1, 5, 8)
-    assert attention.dropout == attention.attn.dropout == 0.5
+    assert attention.dropout is attention.attn.dropout and attention.dropout.rate == 0.5
     assert not torch.equal(attention(x, x, x), attention(x, x, x))
     attention.eval()
     assert torch.equal(attention(x, x, x), attention(x, x, x))

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nn.framework import copy_encoder_layer, copy_transformer, disturb
+from annotated.as_nn import decoder_of, encoder_of
+from nn.framework import copy_transformer, disturb
 from openwork.annotated import make_model
 from openwork.annotated.sequence_first import TransformerEncoder, TransformerEncoderLayer
 from openwork.nn.normalisation import EPSILON
@@ -27,7 +28,7 @@ def test_the_model_of_001_is_the_frameworks_pre_norm_transformer() -> None:
     theirs = nn.Transformer(
         WIDTH, HEADS, 2, 2, INNER, layer_norm_eps=EPSILON, batch_first=True, norm_first=True, dtype=torch.float64
     ).eval()
-    copy_transformer(ours.encoder.ours, ours.decoder.ours, theirs)
+    copy_transformer(encoder_of(ours), decoder_of(ours), theirs)
     src, tgt = torch.randint(1, 9, (3, 6)), torch.randint(1, 11, (3, 5))
     src_mask, tgt_mask = torch.ones(3, 6), torch.ones(3, 5)
     src_mask[1, 4:], tgt_mask[2, 3:] = 0, 0
@@ -52,7 +53,7 @@ def pair() -> tuple[TransformerEncoderLayer, nn.TransformerEncoderLayer]:
     ours = TransformerEncoderLayer(WIDTH, HEADS).double().eval()
     disturb(ours)
     theirs = nn.TransformerEncoderLayer(WIDTH, HEADS, dtype=torch.float64).eval()
-    copy_encoder_layer(ours.ours, theirs)
+    theirs.load_state_dict(ours.state_dict())
     return ours, theirs
 
 

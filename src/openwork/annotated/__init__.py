@@ -10,8 +10,10 @@ can be had from here as well.
     model = make_model(input_vocab=10, output_vocab=10)
     log_probabilities = model(src, tgt, src_mask, tgt_mask)
 
-Every formula is computed by `nn`; each class holds our part in its `ours`, or is one. Wherever a class does another
-thing than the document's code, its docstring says what and why. For all of 001:
+Each class holds its parts and weights under the document's names and calls them, so that a hook, a subclass or a layer
+of your own takes effect; weights that the document's code has saved are loaded, and saved ones have its names. The
+formulas are those of `nn`, and tests hold both to give the same. Wherever a class does another thing than the code of
+the document, its docstring says what and why. For all of 001:
 
 - A mask has one number for each key (batch, key) or each pair (batch, query, key); the original works at batch 1 alone.
 - `model.eval()` ends all dropout; the original goes on dropping attention weights.

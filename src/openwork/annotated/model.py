@@ -2,7 +2,6 @@
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional
 
 from openwork.annotated.attention import MultiHeadAttention
 from openwork.annotated.embedding import Embed, PositionalEncoding
@@ -22,9 +21,10 @@ class Output(nn.Module):
     def __init__(self, input_dim: int, output_dim: int) -> None:
         super().__init__()
         self.l1 = nn.Linear(input_dim, output_dim)
+        self.log_softmax = nn.LogSoftmax(dim=-1)
 
     def forward(self, x: Float[Tensor, "*rows width"]) -> Float[Tensor, "*rows vocabulary"]:
-        return functional.log_softmax(self.l1(x), dim=-1)
+        return self.log_softmax(self.l1(x))
 
 
 class EncoderDecoder(nn.Module):
@@ -36,7 +36,7 @@ class EncoderDecoder(nn.Module):
     """
 
     def __init__(
-        self, encoder: Encoder, decoder: Decoder, src_embed: nn.Module, tgt_embed: nn.Module, final_layer: Output
+        self, encoder: nn.Module, decoder: nn.Module, src_embed: nn.Module, tgt_embed: nn.Module, final_layer: nn.Module
     ) -> None:
         super().__init__()
         self.encoder = encoder

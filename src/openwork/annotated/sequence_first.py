@@ -3,20 +3,22 @@
 A mask follows torch, the opposite of 001: True hides, and so does a number of -1e9 or less that is added to the score.
 """
 
+import math
 from copy import deepcopy
-from functools import partial
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional
 
 from openwork.annotated import embedding
+from openwork.annotated.attention import Attention
 from openwork.annotated.masks import of_framework
-from openwork.nn import encoder
-from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.feedforward import FeedForward
+from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise
+from openwork.nn.masks import Mask
 from openwork.nn.normalisation import layer_norm
-from openwork.nn.residual import PostNorm
 
 TORCH_EPSILON = 1e-5  # of torch's layer norm, which 003 takes as it is
 
@@ -32,8 +34,8 @@ class PositionalEncoding(embedding.PositionalEncoding):
 
     @property
     def pe(self) -> Float[Tensor, "position 1 width"]:
-        """The table as 003 keeps it, a batch of one."""
-        return self.table[:, None]
+        """The first `max_len` rows of the table as 003 keeps it, a batch of one."""
+        return self.table[: self.max_len, None]
 
     def forward(
         self, x: Float[Tensor, "position batch width"], first: int = 0
@@ -42,75 +44,72 @@ class PositionalEncoding(embedding.PositionalEncoding):
         return super().forward(x.transpose(0, 1), first).transpose(0, 1)
 
 
+class SelfAttention(nn.Module):
+    """Multi-head self-attention with biases, its weights named as in `torch.nn.MultiheadAttention`."""
+
+    def __init__(self, d_model: int, nhead: int, dropout: float) -> None:
+        super().__init__()
+        self.num_heads = nhead
+        self.head_dim = max(1, d_model // nhead)
+        inner = nhead * self.head_dim
+        self.in_proj_weight = nn.Parameter(torch.empty(3 * inner, d_model))  # W^Q, W^K and W^V of all heads
+        self.in_proj_bias = nn.Parameter(torch.zeros(3 * inner))
+        self.out_proj = nn.Linear(inner, d_model)  # W^O
+        self.attn = Attention(dropout, fill=-math.inf)
+        for matrix in self.in_proj_weight.detach().chunk(3):
+            nn.init.xavier_uniform_(matrix)
+
+    def forward(self, x: Float[Tensor, "batch position width"], mask: Mask) -> Float[Tensor, "batch position width"]:
+        projected = functional.linear(x, self.in_proj_weight, self.in_proj_bias).chunk(3, dim=-1)
+        heads = [MultiHeadAttention.split(part, self.head_dim) for part in projected]
+        return self.out_proj(MultiHeadAttention.join(self.attn(*heads, mask)))
+
+
 class TransformerEncoderLayer(nn.Module):
     """The paper's post-norm layer with biases everywhere, equal to torch's layer of the same name.
 
-    Departs from 003: its attention is ours, not `torch.nn.MultiheadAttention`, so the weights have other names; first
-    values are those of `nn.initialise`; a width that `nhead` does not divide has narrower heads; a query that may look
-    at nothing gets zeros instead of NaN; an additive mask may hide and nothing else.
+    Its weights have the names of 003 and of torch. Departs from 003: its attention is ours, not
+    `torch.nn.MultiheadAttention`; first values are those of `nn.initialise`; a width that `nhead` does not divide has
+    narrower heads; a query that may attend to nothing gets zeros instead of NaN; an additive mask may hide and nothing
+    else.
     """
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1) -> None:
         super().__init__()
-        width = max(1, d_model // nhead)
-        norm = partial(layer_norm, epsilon=TORCH_EPSILON)
-        self.self_attn = MultiHeadAttention(d_model, Heads(nhead, width, width), bias=True, weight_dropout=dropout)
-        self.feed_forward = FeedForward(d_model, dim_feedforward, dropout)
-        self.sub1 = PostNorm(d_model, dropout, norm)
-        self.sub2 = PostNorm(d_model, dropout, norm)
+        self.self_attn = SelfAttention(d_model, nhead, dropout)
+        self.linear1 = nn.Linear(d_model, dim_feedforward)
+        self.dropout = Dropout(dropout)
+        self.linear2 = nn.Linear(dim_feedforward, d_model)
+        self.norm1 = layer_norm(d_model, TORCH_EPSILON)
+        self.norm2 = layer_norm(d_model, TORCH_EPSILON)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
         initialise(self)
-
-    @property
-    def ours(self) -> encoder.EncoderLayer:
-        """These parts as a layer of ours."""
-        return encoder.EncoderLayer(self.self_attn, self.feed_forward, (self.sub1, self.sub2))
-
-    @property
-    def linear1(self) -> nn.Linear:
-        """W_1 and b_1."""
-        return self.feed_forward.expand
-
-    @property
-    def linear2(self) -> nn.Linear:
-        """W_2 and b_2."""
-        return self.feed_forward.contract
-
-    @property
-    def norm1(self) -> nn.Module:
-        """The norm behind the attention."""
-        return self.sub1.norm
-
-    @property
-    def norm2(self) -> nn.Module:
-        """The norm behind the feed-forward network."""
-        return self.sub2.norm
 
     def forward(
         self, src: Float[Tensor, "position batch width"], src_mask: Tensor | None = None
     ) -> Float[Tensor, "position batch width"]:
         """`src_mask` is (query, key) or (batch * heads, query, key); True, or -1e9 and less, hides."""
-        mask = of_framework(src_mask, self.self_attn.heads.count)
-        return self.ours(src.transpose(0, 1), mask).transpose(0, 1)
+        attended = self.self_attn(src.transpose(0, 1), of_framework(src_mask, self.self_attn.num_heads))
+        src = self.norm1(src + self.dropout1(attended.transpose(0, 1)))
+        inner = self.linear2(self.dropout(functional.relu(self.linear1(src))))
+        return self.norm2(src + self.dropout2(inner))
 
 
 class TransformerEncoder(nn.Module):
     """`num_layers` copies of a layer, one after the other, and no norm behind the last, which ends with one.
 
-    The copies begin with the same weights, as in 003 and in torch.
+    The copies begin with the same weights, as in 003 and in torch. Any module that takes (src, src_mask=...) will do.
     """
 
-    def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int) -> None:
+    def __init__(self, encoder_layer: nn.Module, num_layers: int) -> None:
         super().__init__()
         self.layers = nn.ModuleList(deepcopy(encoder_layer) for _ in range(num_layers))
         self.num_layers = num_layers
 
-    @property
-    def ours(self) -> encoder.Encoder:
-        """These layers as an encoder of ours."""
-        return encoder.Encoder([layer.ours for layer in self.layers], nn.Identity())  # type: ignore[misc]
-
     def forward(
         self, src: Float[Tensor, "position batch width"], mask: Tensor | None = None
     ) -> Float[Tensor, "position batch width"]:
-        described = of_framework(mask, self.layers[0].self_attn.heads.count)  # type: ignore[union-attr]
-        return self.ours(src.transpose(0, 1), described).transpose(0, 1)
+        for layer in self.layers:
+            src = layer(src, src_mask=mask)
+        return src

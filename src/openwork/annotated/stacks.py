@@ -1,22 +1,14 @@
-"""Encoder and decoder by 001's names.
-
-Each class holds its parts under the document's names. `ours` puts them together as our layer or stack, which costs some
-microseconds a call, and computes them: so a part that is exchanged later is heeded, as long as it is of these classes.
-"""
+"""Encoder and decoder by 001's names. Layers call the parts that they hold, so each part can be replaced or watched."""
 
 from copy import deepcopy
-from typing import Generic, TypeVar
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.annotated.attention import MultiHeadAttention
-from openwork.annotated.masks import of_positions, of_target
+from openwork.annotated.masks import of_target
 from openwork.annotated.sublayers import FeedForward, LayerNorm, ResidualConnection
-from openwork.nn import decoder, encoder
 from openwork.nn.masks import Mask
-
-Layer = TypeVar("Layer", bound="EncoderLayer | DecoderLayer")
 
 
 class EncoderLayer(nn.Module):
@@ -32,15 +24,11 @@ class EncoderLayer(nn.Module):
         self.sub1 = ResidualConnection(size, dropout)
         self.sub2 = ResidualConnection(size, dropout)
 
-    @property
-    def ours(self) -> encoder.EncoderLayer:
-        """These parts as a layer of ours."""
-        return encoder.EncoderLayer(self.self_attn.ours, self.feed_forward, (self.sub1, self.sub2))
-
     def forward(
         self, x: Float[Tensor, "batch position width"], mask: Tensor | Mask | None
     ) -> Float[Tensor, "batch position width"]:
-        return self.ours(x, of_positions(mask))
+        x = self.sub1(x, lambda x: self.self_attn(x, x, x, mask))
+        return self.sub2(x, self.feed_forward)
 
 
 class DecoderLayer(nn.Module):
@@ -67,12 +55,6 @@ class DecoderLayer(nn.Module):
         self.sub2 = ResidualConnection(size, dropout)
         self.sub3 = ResidualConnection(size, dropout)
 
-    @property
-    def ours(self) -> decoder.DecoderLayer:
-        """These parts as a layer of ours."""
-        wirings = (self.sub1, self.sub2, self.sub3)
-        return decoder.DecoderLayer(self.self_attn.ours, self.src_attn.ours, self.feed_forward, wirings)
-
     def forward(
         self,
         x: Float[Tensor, "batch target width"],
@@ -80,46 +62,38 @@ class DecoderLayer(nn.Module):
         src_mask: Tensor | Mask | None,
         tgt_mask: Tensor | Mask | None,
     ) -> Float[Tensor, "batch target width"]:
-        ours = self.ours
-        return ours(x, ours.start(memory), of_positions(src_mask), of_target(tgt_mask))[0]
+        x = self.sub1(x, lambda x: self.self_attn(x, x, x, of_target(tgt_mask)))
+        x = self.sub2(x, lambda x: self.src_attn(x, memory, memory, src_mask))
+        return self.sub3(x, self.feed_forward)
 
 
-class _Stack(nn.Module, Generic[Layer]):
-    """`n` copies of a layer and a norm behind the last, which pre-norm needs; the paper's post-norm has none there."""
+class Encoder(nn.Module):
+    """`n` copies of a layer, one after the other, and a norm, which pre-norm needs and the paper's post-norm does not.
 
-    def __init__(self, layer: Layer, n: int = 6) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(deepcopy(layer) for _ in range(n))
-        self.norm = LayerNorm(layer.size)
-
-
-class Encoder(_Stack[EncoderLayer]):
-    """`n` copies of a layer, one after the other, then a norm.
-
-    The copies begin with the same weights; `make_model` draws new ones for each.
+    The copies begin with the same weights; `make_model` draws new ones for each. A layer has a `size` and takes what
+    `EncoderLayer` takes; any such module will do.
     """
 
-    @property
-    def ours(self) -> encoder.Encoder:
-        """These parts as an encoder of ours."""
-        return encoder.Encoder([layer.ours for layer in self.layers], self.norm)  # type: ignore[misc]
+    def __init__(self, layer: nn.Module, n: int = 6) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(deepcopy(layer) for _ in range(n))
+        self.norm = LayerNorm(layer.size)  # type: ignore[arg-type]
 
     def forward(
         self, x: Float[Tensor, "batch position width"], mask: Tensor | Mask | None
     ) -> Float[Tensor, "batch position width"]:
-        return self.ours(x, of_positions(mask))
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
 
 
-class Decoder(_Stack[DecoderLayer]):
-    """`n` copies of a layer, one after the other, then a norm; masks as in `DecoderLayer`.
+class Decoder(nn.Module):
+    """`n` copies of a layer, one after the other, and a norm; masks as in `DecoderLayer`, copies as in `Encoder`."""
 
-    The copies begin with the same weights; `make_model` draws new ones for each.
-    """
-
-    @property
-    def ours(self) -> decoder.Decoder:
-        """These parts as a decoder of ours."""
-        return decoder.Decoder([layer.ours for layer in self.layers], self.norm)  # type: ignore[misc]
+    def __init__(self, layer: nn.Module, n: int = 6) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(deepcopy(layer) for _ in range(n))
+        self.norm = LayerNorm(layer.size)  # type: ignore[arg-type]
 
     def forward(
         self,
@@ -128,5 +102,6 @@ class Decoder(_Stack[DecoderLayer]):
         src_mask: Tensor | Mask | None,
         tgt_mask: Tensor | Mask | None,
     ) -> Float[Tensor, "batch target width"]:
-        ours = self.ours
-        return ours(x, ours.start(memory), of_positions(src_mask), of_target(tgt_mask))[0]
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, tgt_mask)
+        return self.norm(x)

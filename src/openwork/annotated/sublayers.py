@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional
 
-from openwork.nn import feedforward
 from openwork.nn.dropout import Dropout
-from openwork.nn.normalisation import EPSILON, layer_norm
-from openwork.nn.residual import PreNorm
+from openwork.nn.normalisation import EPSILON
 
 
 class LayerNorm(nn.Module):
@@ -21,65 +21,40 @@ class LayerNorm(nn.Module):
 
     def __init__(self, features: int, eps: float = EPSILON) -> None:
         super().__init__()
-        self.ours = layer_norm(features, eps)
+        self.gamma = nn.Parameter(torch.ones(features))
+        self.beta = nn.Parameter(torch.zeros(features))
         self.eps = eps
 
-    @property
-    def gamma(self) -> nn.Parameter:
-        """The gains."""
-        return self.ours.weight
-
-    @property
-    def beta(self) -> nn.Parameter:
-        """The shifts."""
-        return self.ours.bias
-
     def forward(self, x: Float[Tensor, "*rows width"]) -> Float[Tensor, "*rows width"]:
-        return self.ours(x)
+        return functional.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
 
 
-class ResidualConnection(PreNorm):
+class ResidualConnection(nn.Module):
     """x + Dropout(Sublayer(LayerNorm(x))): 001's, which it takes for the paper's.
 
     The paper's is LayerNorm(x + Dropout(Sublayer(x))), `nn.residual.PostNorm`.
     """
 
     def __init__(self, size: int = 512, dropout: float = 0.1) -> None:
-        super().__init__(size, dropout, LayerNorm)
-
-    @property
-    def dropout(self) -> Dropout:
-        """What drops numbers of the sub-layer's output."""
-        return self.residual.dropout
+        super().__init__()
+        self.norm = LayerNorm(size)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, x: Float[Tensor, "batch position width"], sublayer: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "batch position width"]:
-        return self.after(x, sublayer(self.before(x)))
+        return x + self.dropout(sublayer(self.norm(x)))
 
 
-class FeedForward(feedforward.FeedForward):
-    """max(0, x W_1 + b_1) W_2 + b_2, with dropout between the two, which is not in the paper."""
+class FeedForward(nn.Module):
+    """max(0, x W_1 + b_1) W_2 + b_2 (equation 2), with dropout between the two, which is not in the paper."""
 
     def __init__(self, d_model: int = 512, d_ff: int = 2048, dropout: float = 0.1) -> None:
-        super().__init__(d_model, d_ff, dropout)
+        super().__init__()
+        self.l1 = nn.Linear(d_model, d_ff)
+        self.l2 = nn.Linear(d_ff, d_model)
+        self.relu = nn.ReLU()
+        self.dropout = Dropout(dropout)
 
-    @property
-    def l1(self) -> nn.Linear:
-        """W_1 and b_1."""
-        return self.expand
-
-    @property
-    def l2(self) -> nn.Linear:
-        """W_2 and b_2."""
-        return self.contract
-
-    @property
-    def relu(self) -> nn.Module:
-        """max(0, .)."""
-        return self.activation
-
-    @property
-    def dropout(self) -> Dropout:
-        """What drops inner units."""
-        return self.inner_dropout
+    def forward(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
+        return self.l2(self.dropout(self.relu(self.l1(x))))
