@@ -57,6 +57,7 @@ def test_the_papers_recipes_say_what_the_paper_says(
     assert training.patience * training.validate_every >= training.steps
     assert settings.batches.tokens == 25_000 and settings.text.shared
     assert settings.text.vocabulary_size == vocabulary
+    assert settings.text.kind == ("wordpiece" if name.endswith("fr") else "byte-pair")  # section 5.1
     assert (decoding.beam, decoding.length_penalty, decoding.extra_length) == (4, 0.6, 50)
     assert make_plan(settings, EIGHT).cost.weights // 10**6 == millions
     assert "No result of" in (RECIPES / f"{name}.toml").read_text().split("[", 1)[0].replace("\n# ", " ")
