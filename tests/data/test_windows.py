@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from openwork.data import windows
 from openwork.data.batching import BatchPlan, BatchSettings
@@ -113,3 +114,20 @@ def test_memory_does_not_grow_with_the_corpus(monkeypatch: pytest.MonkeyPatch) -
         return memory
 
     assert peak(100_000) < 1.3 * peak(10_000)
+
+
+def test_each_window_is_shuffled_in_its_own_way() -> None:
+    """The same shuffle for all would bring the pairs of each window in the same order of their places."""
+    orders = []
+
+    def note(rows: NDArray[np.int64], generator: np.random.Generator) -> list[NDArray[np.int64]]:
+        orders.append((rows, generator.random()))
+        return [rows]
+
+    plan = windows.Windows(400, [7, 0], note)  # type: ignore[arg-type]
+    assert len(plan) == 4 and len(orders) == 4
+    places = (np.arange(400) * plan._factor + plan._shift) % 400
+    shuffles = {tuple(np.argsort(places)[rows] - 100 * window) for window, (rows, _) in enumerate(orders)}
+    assert len(shuffles) == 4
+    assert len({number for _, number in orders}) == 4  # what is drawn afterwards, such as the order of batches
+    assert all(sorted(shuffle) == list(range(100)) for shuffle in shuffles)

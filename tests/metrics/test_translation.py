@@ -102,3 +102,15 @@ def test_scorers_are_loaded_only_when_used() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert run.stdout == "set()\n", run.stderr
+
+
+def test_chrf_by_hand() -> None:
+    """Of "abcdefgh" beside "abcdef", of n-grams of 1 to 6 characters 6/8, 5/7, 4/6, 3/5, 2/4 and 1/3 are right.
+
+    The precision is the mean of these, the recall 1; F2 = 5 P R / (4 P + R). White space does not count.
+    """
+    precision = (6 / 8 + 5 / 7 + 4 / 6 + 3 / 5 + 2 / 4 + 1 / 3) / 6
+    expected = 100 * 5 * precision / (4 * precision + 1)
+    assert chrf(["abcdefgh"], ["abcdef"]).value == pytest.approx(expected)
+    assert chrf(["abcdef"], ["abcdefgh"]).value == pytest.approx(100 * 5 * precision / (4 + precision))
+    assert chrf(["ab cd efgh"], ["a bcd e f"]).value == pytest.approx(expected)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openwork.base.errors import ConfigError
-from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, sinusoids
+from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, SinusoidTable, sinusoids
 
 
 def test_values_by_hand() -> None:
@@ -80,3 +80,9 @@ def test_learned_positions_of_512_by_512_have_262144_weights() -> None:
 def test_no_positions_add_nothing() -> None:
     x = torch.randn(2, 3, 6)
     assert NoPositions()(x, 7) is x and NoPositions().longest is None and SinusoidalPositions(6).longest is None
+
+
+def test_a_table_with_another_base_keeps_it_when_it_grows() -> None:
+    positions = SinusoidTable(4, size=2, base=100.0)
+    row = positions.rows(9, 10)[0].tolist()  # the pairs turn by 1 and by 1 / 100^(2/4) = 0.1 a position
+    assert row == pytest.approx([math.sin(9), math.cos(9), math.sin(0.9), math.cos(0.9)], abs=1e-6)

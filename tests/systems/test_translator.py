@@ -80,3 +80,14 @@ def test_loading_draws_no_random_number(bundle, tmp_path):
     torch.manual_seed(5)
     load_bundle(tmp_path)
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_source_that_is_too_long_loses_its_end(bundle, monkeypatch):
+    monkeypatch.setattr("openwork.systems.translator.LONGEST_SOURCE", 4)
+    translator = bundle.translator()
+    pieces = translator.tokenizers.source.encode(CORPUS[0])
+    ((_, source),) = translator._sources(CORPUS[:1], None)
+    assert source.cut and len(pieces) > 3 and source.ids == pieces[:3]  # and the end symbol
+    translator.continues = True  # a prompt is continued from its end
+    ((_, prompt),) = translator._sources(CORPUS[:1], None)
+    assert prompt.ids == pieces[-3:]

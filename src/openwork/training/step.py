@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -22,7 +23,10 @@ from openwork.training.stream import TrainingBatch
 from openwork.training.workers import Workers
 from openwork.training.working_copy import WorkingCopy
 
-PARTS_APART = 2**40  # between the seeds of an update's parts: no other update's seed falls there
+
+def seed_of(seed: int, step: int, part: int = 0) -> int:
+    """A seed for each part of each update, all 32 bits of it mixed: torch's generator on a CPU uses no others."""
+    return int(np.random.SeedSequence([seed, step, part]).generate_state(1)[0])
 
 
 @dataclass(frozen=True)
@@ -96,14 +100,13 @@ class Updater:
 
         Dropout follows from (seed, step, part) alone: a resumed run needs no generator state to continue exactly.
         """
-        seed = self.settings.seed * 1_000_003 + step
-        torch.manual_seed(seed)
+        torch.manual_seed(seed_of(self.settings.seed, step))
         self.copy.refresh()
         self.copy.model.train()
         tokens = sum(batch.target_tokens for batch in batches)
         statistics = KeptStatistics(self.model)
         learning = [self.unfreezing.learns(weight, step) for weight in self.copy.own]
-        smoothed, likelihood = self._gather(batches, tokens, seed, learning)
+        smoothed, likelihood = self._gather(batches, tokens, step, learning)
         norm = self._clip()
         skipped = not (math.isfinite(norm) and math.isfinite(smoothed))
         if skipped:
@@ -115,7 +118,7 @@ class Updater:
         return StepReport(step, *losses, norm, rate, tokens, sources, sentences, skipped)
 
     def _gather(
-        self, batches: Sequence[TrainingBatch], tokens: int, seed: int, learning: Sequence[bool]
+        self, batches: Sequence[TrainingBatch], tokens: int, step: int, learning: Sequence[bool]
     ) -> tuple[float, float]:
         """Takes the gradients of all batches and gives the sums of the losses.
 
@@ -124,7 +127,8 @@ class Updater:
         """
         while True:
             parts = [part for batch in batches for part in batch.parts(self.workers.count * self.divisions)]
-            tasks = [Task(part, tokens, seed + place * PARTS_APART, learning) for place, part in enumerate(parts)]
+            seeds = [seed_of(self.settings.seed, step, place) for place in range(len(parts))]
+            tasks = [Task(part, tokens, seed, learning) for part, seed in zip(parts, seeds, strict=True)]
             try:
                 return self._gather_parts(tasks)
             except (RuntimeError, MemoryError) as error:
