@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-from openwork.base.files import atomic_folder
+from openwork.base.folders import atomic_folder
 from openwork.data import corpora
 from openwork.interop.forms import export_model
 from openwork.interop.token_names import token_names

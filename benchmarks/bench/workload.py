@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from openwork.base.files import atomic_folder
+from openwork.base.folders import atomic_folder
 from openwork.data.batching import Batch, BatchPlan, assemble
 from openwork.data.store import TokenSide, TokenStore
 from openwork.models.settings import TransformerSettings

@@ -16,13 +16,13 @@ from openwork.base import files
 from openwork.base.errors import DataError, OpenworkError
 from openwork.base.files import (
     atomic_file,
-    atomic_folder,
     atomic_write_bytes,
     atomic_write_text,
     open_binary,
     read_lines,
     sha256_file,
 )
+from openwork.base.folders import atomic_folder
 
 
 def written(folder: Path, data: bytes, name: str = "corpus.txt") -> Path:

@@ -10,7 +10,7 @@ import pytest
 from faults.nursery import Nursery
 from faults.runs import LONG, PATIENCE, Undisturbed, is_a_sentence, write_pairs, write_settings
 from journeys.command import tree
-from openwork.base.files import atomic_folder
+from openwork.base.folders import atomic_folder
 from openwork.systems.bundle import load_bundle
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(PATIENCE)]

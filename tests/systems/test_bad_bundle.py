@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from journeys.command import Finished, told
-from openwork.base.files import atomic_folder, sha256_file
+from openwork.base.files import sha256_file
+from openwork.base.folders import atomic_folder
 from openwork.systems import bundle as bundles
 
 pytestmark = pytest.mark.slow

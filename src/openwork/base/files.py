@@ -1,17 +1,18 @@
 """Reading text that strangers wrote, and writing files that a crash cannot spoil.
 
 Reading: `open_binary`, `read_lines` and `sha256_file` turn every fault of a file into a `DataError` that names it.
-Writing: `atomic_file`, `atomic_folder` and the two short forms show either the old content or the new, never half.
+Writing: `atomic_file` and its two short forms show either the old content or the new, never half; `folders.py` does
+the same for folders.
 """
 
 import contextlib
-import ctypes
 import difflib
 import errno
 import hashlib
 import io
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -24,8 +25,7 @@ from openwork.base.errors import DataError, OpenworkError
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _PARTIAL = ".partial"
-_LONGEST_NAME = 255  # bytes, on all common file systems
-_HERE, _RENAME_EXCHANGE = -100, 2  # AT_FDCWD, and the flag of renameat2
+_PARTIAL_NAME = re.compile(r"\..*\.(\d+)\.[0-9a-f]{8}\.partial", re.DOTALL)  # the number is a process
 
 MAX_LINE_CHARACTERS = 1_000_000
 """The longest line `read_lines` takes by default: it bounds the memory that one line can claim."""
@@ -221,110 +221,49 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
     For libraries that write files themselves. On any error the new file is removed and the old one stays as it was.
     A full disk and other refusals of the system become an `OpenworkError`.
     """
-    path, partial = _prepare(Path(path))
+    path, partial = prepare_writing(Path(path))
     try:
         yield partial
         _copy_mode(path, partial)
-        _flush_to_disk(partial)
+        flush_to_disk(partial)
         os.replace(partial, path)
-        _flush_to_disk(path.parent)
+        flush_to_disk(path.parent)
     except OSError as error:
-        if not _concerns(error, partial, path):
+        if not concerns(error, partial, path):
             raise
-        _refuse_writing(path, error)
+        refuse_writing(path, error)
     finally:
-        _remove(partial)
+        remove(partial)
 
 
-@contextlib.contextmanager
-def atomic_folder(path: Path | str) -> Iterator[Path]:
-    """Give a new empty folder beside `path`; it takes the place of `path` when the block ends without error.
-
-    An older folder at `path` is removed whole, after the new one stands: the caller must know that it may go. On any
-    error the new folder is removed and the old one stays as it was.
-    """
-    path, partial = _prepare(Path(path))
-    try:
-        if path.exists() and not path.is_dir():
-            raise OpenworkError(f"{path}: a file stands where a folder should be written", hint="choose another name")
-        partial.mkdir()
-        yield partial
-        for folder, _, names in os.walk(partial):
-            for name in names:
-                _flush_to_disk(Path(folder, name))
-            _flush_to_disk(Path(folder))
-        _exchange(partial, path)
-        _flush_to_disk(path.parent)
-    except OSError as error:
-        if not _concerns(error, partial, path):
-            raise
-        _refuse_writing(path, error)
-    finally:
-        _remove(partial)
-
-
-def _exchange(new: Path, path: Path) -> None:
-    """Rename `new` to `path`. A folder cannot be renamed over a full one: the two change places, or where the system
-    cannot do that the old one steps aside first."""
-    if not path.exists():
-        os.rename(new, path)
-        return
-    if _swap(new, path):
-        return  # the caller removes what is now called `new`
-    old = _put_aside(path)
-    os.rename(path, old)
-    try:
-        os.rename(new, path)
-    except OSError:
-        os.rename(old, path)
-        raise
-    _remove(old)
-
-
-def _swap(one: Path, other: Path) -> bool:
-    """Two names change places at one moment, so that each always stands for something; False where it cannot be."""
-    try:
-        rename = ctypes.CDLL(None).renameat2  # Linux
-    except (OSError, AttributeError):
-        return False
-    return rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE) == 0
-
-
-def _put_aside(path: Path) -> Path:
-    if len(os.fsencode(path.name)) <= _LONGEST_NAME - len("..old"):
-        return path.with_name(f".{path.name}.old")
-    return path.with_name(f".{path.name[:50]}.{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.old")
-
-
-def _prepare(path: Path) -> tuple[Path, Path]:
-    """The real path (a link is followed, not replaced), and a fresh name beside it on the same disk."""
+def prepare_writing(path: Path, within: Path | None = None) -> tuple[Path, Path]:
+    """The real path (a link is followed, not replaced), and a fresh name on the same disk: beside it, or `within`."""
     path = Path(os.path.realpath(path))
+    place = within or path.parent
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _tidy(path)
+        place.mkdir(parents=True, exist_ok=True)
+        _tidy(place, path.name)
     except OSError as error:
-        _refuse_writing(path, error)
-    return path, path.with_name(f"{_partial_prefix(path)}{os.getpid()}.{secrets.token_hex(4)}{_PARTIAL}")
+        refuse_writing(path, error)
+    return path, place / f"{_partial_prefix(path.name)}{os.getpid()}.{secrets.token_hex(4)}{_PARTIAL}"
 
 
-def _partial_prefix(path: Path) -> str:
-    return f".{path.name[:50]}."  # cut, because a file name may have 255 bytes at most
+def is_partial(name: str) -> bool:
+    """Whether a name is one that `prepare_writing` gives: what a killed process leaves behind."""
+    return _PARTIAL_NAME.fullmatch(name) is not None
 
 
-def _tidy(path: Path) -> None:
-    """Clear up what killed processes left: their partial files, and an old folder that had stepped aside."""
-    prefix = _partial_prefix(path)
-    for other in path.parent.iterdir():
-        if other.name.startswith(prefix) and other.name.endswith(_PARTIAL):
-            process = other.name.removeprefix(prefix).split(".")[0]
-            if process.isdecimal() and not _is_running(int(process)):
-                _remove(other)
-    old = _put_aside(path)
-    if old.is_dir():
-        if path.exists():
-            _remove(old)
-        else:
-            os.rename(old, path)
+def _partial_prefix(name: str) -> str:
+    return f".{name[:50]}."  # cut, because a file name may have 255 bytes at most
+
+
+def _tidy(place: Path, name: str) -> None:
+    """Remove the partial files under this name that killed processes left."""
+    prefix = _partial_prefix(name)
+    for other in place.iterdir():
+        found = _PARTIAL_NAME.fullmatch(other.name)
+        if found and other.name.startswith(prefix) and not _is_running(int(found[1])):
+            remove(other)
 
 
 def _is_running(process: int) -> bool:
@@ -342,7 +281,7 @@ def _copy_mode(path: Path, partial: Path) -> None:
         shutil.copymode(path, partial)
 
 
-def _flush_to_disk(path: Path) -> None:
+def flush_to_disk(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -350,7 +289,7 @@ def _flush_to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -358,12 +297,12 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-def _concerns(error: OSError, *paths: Path) -> bool:
+def concerns(error: OSError, *paths: Path) -> bool:
     """Whether the error comes from writing these paths, and not from something else that the caller's block did."""
     return error.filename is None or str(error.filename).startswith(tuple(map(str, paths)))
 
 
-def _refuse_writing(path: Path, error: OSError) -> NoReturn:
+def refuse_writing(path: Path, error: OSError) -> NoReturn:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise OpenworkError(
             f"{path}: the disk is full",

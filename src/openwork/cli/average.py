@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from openwork.cli.options import Overwrite
 from openwork.cli.terminal import run, say
 
 
@@ -14,6 +15,7 @@ def average(
     last: Annotated[
         int | None, typer.Option(min=1, help="Of a run, take so many newest checkpoints; else all.")
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write the mean of several checkpoints of a run as a new bundle.
 
@@ -25,7 +27,7 @@ def average(
     def work() -> None:
         from openwork.systems.average import average_bundles
 
-        average_bundles(paths, last, out, say)
+        average_bundles(paths, last, out, say, overwrite=overwrite)
         say(f"done: the translator is {out}")
 
     run(work)

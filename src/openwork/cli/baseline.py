@@ -50,10 +50,11 @@ def baseline(
 
         from openwork.systems.bag_of_words import label_baseline, text_baseline
         from openwork.systems.evaluate import EvaluationSet
-        from openwork.systems.evaluation_folder import check_place, write_evaluation
+        from openwork.systems.evaluation_folder import write_evaluation
+        from openwork.systems.outputs import EVALUATION, check_folder
 
         if out is not None:
-            check_place(out)
+            check_folder(out, EVALUATION, [train_source, train_reference, train_file, *test.files])
         if test.file is not None and train_file is not None:
             train, tested = (EvaluationSet.of_columns(path, test.column_names) for path in (train_file, test.file))
         else:

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from openwork.base.errors import UsageError
 from openwork.cli.terminal import print_lines, run, say
 
 
@@ -32,9 +31,10 @@ def config_from(
         from openwork.systems.migration.report import report_lines, report_values
         from openwork.systems.migration.run_text import run_text
         from openwork.systems.migration.translation import translate_configuration
+        from openwork.systems.outputs import check_file
 
-        if out is not None and out.exists():
-            raise UsageError(f"{out}: there already", hint="choose another name with --out, or remove the file")
+        if out is not None:
+            check_file(out, lambda _: False, [file])  # an older run file may have been edited since
         translation = translate_configuration(file, toolkit)
         if out is not None:
             atomic_write_text(out, run_text(translation))

@@ -163,6 +163,7 @@ def check(
 
         from openwork.systems.data_check import check as check_splits
         from openwork.systems.data_check import read_splits, report_lines, report_values
+        from openwork.systems.outputs import check_file, is_page
 
         pair = None
         if languages is not None:
@@ -170,6 +171,9 @@ def check(
             if not (first and second):
                 raise UsageError(f"--languages {languages}: no pair of languages", hint="such as --languages en-de")
             pair = first, second
+        if html is not None:
+            read = [path for sides in files.splits().values() for path in sides]
+            check_file(html, is_page, read)
         report = check_splits(read_splits(corpus, files.splits(), folder), pair, say)
         if html is not None:
             from openwork.base.files import atomic_write_text

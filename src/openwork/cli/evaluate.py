@@ -42,11 +42,12 @@ def evaluate(
         from openwork.systems.bundle import load_bundle
         from openwork.systems.evaluate import EvaluationSet, evaluate_bundle
         from openwork.systems.evaluate_labels import evaluate_labels, evaluate_texts
-        from openwork.systems.evaluation_folder import check_place, write_evaluation
+        from openwork.systems.evaluation_folder import write_evaluation
+        from openwork.systems.outputs import EVALUATION, check_folder
         from openwork.systems.tasks import task_of
 
         if out is not None:
-            check_place(out)
+            check_folder(out, EVALUATION, [bundle, *test.files])
         if test.file is not None:
             tested = EvaluationSet.of_columns(test.file, test.column_names)
         else:

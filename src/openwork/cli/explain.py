@@ -60,6 +60,10 @@ def explain(
 
             print_lines(example_lines())
         else:
+            if html is not None:
+                from openwork.systems.outputs import check_file, is_page
+
+                check_file(html, is_page, [what.bundle])
             _show(_trace(what, which), as_json, html)
 
     run(work)

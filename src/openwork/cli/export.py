@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from openwork.cli.options import Overwrite
 from openwork.cli.terminal import run, say
 
 
@@ -12,6 +13,7 @@ def export(
     bundle: Annotated[Path, typer.Argument(help="A bundle's folder, or a run's.")],
     to: Annotated[str, typer.Option(help="Whose form: ct2 (CTranslate2) or hf (Hugging Face).")],
     out: Annotated[Path, typer.Option(help="The folder that is written.")],
+    overwrite: Overwrite = False,
 ) -> None:
     """Write a bundle as a model of another toolkit, with its tokenizers.
 
@@ -24,7 +26,7 @@ def export(
         from openwork.interop.forms import export_model
         from openwork.systems.tasks import task_of
 
-        settings = export_model(to, bundle, out).settings
+        settings = export_model(to, bundle, out, overwrite=overwrite).settings
         decoding, writes = settings.decoding, task_of(settings.model) == "write"
         if writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
             say(

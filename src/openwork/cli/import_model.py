@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from openwork.cli.options import Overwrite
 from openwork.cli.terminal import run, say
 
 
@@ -16,6 +17,7 @@ def import_model(
         Path | None, typer.Option(help="Of ct2: the file that cuts texts into its tokens, if not in the folder.")
     ] = None,
     target_tokenizer: Annotated[Path | None, typer.Option(help="The same of the target, where it is another.")] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Make a bundle of another toolkit's model. Nothing of theirs is run, or unpickled.
 
@@ -28,7 +30,7 @@ def import_model(
         from openwork.interop.forms import import_model as import_as_bundle
         from openwork.models.interfaces import count_weights
 
-        bundle = import_as_bundle(form, folder, out, source_tokenizer, target_tokenizer)
+        bundle = import_as_bundle(form, folder, out, source_tokenizer, target_tokenizer, overwrite=overwrite)
         say(f"{count_weights(bundle.model):,} weights read")
         say(f"done: the translator is {out}")
 

@@ -4,7 +4,11 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what openwork wrote there before.")]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -32,6 +32,11 @@ class SetOptions:
             )
 
     @property
+    def files(self) -> tuple[Path | None, ...]:
+        """What is read, where it has no name."""
+        return self.source, self.reference, self.file
+
+    @property
     def column_names(self) -> list[str]:
         """The names of the file's columns."""
         return [name.strip() for name in self.columns.split(",")]

@@ -32,6 +32,7 @@ def study(
         from openwork.base.messages import find_language
         from openwork.inspection.studies.showing import list_lines, page, result_lines
         from openwork.inspection.studies.table import STUDIES, find_study, sizes_of
+        from openwork.systems.outputs import check_file, is_page
 
         if name is None:
             if set_ or html:
@@ -43,6 +44,8 @@ def study(
             return
         chosen = find_study(name)
         sizes = sizes_of(chosen, set_ or [])
+        if html is not None:
+            check_file(html, is_page)
         result = chosen.run(sizes)
         if html is not None:
             atomic_write_text(html, page(chosen, result, find_language(os.environ), translated))

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openwork.base.errors import DataError
-from openwork.base.files import atomic_folder, open_binary, sha256_file
+from openwork.base.files import open_binary, sha256_file
+from openwork.base.folders import atomic_folder
 
 FORMAT = "openwork token store"
 VERSION = 1
@@ -87,7 +88,7 @@ def write_store(
     if folder.is_dir() and any(folder.iterdir()) and not (folder / _HEADER).is_file():
         raise DataError(f"{folder}: the folder is not empty and not a token store", hint="choose another folder")
     dtype = np.dtype("<u2" if vocabulary_size < 1 << 16 else "<u4")
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, [_HEADER]) as partial:
         writers = [_SideWriter(partial, side, dtype, vocabulary_size) for side in SIDES]
         try:
             pairs = _append_all(writers, iter(token_pairs))

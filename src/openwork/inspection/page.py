@@ -5,7 +5,7 @@ from importlib import resources
 from string import Template
 
 from openwork import __version__
-from openwork.inspection.look import FONTS, NUMBER_FONTS, ROLES
+from openwork.inspection.look import FONTS, NUMBER_FONTS, PAGE_MARK, ROLES
 from openwork.inspection.svg import Markup, element, text
 
 TEMPLATE = "page.html"
@@ -17,6 +17,7 @@ def page(title: str, body: Iterable[Markup], language: str = "en", *, style: str
     template = resources.files("openwork.inspection").joinpath(TEMPLATE).read_text("utf-8")
     return Template(template).substitute(
         language=text(language or "en").replace('"', ""),
+        mark=PAGE_MARK,
         title=text(title),
         light_colours=" ".join(f"--{role}: {colour.light};" for role, colour in ROLES.items()),
         dark_colours=" ".join(f"--{role}: {colour.dark};" for role, colour in ROLES.items()),

@@ -5,6 +5,7 @@
     shared_vocabulary.json               or source_vocabulary.json and target_vocabulary.json
     tokenizer.json                       or source.tokenizer.json and target.tokenizer.json: from text to its tokens
     card.md                              the bundle's card
+    openwork-export.json                 that openwork wrote the folder, and may replace its files
 
 What makes the search ours is in the model itself: pad, unknown and start have no probability.
 """
@@ -19,7 +20,7 @@ import torch
 from torch import Tensor
 
 from openwork.base.errors import BundleError
-from openwork.base.files import atomic_folder
+from openwork.base.folders import atomic_folder
 from openwork.interop.ctranslate2_binary import Contents, write_binary
 from openwork.interop.ctranslate2_layout import (
     DECODER,
@@ -42,6 +43,7 @@ from openwork.nn.positions import LearnedPositions, NormalisedPositions, Sinusoi
 from openwork.systems.bundle import Bundle
 from openwork.systems.bundle_folder import CARD
 from openwork.systems.exports import ctranslate2_reason
+from openwork.systems.outputs import EXPORT, put_export_mark
 from openwork.text.symbols import SYMBOL_IDS, SYMBOLS
 
 SPECIFICATION = "TransformerSpec"
@@ -61,13 +63,14 @@ def write_ctranslate2(folder: Path, bundle: Bundle) -> None:
     variables, aliases = _variables(model, settings)
     tokenizers = bundle.tokenizers
     sides = {SHARED: tokenizers.source} if tokenizers.shared else {SOURCE: tokenizers.source, TARGET: tokenizers.target}
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, EXPORT.names) as partial:
         write_binary(partial / MODEL, Contents(SPECIFICATION, NEWEST_REVISION, variables, aliases))
         _write_json(partial / CONFIG, {**asdict(_conventions(settings)), "multi_query_attention": False})
         for name, tokenizer in sides.items():
             _write_json(partial / f"{name}.json", token_names(tokenizer))
         tokenizers.save(partial)
         (partial / CARD).write_text(bundle.card, encoding="utf-8")
+        put_export_mark(partial)
 
 
 def _conventions(settings: TransformerSettings) -> Conventions:

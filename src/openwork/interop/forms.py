@@ -9,6 +9,7 @@ from openwork.interop.ctranslate2_bundle import bundle_from_ctranslate2
 from openwork.interop.ctranslate2_writing import write_ctranslate2
 from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.systems.bundle import Bundle, load_bundle, write_bundle
+from openwork.systems.outputs import BUNDLE, EXPORT, check_folder
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 
@@ -43,25 +44,33 @@ def form_named(name: str) -> Form:
     return FORMS[name]
 
 
-def import_model(name: str, folder: Path, out: Path, source: Path | None, target: Path | None) -> Bundle:
-    """Writes a bundle of another toolkit's model; `source` and `target` are files of tokenizers, one may serve both."""
+def import_model(
+    name: str, folder: Path, out: Path, source: Path | None, target: Path | None, *, overwrite: bool = False
+) -> Bundle:
+    """Writes a bundle of another toolkit's model; `source` and `target` are files of tokenizers, one may serve both.
+
+    UsageError for a place where no bundle may be written; `overwrite` allows one that holds a bundle.
+    """
     if target is not None and source is None:
         raise UsageError(
             "--target-tokenizer needs --source-tokenizer",
             hint="give --source-tokenizer FILE as well, or alone if it serves both sides",
         )
-    tokenizers = None
+    form, tokenizers = form_named(name), None
+    check_folder(out, BUNDLE, (folder, source, target), overwrite=overwrite)
     if source is not None:
         shared = target is None or target == source
         settings = TextSettings(shared=shared, source_file=str(source), target_file=None if shared else str(target))
         tokenizers = train_pair((), (), settings)
-    bundle = form_named(name).read(folder, tokenizers)
+    bundle = form.read(folder, tokenizers)
     write_bundle(out, bundle)
     return bundle
 
 
-def export_model(name: str, folder: Path, out: Path) -> Bundle:
-    """Writes a bundle in another toolkit's form."""
-    form, bundle = form_named(name), load_bundle(folder)
+def export_model(name: str, folder: Path, out: Path, *, overwrite: bool = False) -> Bundle:
+    """Writes a bundle in another toolkit's form; `overwrite` allows a folder that holds an earlier export."""
+    form = form_named(name)
+    check_folder(out, EXPORT, [folder], overwrite=overwrite)
+    bundle = load_bundle(folder)
     form.write(out, bundle)
     return bundle

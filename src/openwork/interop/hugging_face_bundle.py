@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import BundleError
-from openwork.base.files import atomic_folder
+from openwork.base.folders import atomic_folder
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.bert import bundle_from_bert
 from openwork.interop.bert_export import write_bert
@@ -19,6 +19,7 @@ from openwork.interop.vocabulary import Vocabulary
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.systems.outputs import EXPORT, put_export_mark
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import read_json
 from openwork.text.foreign.marian import UNKNOWN
@@ -67,8 +68,9 @@ def write_hugging_face_folder(folder: Path, bundle: Bundle) -> None:
     ConfigError for a model or a tokenizer that has no counterpart there. The folder appears complete or not at all.
     """
     write = WRITERS.get(type(bundle.settings.model), _write_encoder_decoder)
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, EXPORT.names) as partial:
         write(partial, bundle)
+        put_export_mark(partial)
 
 
 def _write_encoder_decoder(folder: Path, bundle: Bundle) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from openwork.base.files import atomic_folder
+from openwork.base.folders import atomic_folder
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.hugging_face_layout import Place, places, stream_order
 from openwork.interop.hugging_face_writing import LONGEST, refuse, write_files
@@ -21,6 +21,7 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
 from openwork.systems.exports import Architecture, architecture_of, transformer_closed
+from openwork.systems.outputs import EXPORT, put_export_mark
 from openwork.systems.their_activations import HUGGING_FACE_ACTIVATIONS, their_name
 from openwork.text.symbols import SYMBOL_IDS
 
@@ -29,8 +30,9 @@ def write_hugging_face(
     folder: Path, settings: ModelSettings, model: SequenceModel, decoding: DecodingSettings | None = None
 ) -> None:
     """Writes the model alone, for those who bring ids; the folder appears complete or not at all."""
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, EXPORT.names) as partial:
         write_model_files(partial, settings, model, decoding or DecodingSettings())
+        put_export_mark(partial)
 
 
 def write_model_files(folder: Path, settings: ModelSettings, model: SequenceModel, decoding: DecodingSettings) -> None:

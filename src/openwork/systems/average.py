@@ -16,6 +16,7 @@ from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_go
 from openwork.systems.bundle_folder import CONFIG, MANIFEST, WEIGHTS
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.device import choose_device
+from openwork.systems.outputs import BUNDLE, check_folder
 from openwork.systems.run_folder import RunFolder
 from openwork.text.pair import TokenizerPair
 from openwork.training.averaging import average
@@ -44,12 +45,15 @@ class Member:
     home: Callable[[], Home]
 
 
-def average_bundles(paths: Sequence[Path], last: int | None, out: Path, say: Callable[[str], None]) -> None:
+def average_bundles(
+    paths: Sequence[Path], last: int | None, out: Path, say: Callable[[str], None], *, overwrite: bool = False
+) -> None:
     """Writes the mean of all checkpoints that `paths` name: runs (their last ones), checkpoints and bundles.
 
-    BundleError in a sentence for weights or vocabularies that are not the same model's.
+    BundleError in a sentence for weights or vocabularies that are not the same model's; `overwrite` allows a folder
+    that holds another bundle.
     """
-    _check_out(out)
+    check_folder(out, BUNDLE, paths, overwrite=overwrite)
     members = [member for path in paths for member in find_members(path, last)]
     if len(members) < 2:
         raise UsageError(
@@ -68,13 +72,6 @@ def average_bundles(paths: Sequence[Path], last: int | None, out: Path, say: Cal
     model.to(choose_device()).eval()
     bundle = Bundle(home.settings, home.tokenizers, model, card=_card(members))
     write_bundle(out, make_golden(bundle, home.sources))
-
-
-def _check_out(out: Path) -> None:
-    if out.is_file():
-        raise UsageError(f"{out}: --out is a file", hint="name a folder, it will be made")
-    if out.is_dir() and any(out.iterdir()):
-        raise UsageError(f"{out}: --out is a folder with other things in it", hint="name a new or empty folder")
 
 
 def find_members(path: Path, last: int | None) -> list[Member]:

@@ -15,7 +15,8 @@ from torch import Tensor
 from openwork import __version__
 from openwork.base.config import Settings, build, read_run_file, to_toml
 from openwork.base.errors import BundleError, ConfigError
-from openwork.base.files import atomic_folder, sha256_file
+from openwork.base.files import sha256_file
+from openwork.base.folders import atomic_folder
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
@@ -34,6 +35,7 @@ from openwork.systems.bundle_folder import (
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.device import choose_device
 from openwork.systems.languages import languages_of
+from openwork.systems.outputs import BUNDLE
 from openwork.systems.run_file import RunSettings
 from openwork.systems.tasks import in_form, task_of
 from openwork.systems.translator import Translator
@@ -104,8 +106,8 @@ def replay_golden(bundle: Bundle, tolerance: float = GOLDEN_TOLERANCE) -> list[t
 
 
 def write_bundle(folder: Path, bundle: Bundle) -> None:
-    """Writes the folder; it appears complete or not at all."""
-    with atomic_folder(folder) as partial:
+    """Writes the folder; it appears complete or not at all. What others put there stays."""
+    with atomic_folder(folder, BUNDLE.names) as partial:
         bundle.tokenizers.save(partial)
         (partial / CONFIG).write_text(to_toml(bundle.settings), encoding="utf-8")
         (partial / WEIGHTS).write_bytes(tensors_to_bytes(model_weights(bundle.model)))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from html import escape
 
 from openwork.data.check.faults import Gathered
+from openwork.inspection.look import PAGE_MARK
 from openwork.systems.data_check import Report, note_lines
 
 STYLE = """
@@ -23,7 +24,7 @@ def page_of(report: Report, translate: Callable[[str], str]) -> str:
     parts = [part for name, found in report.splits.items() for part in _split(name, found, translate)]
     notes = "".join(f"<p>{escape(translate(note))}</p>" for note in note_lines(report))
     return (
-        f'<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f'<!doctype html><meta charset="utf-8">{PAGE_MARK}<meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{STYLE}</style><h1>{title}</h1>{''.join(parts)}{notes}\n"
     )
 

@@ -14,6 +14,7 @@ from openwork.data import corpora
 from openwork.data.download import Told, silent
 from openwork.data.filters import FilterReport, FilterSettings, apply
 from openwork.data.records import Pair
+from openwork.systems.outputs import check_new_folder
 
 RECORD = "prepared.json"
 
@@ -42,7 +43,7 @@ def prepare(
     """Write train, valid and test of a corpus into the folder `out`, and yield each split when it is there.
 
     Only training pairs are filtered. A split that an earlier call has written in the same way stays. `told` hears how
-    far a download is. `OpenworkError` for a folder that holds other things under these names.
+    far a download is. `OpenworkError` for a folder that holds anything else than what an earlier call has written.
     """
     corpus = corpora.find(name)
     record = _Record(out, name)
@@ -93,6 +94,7 @@ class _Record:
         self._path = out / RECORD
         if out.exists() and not out.is_dir():
             raise OpenworkError(f"{out}: --out is a file", hint="name a folder, it will be made")
+        check_new_folder(out, is_own=lambda _: self._path.exists())
         self._values: dict[str, Any] = {"corpus": corpus, "splits": {}}
         if self._path.exists():
             self._values = self._read()

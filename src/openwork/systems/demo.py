@@ -13,6 +13,7 @@ from openwork.systems.attention import draw_attention
 from openwork.systems.bundle import Bundle, load_bundle
 from openwork.systems.demo_report import demo_content
 from openwork.systems.demo_result import DemoResult
+from openwork.systems.outputs import check_file, is_page
 from openwork.systems.report import AttentionExample, write_report
 from openwork.systems.run_file import resolve_run
 from openwork.systems.run_folder import RunFolder
@@ -28,7 +29,8 @@ EXAMPLES = (("de_DE", "long"), ("ja_JP", "full"), ("ar_EG", "full"))  # whose at
 
 def run_demo(out: Path, expressions: Sequence[str], say: Say, watchers: Sequence[Observer] = ()) -> bool:
     """Trains (or takes what an earlier demo has trained), evaluates, translates, reports. False: interrupted."""
-    folder = RunFolder(out)
+    folder, report = RunFolder(out), out / "report.html"
+    check_file(report, is_page)
     settings = resolve_run(read_run_file(RUN_FILE))
     if (folder.bundle / "bundle.json").is_file():
         say(f"{folder.bundle} is trained already; delete {out} to see it learn again")
@@ -44,7 +46,6 @@ def run_demo(out: Path, expressions: Sequence[str], say: Say, watchers: Sequence
     given = translate_given(bundle, expressions)
     for source, translation in given:
         say(f"  {source}  ->  {translation}")
-    report = out / "report.html"
     examples = attention_examples(bundle)
     write_report(report, demo_content(result, settings, read_records(folder.records), examples, given))
     say("")

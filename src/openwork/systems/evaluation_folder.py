@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from openwork import __version__
-from openwork.base.errors import DataError, UsageError
-from openwork.base.files import atomic_folder, read_lines, sha256_file
+from openwork.base.errors import DataError
+from openwork.base.files import read_lines, sha256_file
+from openwork.base.folders import atomic_folder
+from openwork.systems.outputs import EVALUATION, check_folder
 from openwork.systems.tasks import MEASURED, Measured
 
-FORMAT, VERSION = "openwork evaluation", 1
+FORMAT, VERSION = EVALUATION.format, 1
 FACTS, SOURCE, TRANSLATIONS, REFERENCES = "evaluation.json", "source.txt", "translations.txt", "references.txt"
 TEXTS = (SOURCE, TRANSLATIONS, REFERENCES)
 
@@ -50,23 +52,15 @@ def plain_signature(signature: str) -> str:
     return "|".join(part for part in parts if part.partition(":")[0] not in ("bs", "ar", "seed"))
 
 
-def check_place(folder: Path) -> None:
-    """UsageError if something else stands there; an earlier evaluation may be replaced."""
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: --out is a file", hint="name a folder, it will be made")
-    if folder.is_dir() and any(folder.iterdir()) and not is_evaluation(folder):
-        raise UsageError(f"{folder}: --out is a folder with other things in it", hint="name a new or empty folder")
-
-
 def is_evaluation(folder: Path) -> bool:
     """Whether the folder holds a saved evaluation."""
     return (folder / FACTS).is_file()
 
 
 def write_evaluation(folder: Path, saved: SavedEvaluation) -> None:
-    """Writes the folder; it appears complete or not at all."""
-    check_place(folder)
-    with atomic_folder(folder) as partial:
+    """Writes the folder; it appears complete or not at all. An earlier evaluation is replaced, other files stay."""
+    check_folder(folder, EVALUATION)
+    with atomic_folder(folder, EVALUATION.names) as partial:
         for name, lines in zip(TEXTS, (saved.sources, saved.translations, saved.references), strict=True):
             (partial / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
         sums = {name: hashlib.sha256((partial / name).read_bytes()).hexdigest() for name in TEXTS}

@@ -11,12 +11,16 @@ from typing import TextIO
 from openwork.base.config import build, read_run_file, to_toml
 from openwork.base.errors import ConfigError, OpenworkError
 from openwork.base.files import atomic_write_text
+from openwork.systems.outputs import check_apart, is_run
 from openwork.systems.run_file import RunSettings
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """`run.toml` (all settings), `records.jsonl`, `tokenizers`, `stores`, `checkpoints`, and at the end `bundle`."""
+    """`run.toml` (all settings), `records.jsonl`, `tokenizers`, `stores`, `checkpoints`, and at the end `bundle`.
+
+    `outputs.RUN` has all their names.
+    """
 
     path: Path
 
@@ -106,6 +110,7 @@ class RunFolder:
     def _make(self) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise ConfigError(f"{self.path}: --out is a file", hint="name a folder, it will be made")
+        check_apart(self.path, ())
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             seen = {child.name for child in self.path.iterdir() if not child.name.startswith(".")}
@@ -115,8 +120,8 @@ class RunFolder:
                 why=error.strerror or str(error),
                 hint="name another folder with --out, or check that you may write there",
             ) from error
-        if seen and self.settings_file.name not in seen:
-            if self.checkpoints.name in seen:
+        if seen and not is_run(self.path):
+            if self.settings_file.name not in seen and self.checkpoints.name in seen:
                 raise ConfigError(
                     f"{self.path}: the run in this folder has lost its {self.settings_file.name}",
                     hint="bring the file back: the run file and the options that it was begun with, in one",

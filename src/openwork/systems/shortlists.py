@@ -17,6 +17,7 @@ from openwork.data import corpora
 from openwork.data.readers.parallel import read_parallel
 from openwork.decoding.shortlist import Shortlist
 from openwork.systems.bundle import load_bundle
+from openwork.systems.outputs import check_file
 from openwork.systems.pairs import encoded_pairs
 from openwork.text.lexicon import learn_lexicon
 from openwork.text.pair import TokenizerPair
@@ -44,7 +45,11 @@ def write_shortlist(
     sizes: Sizes,
     say: Callable[[str], None],
 ) -> Shortlist:
-    """Learns which pieces translate which from the pairs of two files or of a corpus; DataError if there are none."""
+    """Learns which pieces translate which from the pairs of two files or of a corpus; DataError if there are none.
+
+    UsageError for a place where another file is, or that lies in the bundle; an older shortlist is replaced.
+    """
+    check_file(path, is_shortlist, (bundle, source, target))
     tokenizers = load_bundle(bundle).tokenizers
     if corpus is None and (source is None or target is None):
         raise DataError(
@@ -77,6 +82,15 @@ def make_shortlist(pairs: list[tuple[list[int], list[int]]], tokenizers: Tokeniz
     always = {*symbols, *common[counts[common] > 0].tolist(), *range(first, first + last)}
     table = learn_lexicon(pairs).best(tokenizers.source.vocabulary_size, sizes.each)
     return Shortlist(torch.tensor(sorted(always)), torch.from_numpy(table), tokenizers.shared)
+
+
+def is_shortlist(path: Path) -> bool:
+    """Whether the file is one of ours, for whatever vocabularies."""
+    try:
+        with safe_open(path, "pt") as file:
+            return FINGERPRINT in (file.metadata() or {}) and set(file.keys()) == {ALWAYS, TABLE}
+    except (OSError, SafetensorError):
+        return False
 
 
 def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:

@@ -5,9 +5,9 @@ A checkpoint is a folder `step-00001000` with `weights.safetensors`, `optimiser.
 holds the checksums of all parts.
 """
 
+import contextlib
 import hashlib
 import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from openwork.base.errors import BundleError
-from openwork.base.files import atomic_folder, sha256_values
+from openwork.base.files import sha256_values
+from openwork.base.folders import atomic_folder
 from openwork.training.moving_average import MovingAverage
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.progress import Progress
@@ -24,6 +25,7 @@ from openwork.training.weights import model_weights, read_tensors, restore_weigh
 FORMAT = 1
 WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"
+FILES = (STATE, WEIGHTS, OPTIMISER, MOVING_AVERAGE)
 _PROGRESS = "progress"  # the entry of state.json that tells the place of the run
 
 
@@ -39,7 +41,7 @@ def save_checkpoint(
     tensors = {WEIGHTS: model_weights(model), OPTIMISER: optimiser_tensors(model, optimiser)}
     if moving_average is not None:
         tensors[MOVING_AVERAGE] = moving_average.weights
-    with atomic_folder(path) as partial:
+    with atomic_folder(path, FILES) as partial:
         checksums = {}
         for name, content in tensors.items():
             data = tensors_to_bytes(content)
@@ -139,9 +141,12 @@ def resume_latest(
 
 
 def remove_checkpoint(path: Path) -> None:
-    """Deletes one; the state goes first, so that a half-deleted folder is not loaded."""
+    """Deletes one; the state goes first, so that a half-deleted folder is not loaded. Files of others in it stay."""
     (path / STATE).unlink(missing_ok=True)
-    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        for name in FILES:
+            (path / name).unlink(missing_ok=True)
+        path.rmdir()
 
 
 def _read_state(path: Path) -> dict:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
-from openwork.inspection.look import FONTS, NUMBER_FONTS, ROLES
+from openwork.inspection.look import FONTS, NUMBER_FONTS, PAGE_MARK, ROLES
 from openwork.inspection.plots import Series, line_chart
 from openwork.inspection.studies.study import Chart, Figures, Result, Study
 from openwork.inspection.svg import Markup, element
@@ -88,6 +88,7 @@ def page(study: Study, result: Result, language: str, translate: Translate) -> s
     head = element(
         "head",
         Markup(f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        Markup(PAGE_MARK),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         element("title", translate(study.title)),
         element("style", Markup(_colours() + _STYLE)),

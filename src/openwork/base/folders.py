@@ -1,0 +1,154 @@
+"""Writing folders that a crash cannot spoil, and in which no file of others is lost."""
+
+import contextlib
+import ctypes
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from openwork.base.errors import OpenworkError
+from openwork.base.files import concerns, flush_to_disk, prepare_writing, refuse_writing, remove
+
+_ASIDE = ".openwork-old"
+_LONGEST_NAME = 255  # bytes, on all common file systems
+_HERE, _RENAME_EXCHANGE = -100, 2  # AT_FDCWD, and the flag of renameat2
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path | str, own: Sequence[str] = ()) -> Iterator[Path]:
+    """Give a new empty folder; what it holds stands at `path` when the block ends without error.
+
+    Of an older folder at `path` only the files go that have a name in `own` ("source/tokenizer.json"), or the name of a
+    new one. Where it holds nothing else, the two folders change places at one moment. Where it does, or where a process
+    stands in it, the old files go, and the new ones come one by one: first `own[0]`, by which the folder is known, so
+    that a crash leaves a folder that lacks files and never one that mixes old and new. On any error before that, the
+    old folder stays as it was.
+    """
+    path = Path(os.path.realpath(path))
+    is_fixed = path.is_dir() and (_is_here(path) or path.is_mount())  # such a folder can have no other in its place
+    path, partial = prepare_writing(path, path if is_fixed else None)
+    try:
+        if path.exists() and not path.is_dir():
+            raise OpenworkError(f"{path}: a file stands where a folder should be written", hint="choose another name")
+        _bring_back(path)
+        partial.mkdir()
+        yield partial
+        names = _flushed(partial)
+        if is_fixed or not holds_only(path, {*own, *names}):
+            _put_into(path, partial, names, own)
+        else:
+            _exchange(partial, path)
+        flush_to_disk(path if is_fixed else path.parent)
+    except OSError as error:
+        if not concerns(error, partial, path):
+            raise
+        refuse_writing(path, error)
+    finally:
+        remove(partial)
+
+
+def holds_only(folder: Path, own: set[str]) -> bool:
+    """Whether each file in the folder, and in folders in it, has one of these names; links and odd things count too."""
+    return all(name in own for name in _names_in(folder))
+
+
+def blocked_name(folder: Path, names: Sequence[str]) -> Path | None:
+    """A folder, or a link to one, that lies where one of these files should be written, if there is one."""
+    for name in names:
+        path = folder / name
+        for parent in path.relative_to(folder).parents:
+            inner = folder / parent
+            if parent != Path() and (inner.is_symlink() or (inner.exists() and not inner.is_dir())):
+                return inner
+        if path.is_dir():
+            return path
+    return None
+
+
+def _names_in(folder: Path) -> Iterator[str]:
+    """The path of each thing in the folder, from it on; of a folder that is not empty, of the things in it."""
+    for place, folders, files in os.walk(folder):
+        inner = Path(place)
+        for name in (*files, *(one for one in folders if (inner / one).is_symlink() or not os.listdir(inner / one))):
+            yield (inner / name).relative_to(folder).as_posix()
+
+
+def _is_here(folder: Path) -> bool:
+    """Whether this process stands in the folder, or below it."""
+    try:
+        return Path.cwd().is_relative_to(folder)
+    except OSError:  # where it stood is gone
+        return False
+
+
+def _flushed(folder: Path) -> list[str]:
+    """The files of the folder, now on the disk."""
+    names = []
+    for place, _, files in os.walk(folder):
+        for name in files:
+            flush_to_disk(Path(place, name))
+            names.append(Path(place, name).relative_to(folder).as_posix())
+        flush_to_disk(Path(place))
+    return names
+
+
+def _put_into(path: Path, new: Path, names: Sequence[str], own: Sequence[str]) -> None:
+    """Replaces the folder's own files, and no others."""
+    blocked = blocked_name(path, names)
+    if blocked is not None:
+        raise OpenworkError(
+            f"{blocked}: a folder or a link stands where a file should be written", hint="choose another name"
+        )
+    mark = own[0] if own else ""
+    for name in [one for one in _names_in(path) if one in {*own, *names} and one != mark]:
+        if not (path / name).is_dir():
+            (path / name).unlink()
+    for name in sorted(names, key=lambda name: (name != mark, name)):
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(new / name, path / name)
+    for place in {(path / name).parent for name in names}:
+        flush_to_disk(place)
+
+
+def _exchange(new: Path, path: Path) -> None:
+    """Rename `new` to `path`. A folder cannot be renamed over a full one: the two change places, or where the system
+    cannot do that the old one steps aside first."""
+    if not path.exists():
+        os.rename(new, path)
+        return
+    if _swap(new, path):
+        return  # the caller removes what is now called `new`
+    old = _put_aside(path)
+    os.rename(path, old)
+    try:
+        os.rename(new, path)
+    except OSError:
+        os.rename(old, path)
+        raise
+    remove(old)
+
+
+def _swap(one: Path, other: Path) -> bool:
+    """Two names change places at one moment, so that each always stands for something; False where it cannot be."""
+    try:
+        rename = ctypes.CDLL(None).renameat2  # Linux
+    except (OSError, AttributeError):
+        return False
+    return rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE) == 0
+
+
+def _put_aside(path: Path) -> Path:
+    if len(os.fsencode(path.name)) <= _LONGEST_NAME - len(f".{_ASIDE}"):
+        return path.with_name(f".{path.name}{_ASIDE}")
+    return path.with_name(f".{path.name[:50]}.{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}{_ASIDE}")
+
+
+def _bring_back(path: Path) -> None:
+    """Clear up after a process that was killed while an old folder had stepped aside."""
+    old = _put_aside(path)
+    if old.is_dir():
+        if path.exists():
+            remove(old)
+        else:
+            os.rename(old, path)
