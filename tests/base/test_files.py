@@ -170,17 +170,6 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_a_full_disk_leaves_the_old_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "bundle"
-    with atomic_folder(path) as new:
-        (new / "weights").write_bytes(b"old")
-    monkeypatch.setattr(files.os, "fsync", full_disk)
-    with pytest.raises(OpenworkError, match="the disk is full"), atomic_folder(path) as new:
-        (new / "weights").write_bytes(b"new")
-    assert (path / "weights").read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["bundle"]
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs a limit on file sizes")
 def test_a_write_that_the_system_stops_half_way_leaves_the_old_file(tmp_path: Path) -> None:
     path = written(tmp_path, b"old")
@@ -204,24 +193,6 @@ def test_an_error_of_the_caller_passes_and_leaves_nothing(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == []
 
 
-def test_a_folder_replaces_the_old_one_whole(tmp_path: Path) -> None:
-    path = tmp_path / "bundle"
-    for name in ("first", "second"):
-        with atomic_folder(path) as new:
-            (new / "inner").mkdir()
-            (new / "inner" / name).touch()
-            assert not (path / "inner" / name).exists()
-    assert os.listdir(path / "inner") == ["second"]
-    assert os.listdir(tmp_path) == ["bundle"]
-
-
-def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, b"precious")
-    with pytest.raises(OpenworkError, match="a file stands where a folder"), atomic_folder(path):
-        pass
-    assert path.read_bytes() == b"precious"
-
-
 def test_the_remains_of_a_killed_process_are_cleared(tmp_path: Path) -> None:
     program = (
         "import os, sys; from openwork.base.files import *\n"
@@ -233,18 +204,6 @@ def test_the_remains_of_a_killed_process_are_cleared(tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path)) == 1
     atomic_write_bytes(path, b"whole")
     assert os.listdir(tmp_path) == ["checkpoint"]
-
-
-def test_a_folder_that_had_stepped_aside_comes_back(tmp_path: Path) -> None:
-    """A process killed between the two renames leaves the old folder under its other name."""
-    path = tmp_path / "bundle"
-    with atomic_folder(path) as new:
-        (new / "old").touch()
-    path.rename(tmp_path / ".bundle.old")
-    with pytest.raises(RuntimeError), atomic_folder(path):
-        assert os.listdir(path) == ["old"]
-        raise RuntimeError
-    assert os.listdir(path) == ["old"]
 
 
 # ------------------------------------------------------------------------------------------------ refused by the system

@@ -107,10 +107,13 @@ def test_prepare_overwrites_nothing_of_others(call: Call, tmp_path: Path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "valid.de").write_text("mine")
-    told(call("data", "prepare", "tatoeba-en-de", "--out", out), 1, "valid.de: a file of that name is there", "empty")
+    told(call("data", "prepare", "tatoeba-en-de", "--out", out), 2, "--out is a folder with other things in it")
     assert [path.name for path in out.iterdir()] == ["valid.de"] and (out / "valid.de").read_text() == "mine"
     (out / "valid.de").unlink()
-    assert call("data", "prepare", "tatoeba-en-de", "--out", out).code == 0
+    assert call("data", "prepare", "tatoeba-en-de", "--out", out).code == 0  # without a test split
+    (out / "test.de").write_text("mine")
+    told(call("data", "prepare", "tatoeba-en-de", "--out", out), 1, "test.de: a file of that name is there", "empty")
+    assert (out / "test.de").read_text() == "mine"
     told(call("data", "prepare", "copy", "--out", out), 1, "holds the corpus tatoeba-en-de", "new or empty folder")
 
 

@@ -185,6 +185,16 @@ def test_a_removed_one_is_gone(tmp_path: Path, trained: tuple[Training, Progress
     remove_checkpoint(path)  # twice is no error
 
 
+def test_what_others_put_into_a_checkpoint_stays(tmp_path: Path, trained: tuple[Training, Progress]) -> None:
+    training, progress = trained
+    path = save_checkpoint(tmp_path / "c", training.model, training.optimiser, progress)
+    (path / "thesis.tex").write_text("years")
+    assert save_checkpoint(tmp_path / "c", training.model, training.optimiser, progress) == path
+    assert checkpoints(tmp_path / "c") == [path]
+    remove_checkpoint(path)
+    assert [inner.name for inner in path.iterdir()] == ["thesis.tex"] and checkpoints(tmp_path / "c") == []
+
+
 def test_the_best_of_a_run() -> None:
     progress = Progress(validations=[validation(1, 3.0), validation(2, 1.0), validation(3, 1.0), validation(4, 2.0)])
     best = progress.best("loss")

@@ -63,7 +63,7 @@ def write_ctranslate2(folder: Path, bundle: Bundle) -> None:
     variables, aliases = _variables(model, settings)
     tokenizers = bundle.tokenizers
     sides = {SHARED: tokenizers.source} if tokenizers.shared else {SOURCE: tokenizers.source, TARGET: tokenizers.target}
-    with atomic_folder(folder, EXPORT.names) as partial:
+    with atomic_folder(folder, EXPORT.own_in(folder)) as partial:
         write_binary(partial / MODEL, Contents(SPECIFICATION, NEWEST_REVISION, variables, aliases))
         _write_json(partial / CONFIG, {**asdict(_conventions(settings)), "multi_query_attention": False})
         for name, tokenizer in sides.items():

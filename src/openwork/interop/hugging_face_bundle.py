@@ -68,7 +68,7 @@ def write_hugging_face_folder(folder: Path, bundle: Bundle) -> None:
     ConfigError for a model or a tokenizer that has no counterpart there. The folder appears complete or not at all.
     """
     write = WRITERS.get(type(bundle.settings.model), _write_encoder_decoder)
-    with atomic_folder(folder, EXPORT.names) as partial:
+    with atomic_folder(folder, EXPORT.own_in(folder)) as partial:
         write(partial, bundle)
         put_export_mark(partial)
 

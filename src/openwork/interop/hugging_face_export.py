@@ -30,7 +30,7 @@ def write_hugging_face(
     folder: Path, settings: ModelSettings, model: SequenceModel, decoding: DecodingSettings | None = None
 ) -> None:
     """Writes the model alone, for those who bring ids; the folder appears complete or not at all."""
-    with atomic_folder(folder, EXPORT.names) as partial:
+    with atomic_folder(folder, EXPORT.own_in(folder)) as partial:
         write_model_files(partial, settings, model, decoding or DecodingSettings())
         put_export_mark(partial)
 

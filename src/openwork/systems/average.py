@@ -53,8 +53,8 @@ def average_bundles(
     BundleError in a sentence for weights or vocabularies that are not the same model's; `overwrite` allows a folder
     that holds another bundle.
     """
-    check_folder(out, BUNDLE, paths, overwrite=overwrite)
     members = [member for path in paths for member in find_members(path, last)]
+    check_folder(out, BUNDLE, paths, overwrite=overwrite)
     if len(members) < 2:
         raise UsageError(
             f"{members[0].path} is all there is to average",

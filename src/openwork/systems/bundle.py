@@ -107,7 +107,7 @@ def replay_golden(bundle: Bundle, tolerance: float = GOLDEN_TOLERANCE) -> list[t
 
 def write_bundle(folder: Path, bundle: Bundle) -> None:
     """Writes the folder; it appears complete or not at all. What others put there stays."""
-    with atomic_folder(folder, BUNDLE.names) as partial:
+    with atomic_folder(folder, BUNDLE.own_in(folder)) as partial:
         bundle.tokenizers.save(partial)
         (partial / CONFIG).write_text(to_toml(bundle.settings), encoding="utf-8")
         (partial / WEIGHTS).write_bytes(tensors_to_bytes(model_weights(bundle.model)))

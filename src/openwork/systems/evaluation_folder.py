@@ -60,7 +60,7 @@ def is_evaluation(folder: Path) -> bool:
 def write_evaluation(folder: Path, saved: SavedEvaluation) -> None:
     """Writes the folder; it appears complete or not at all. An earlier evaluation is replaced, other files stay."""
     check_folder(folder, EVALUATION)
-    with atomic_folder(folder, EVALUATION.names) as partial:
+    with atomic_folder(folder, EVALUATION.own_in(folder)) as partial:
         for name, lines in zip(TEXTS, (saved.sources, saved.translations, saved.references), strict=True):
             (partial / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
         sums = {name: hashlib.sha256((partial / name).read_bytes()).hexdigest() for name in TEXTS}

@@ -10,10 +10,11 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from openwork import __version__
 from openwork.base.errors import UsageError
-from openwork.base.files import is_partial
+from openwork.base.files import is_partial, sha256_file
 from openwork.base.folders import blocked_name
 from openwork.inspection.look import PAGE_MARK
 
@@ -21,8 +22,11 @@ LARGEST_MARK = 1 << 22  # bytes; it is a small table
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of folder that openwork writes: `names` are those of its files, the first one is the mark of the kind."""
+class FolderKind:
+    """A kind of folder that openwork writes: the names that its files may have.
+
+    The first is the mark of the kind, a JSON object with `format`, and with the checksum of every other file.
+    """
 
     format: str
     names: tuple[str, ...]
@@ -33,22 +37,30 @@ class Kind:
 
     def is_at(self, folder: Path) -> bool:
         """Whether openwork wrote the folder, as its mark says."""
+        return self._read_mark(folder) is not None
+
+    def own_in(self, folder: Path) -> tuple[str, ...]:
+        """The mark, and the files in the folder that it says openwork wrote."""
+        listed = (self._read_mark(folder) or {}).get("sha256")
+        return (self.mark, *(name for name in self.names[1:] if isinstance(listed, dict) and name in listed))
+
+    def _read_mark(self, folder: Path) -> dict[str, Any] | None:
         path = folder / self.mark
         try:
             if not path.is_file() or path.stat().st_size > LARGEST_MARK:
-                return False
+                return None
             content = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
-            return False
-        return isinstance(content, dict) and content.get("format") == self.format
+            return None
+        return content if isinstance(content, dict) and content.get("format") == self.format else None
 
 
 _TOKENIZERS = ("tokenizer.json", "source.tokenizer.json", "target.tokenizer.json")
-BUNDLE = Kind(
+BUNDLE = FolderKind(
     "openwork bundle", ("bundle.json", "config.toml", *_TOKENIZERS, "weights.safetensors", "golden.json", "card.md")
 )
-EVALUATION = Kind("openwork evaluation", ("evaluation.json", "source.txt", "translations.txt", "references.txt"))
-EXPORT = Kind(
+EVALUATION = FolderKind("openwork evaluation", ("evaluation.json", "source.txt", "translations.txt", "references.txt"))
+EXPORT = FolderKind(
     "openwork export",
     (
         "openwork-export.json",
@@ -61,21 +73,26 @@ RUN = (
     *("run.toml", ".lock", "records.jsonl", "tokenizers", "stores", "checkpoints", "tensorboard"),
     *("bad-batch.jsonl", "bundle"),
 )
-"""What lies in the folder of a run; the first is its mark, if there is another beside it."""
+"""What lies in the folder of a run."""
 
 
 def put_export_mark(folder: Path) -> None:
     """By this file openwork knows a folder that it wrote in another toolkit's form."""
-    content = {"format": EXPORT.format, "openwork": __version__}
-    (folder / EXPORT.mark).write_text(json.dumps(content) + "\n", encoding="utf-8")
+    sums = {name: sha256_file(folder / name) for name in EXPORT.names if (folder / name).is_file()}
+    content = {"format": EXPORT.format, "openwork": __version__, "sha256": sums}
+    (folder / EXPORT.mark).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def is_run(folder: Path) -> bool:
     """Whether a training of openwork wrote the folder: a run file alone may be a person's own."""
-    return (folder / RUN[0]).is_file() and any((folder / name).exists() for name in RUN[1:])
+    return (folder / "run.toml").is_file() and any(
+        (folder / name).exists() for name in (".lock", "records.jsonl", "checkpoints")
+    )
 
 
-def check_folder(out: Path, kind: Kind, reads: Iterable[Path | None] = (), *, overwrite: bool | None = None) -> None:
+def check_folder(
+    out: Path, kind: FolderKind, reads: Iterable[Path | None] = (), *, overwrite: bool | None = None
+) -> None:
     """UsageError unless a command that reads these may write a folder of this kind there.
 
     An older one of the kind may be replaced where `overwrite` is True or None; None is for commands without the option.
@@ -89,9 +106,13 @@ def check_folder(out: Path, kind: Kind, reads: Iterable[Path | None] = (), *, ov
             why="openwork wrote this folder, and would replace its files",
             hint="name a new or empty folder, or add --overwrite",
         )
-    blocked = blocked_name(out, kind.names)
-    if blocked is not None:
-        raise UsageError(f"{blocked}: in the way of a file of that name", hint="name a new or empty folder")
+    own = kind.own_in(out)
+    foreign = [out / name for name in kind.names if name not in own and os.path.lexists(out / name)]
+    if foreign or blocked_name(out, kind.names):
+        raise UsageError(
+            f"{blocked_name(out, kind.names) or foreign[0]}: openwork would replace this, and did not write it",
+            hint="name a new or empty folder, or remove it",
+        )
 
 
 def check_new_folder(

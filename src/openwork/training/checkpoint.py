@@ -55,8 +55,12 @@ def save_checkpoint(
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in a folder, oldest first; that one is whole is known when it is loaded."""
-    return sorted(path for path in folder.glob("step-*") if path.is_dir() and path.name[5:].isdigit())
+    """The checkpoints in a folder, oldest first; that one is whole is known when it is loaded.
+
+    What is left of a removed one, because others put files there, is none.
+    """
+    found = (path for path in folder.glob("step-*") if path.is_dir() and path.name[5:].isdigit())
+    return sorted(path for path in found if any((path / name).exists() for name in FILES))
 
 
 def checkpoint_step(path: Path) -> int:
