@@ -24,22 +24,12 @@ from openwork.training.step import StepReport
 Call = Callable[..., Finished]
 Arguments = tuple[str | Path, ...]
 
-READ = {  # parameters that name what is read
-    *(
-        "bundle",
-        "source",
-        "target",
-        "valid_source",
-        "valid_target",
-        "reference",
-        "file",
-        "train_source",
-        "text",
-        "tokenizer",
-    ),
-    *("train_reference", "train_file", "run_file", "from_bundle", "folder", "paths", "source_tokenizer", "shortlist"),
-    *("target_tokenizer", "terms", "first", "second", "against", "examples", "options", "settings"),
-}
+# Parameters that name what is read.
+READ = set(
+    "bundle source target valid_source valid_target reference file train_source train_reference train_file text run_file "
+    "from_bundle folder paths source_tokenizer target_tokenizer tokenizer shortlist terms first second against examples "
+    "settings".split()
+)
 TEXTS = ("home/s.en", "home/s.de")
 BUNDLE = ("--bundle", "home/bundle")
 # Each output: the command, without it.
@@ -142,7 +132,8 @@ def test_strange_things_stay(call: Call, home: Path, output: tuple[str, str], mo
     refused(call, home, output, strange / "config.json")  # a link
     os.link(strange / "thesis.tex", home / "the same")
     refused(call, home, output, home / "the same")
-    refused(call, home, output, os.devnull)
+    os.mkfifo(home / "pipe")
+    refused(call, home, output, home / "pipe")
     monkeypatch.setitem(OUTPUTS, output, tuple(from_home(home, part) for part in OUTPUTS[output]))
     monkeypatch.chdir(strange)
     refused(call, home, output, ".")
