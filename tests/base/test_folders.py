@@ -164,7 +164,7 @@ def test_a_folder_that_had_stepped_aside_comes_back(tmp_path: Path) -> None:
     """A process killed between the two renames leaves the old folder under its other name."""
     path = tmp_path / "bundle"
     write(path, b"old")
-    path.rename(tmp_path / ".bundle.openwork-old")
+    path.rename(tmp_path / ".bundle.openwork.old")
     with pytest.raises(RuntimeError), atomic_folder(path):
         assert tree(path) == whole(b"old")
         raise RuntimeError

@@ -10,7 +10,7 @@ from pathlib import Path
 from openwork.base.errors import OpenworkError
 from openwork.base.files import concerns, flush_to_disk, prepare_writing, refuse_writing, remove
 
-_ASIDE = ".openwork-old"
+_ASIDE = ".openwork.old"
 _LONGEST_NAME = 255  # bytes, on all common file systems
 _HERE, _RENAME_EXCHANGE = -100, 2  # AT_FDCWD, and the flag of renameat2
 
