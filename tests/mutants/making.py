@@ -91,24 +91,26 @@ Span = tuple[tuple[int, int], tuple[int, int]]
 def _left_out(tree: ast.Module) -> Iterator[Span]:
     """Where a change is no change of what is computed, or ends in an error when the file is read."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
-            parts: list[ast.AST | None] = [one.annotation for one in given if one is not None]
-            yield from map(_span, filter(None, [*parts, node.returns, *node.decorator_list]))
-        elif isinstance(node, ast.ClassDef):
-            yield from map(_span, [*node.decorator_list, *node.bases])
-        elif isinstance(node, ast.AnnAssign):
-            yield _span(node.annotation)
-        elif isinstance(node, ast.Raise | ast.Import | ast.ImportFrom):
-            yield _span(node)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Field", "TypeVar"):
-            yield _span(node)
-        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            yield _span(node)
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _names_a_type(node.value):
-            yield _span(node)
-        elif isinstance(node, ast.JoinedStr | ast.Assert):
-            yield _span(node)
+        yield from map(_span, _without_effect(node))
+
+
+def _without_effect(node: ast.AST) -> list[Any]:
+    match node:
+        case ast.FunctionDef(args=args) | ast.AsyncFunctionDef(args=args):
+            given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+            annotations = [one.annotation for one in given if one is not None]
+            return [part for part in (*annotations, node.returns, *node.decorator_list) if part is not None]
+        case ast.ClassDef():
+            return [*node.decorator_list, *node.bases]
+        case ast.AnnAssign():
+            return [node.annotation]
+        case ast.Call(func=ast.Name(id="Field" | "TypeVar")) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return [node]
+        case ast.Raise() | ast.Import() | ast.ImportFrom() | ast.JoinedStr() | ast.Assert():
+            return [node]
+        case ast.Subscript(value=value) if _names_a_type(value):
+            return [node]
+    return []
 
 
 def _names_a_type(node: ast.expr) -> bool:
