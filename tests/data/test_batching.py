@@ -1,7 +1,6 @@
 """Batches: every pair once, within the budget, well filled, and a function of (seed, epoch) alone."""
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -106,11 +105,10 @@ def test_nine_tenths_are_real_on_multi30k(openwork_data: Callable[[str], Path]) 
 
 
 @pytest.mark.slow
-def test_a_million_pairs_are_planned_in_a_moment() -> None:
+def test_a_million_pairs_are_planned_once_each() -> None:
     source, target = natural_lengths(1_000_000)
-    start = time.perf_counter()
-    BatchPlan(source, target, BatchSettings(), 1).epoch(0)
-    assert time.perf_counter() - start < 5  # measured 0.3 s
+    rows = np.concatenate(list(BatchPlan(source, target, BatchSettings(), 1).epoch(0)))
+    assert np.array_equal(np.sort(rows), np.arange(1_000_000))
 
 
 @pytest.fixture

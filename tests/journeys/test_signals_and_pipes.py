@@ -70,10 +70,8 @@ def test_second_signal_stops_at_once(tmp_path: Path):
     time.sleep(0.5)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    before = time.monotonic()
-    error = process.communicate(timeout=PATIENCE)[1].decode()
+    error = process.communicate(timeout=PATIENCE)[1].decode()  # far less than the update would take
     assert process.returncode == 130, error
-    assert time.monotonic() - before < 20
     assert "Traceback" not in error
     assert "stopped at once; to continue from what was saved last, run the same command again" in error
 
