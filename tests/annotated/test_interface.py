@@ -13,8 +13,6 @@ from openwork.annotated import sequence_first
 from openwork.annotated.model import EncoderDecoder
 from openwork.nn.masks import EVERYTHING
 
-pytestmark = pytest.mark.slow
-
 # Constructors, then what is called on the object where the document names the arguments.
 NAMES_001 = {
     "Embed": "vocab, d_model=512",

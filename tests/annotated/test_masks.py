@@ -14,8 +14,6 @@ from openwork.base.errors import ConfigError
 from openwork.nn.kernels import fused, reference
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask, causal
 
-pytestmark = pytest.mark.slow
-
 HEADS, CPU = 8, torch.device("cpu")
 
 

@@ -10,8 +10,6 @@ from openwork.annotated import make_model
 from openwork.annotated.sequence_first import TransformerEncoder, TransformerEncoderLayer
 from openwork.nn.normalisation import EPSILON
 
-pytestmark = pytest.mark.slow
-
 WIDTH, HEADS, INNER, TOLERANCE = 12, 3, 20, 1e-10
 LATER = torch.ones(5, 5).triu(1).bool()
 

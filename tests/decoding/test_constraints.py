@@ -17,8 +17,6 @@ from openwork.decoding.phrases import RequiredPhrases
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 
-pytestmark = pytest.mark.slow
-
 VOCABULARY, LIMIT = 7, 5  # three real tokens: 4, 5 and 6
 WIDE = 3**LIMIT
 START, END = 2, 3
@@ -58,6 +56,7 @@ def expect(found: list[Hypothesis], seed: int, keep: Keep, key: int = 0, limit: 
         assert h.log_probability == pytest.approx(worth, abs=1e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, prefix=PREFIXES)
 def test_prefix(seed: int, prefix: tuple[int, ...]) -> None:
@@ -65,6 +64,7 @@ def test_prefix(seed: int, prefix: tuple[int, ...]) -> None:
     expect(found, seed, lambda tokens: tokens[: len(prefix)] == prefix)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, phrases=st.lists(PHRASES, max_size=3))
 def test_forbidden(seed: int, phrases: list[tuple[int, ...]]) -> None:
@@ -72,6 +72,7 @@ def test_forbidden(seed: int, phrases: list[tuple[int, ...]]) -> None:
     expect(found, seed, lambda tokens: not any(holds(tokens, phrase) for phrase in phrases))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, size=st.integers(1, 3))
 def test_no_repeat(seed: int, size: int) -> None:
@@ -83,6 +84,7 @@ def test_no_repeat(seed: int, size: int) -> None:
     expect(found, seed, keep)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, phrase=PHRASES)
 def test_one_required_phrase(seed: int, phrase: tuple[int, ...]) -> None:
@@ -107,6 +109,7 @@ APART = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, phrases=st.sampled_from(APART))
 def test_two_required_phrases(seed: int, phrases: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
@@ -115,6 +118,7 @@ def test_two_required_phrases(seed: int, phrases: tuple[tuple[int, ...], tuple[i
     expect(found, seed, lambda tokens: holds(tokens, one) and holds(tokens, other))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, one=PHRASES, other=PHRASES)
 def test_one_of_two_ways_to_write_a_phrase(seed: int, one: tuple[int, ...], other: tuple[int, ...]) -> None:
@@ -122,6 +126,7 @@ def test_one_of_two_ways_to_write_a_phrase(seed: int, one: tuple[int, ...], othe
     expect(found, seed, lambda tokens: holds(tokens, one) or holds(tokens, other))
 
 
+@pytest.mark.slow
 def test_phrase_that_stands_at_the_start_only() -> None:
     """5 at the start, or 4 5 anywhere."""
     either = AnyOf(((START, 5), (4, 5)))
@@ -130,6 +135,7 @@ def test_phrase_that_stands_at_the_start_only() -> None:
         expect(found, seed, lambda tokens: tokens[:1] == (5,) or holds(tokens, (4, 5)))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     seed=SEEDS, phrases=st.lists(PHRASES, min_size=1, max_size=3), beam=st.integers(1, 4), no_repeat=st.integers(0, 2)
@@ -226,6 +232,7 @@ def test_banks_are_served_in_turn() -> None:
     assert in_turn([]) == []
 
 
+@pytest.mark.slow
 @given(st.lists(PHRASES, min_size=1, max_size=3), st.lists(st.integers(4, 6), max_size=8))
 def test_progress_is_what_the_target_ends_with(phrases: list[tuple[int, ...]], written: list[int]) -> None:
     known = RequiredPhrases(phrases, START)
@@ -262,6 +269,7 @@ def test_text_automaton_sees_through_every_way_to_cut(text: str, tokens: list[in
     assert automaton.refuses(tokens) == (text in "".join(PIECES[token] for token in tokens))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, text=st.text("ab", min_size=1, max_size=3))
 def test_forbidden_text(seed: int, text: str) -> None:

@@ -19,8 +19,6 @@ from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.text.symbols import SYMBOL_IDS
 
-pytestmark = pytest.mark.slow
-
 VOCABULARY = 13
 TRANSFORMER = TransformerSettings(width=8, heads=2, feedforward_width=8, encoder_layers=1, decoder_layers=2, norm="pre")
 RECURRENT = RecurrentSettings(kind="recurrent", width=8, encoder_layers=1, decoder_layers=1)
@@ -58,6 +56,7 @@ def test_an_ensemble_is_the_mean_of_the_probabilities() -> None:
         torch.testing.assert_close(later[:, -1], whole[:, -1], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_an_ensemble_of_the_same_is_the_same() -> None:
     for kind in (TRANSFORMER, RECURRENT):
         (member,) = models([kind])
@@ -86,6 +85,7 @@ def test_attending_is_stepping_and_looking(kind: TransformerSettings | Recurrent
         assert torch.equal(again, plain)  # it was only looked at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [TRANSFORMER, RECURRENT], ids=["transformer", "recurrent"])
 def test_coverage_penalty_of_real_models_in_a_batch_and_alone(kind: TransformerSettings | RecurrentSettings) -> None:
     for model in (*models([kind]), Ensemble(models([kind, kind]))):

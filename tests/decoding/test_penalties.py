@@ -29,8 +29,6 @@ from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings, RuleClass
 from openwork.text.symbols import SYMBOL_IDS
 
-pytestmark = pytest.mark.slow
-
 SEEDS = st.integers(0, 10**6)
 VOCABULARY = 7
 
@@ -69,6 +67,7 @@ def coverage(seed: int, tokens: tuple[int, ...], size: int, beta: float) -> floa
     return beta * sum(math.log(min(sum(step[i] for step in steps), 1.0)) for i in range(size))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, beta=st.sampled_from([0.2, 2.0]), lengths=st.lists(st.integers(2, 4), min_size=1, max_size=3))
 def test_coverage_penalty_is_the_formula(seed: int, beta: float, lengths: list[int]) -> None:
@@ -83,6 +82,7 @@ def test_coverage_penalty_is_the_formula(seed: int, beta: float, lengths: list[i
             assert h.log_probability == pytest.approx(log_probability(model.logits, key, h.tokens), abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [2, 4])
 def test_coverage_follows_its_hypothesis(beam: int) -> None:
     """In a narrow beam, where hypotheses change places, each keeps what it has looked at itself."""
@@ -114,6 +114,7 @@ def lowered(logits: Any, key: int, tokens: tuple[int, ...], strength: float) -> 
     return total
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(seed=SEEDS, strength=st.sampled_from([1.2, 3.0]), limits=st.lists(st.integers(2, 4), min_size=1, max_size=2))
 def test_repetition_penalty_is_the_formula(seed: int, strength: float, limits: list[int]) -> None:
@@ -200,6 +201,7 @@ def plain_groups(logits: Any, key: int, limit: int, beam: int, groups: int, dive
     return finished
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(seed=SEEDS, shape=st.sampled_from([(2, 2), (4, 2), (4, 4), (6, 3)]), diversity=st.sampled_from([0.0, 0.4, 3.0]))
 def test_diverse_groups_are_the_papers(seed: int, shape: tuple[int, int], diversity: float) -> None:

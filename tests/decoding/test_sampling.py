@@ -14,8 +14,6 @@ from openwork.decoding.sampling import distribution, draw
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 
-pytestmark = pytest.mark.slow
-
 SEEDS = st.integers(0, 10**6)
 
 
@@ -37,6 +35,7 @@ def by_definition(scores: list[float], temperature: float, top_k: int, top_p: fl
     return {token: weights[token] / together for token in kept}
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     scores=st.lists(st.sampled_from([-2.0, -1.0, 0.0, 0.5, 2.0]), min_size=2, max_size=7),
@@ -59,6 +58,7 @@ def test_draws_fall_where_the_shares_lie() -> None:
     assert found == [7, 7, 4, 4, 9, 9, 9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("temperature", "top_k", "top_p"), [(1.0, 0, 1.0), (0.6, 0, 1.0), (1.0, 2, 1.0), (1.5, 0, 0.7)]
 )
@@ -90,6 +90,7 @@ def test_samples_come_as_often_as_they_should(temperature: float, top_k: int, to
         assert h.log_probability == pytest.approx(worth, abs=1e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS, lengths=st.lists(st.integers(2, 5), min_size=1, max_size=4), samples=st.integers(1, 3))
 def test_samples_depend_on_the_sentence_alone(seed: int, lengths: list[int], samples: int) -> None:

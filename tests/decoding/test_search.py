@@ -18,8 +18,6 @@ from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
 from openwork.text.symbols import SYMBOL_IDS
 
-pytestmark = pytest.mark.slow
-
 SPREADS = st.sampled_from([0.1, 1.0, 4.0])
 SEEDS = st.integers(0, 10**6)
 ALPHAS = st.sampled_from([0.0, 0.6, 1.0, 3.0])
@@ -89,6 +87,7 @@ def test_full_width_is_exhaustive_search(
             assert [h.score for h in hypotheses] == pytest.approx([by_tokens[h.tokens] for h in hypotheses], abs=1e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS, spread=SPREADS, lengths=LENGTHS, alpha=ALPHAS, decimals=DECIMALS)
 def test_greedy_is_a_beam_of_one(seed: int, spread: float, lengths: list[int], alpha: float, decimals: int) -> None:
@@ -98,6 +97,7 @@ def test_greedy_is_a_beam_of_one(seed: int, spread: float, lengths: list[int], a
     close(greedy(model, source, source_lengths, chosen), beam_search(model, source, source_lengths, chosen))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS, spread=SPREADS, lengths=LENGTHS, beam=st.integers(1, 5), decimals=DECIMALS)
 def test_a_batch_gives_what_its_sentences_give_alone(
@@ -111,6 +111,7 @@ def test_a_batch_gives_what_its_sentences_give_alone(
     close(together, alone)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS, spread=SPREADS, beam=st.integers(1, 6), alpha=ALPHAS, decimals=DECIMALS, extra=st.integers(0, 5))
 def test_hypotheses_are_sorted_distinct_allowed_and_worth_their_rescoring(
@@ -142,6 +143,7 @@ def test_hypotheses_are_sorted_distinct_allowed_and_worth_their_rescoring(
             assert h.score == pytest.approx(h.log_probability / length_penalty(length, alpha))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(seed=SEEDS, spread=SPREADS, beam=st.integers(1, 4), alpha=ALPHAS)
 def test_stopping_early_loses_nothing(seed: int, spread: float, beam: int, alpha: float) -> None:

@@ -30,8 +30,6 @@ from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
 from openwork.models.settings import TransformerSettings  # noqa: E402
 from openwork.models.wavenet_settings import WaveNetSettings  # noqa: E402
 
-pytestmark = pytest.mark.slow
-
 TRANSFORMER = TransformerSettings(
     width=12, heads=3, feedforward_width=20, encoder_layers=2, decoder_layers=2, tying="target"
 )
@@ -41,10 +39,12 @@ class TestPostNorm(EncoderDecoderContract):
     settings = TRANSFORMER
 
 
+@pytest.mark.slow
 class TestPreNorm(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"norm": "pre"})
 
 
+@pytest.mark.slow
 class TestEveryOption(EncoderDecoderContract):
     """Odd width, free head widths, biases, all dropouts, nothing tied."""
 
@@ -61,40 +61,48 @@ SHARED = {"key_value_heads": 1, "embedding_width": 7}
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestLearnedPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "learned", "longest": 7})
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestRotaryPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "rotary"})
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestAlibi(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "alibi"})
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestRelativePositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "relative", "relative_distance": 2})
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestBucketedPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "bucketed"})
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestNoPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "none"})
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestRootMeanSquare(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"normalisation": "rms"})
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestBatchNorm(EncoderDecoderContract):
     """With statistics of batches: without, such a norm changes nothing, and what it is given grows."""
@@ -112,15 +120,18 @@ class TestBatchNorm(EncoderDecoderContract):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestGroupedQueries(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"heads": 4, "key_value_heads": 2})
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestProjectedResidual(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"embedding_width": 7})
 
 
+@pytest.mark.slow
 class TestGatedRotary(EncoderDecoderContract):
     """What large models of today have, with keys and values for one head only."""
 
@@ -130,6 +141,7 @@ class TestGatedRotary(EncoderDecoderContract):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestGatedRelative(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
         update={"feedforward": "geglu", "positions": "relative", "attention_dropout": 0.1, **SHARED}
@@ -137,12 +149,14 @@ class TestGatedRelative(EncoderDecoderContract):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestGatedAlibi(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
         update={"feedforward": "reglu", "positions": "alibi", "feedforward_dropout": 0.1, **SHARED}
     )
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestGatedLearned(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
@@ -152,6 +166,7 @@ class TestGatedLearned(EncoderDecoderContract):
     flat = ("key.bias",)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestAsOthersHaveIt(EncoderDecoderContract):
     """What the models of other toolkits have and the paper's has not."""
@@ -166,19 +181,23 @@ class TestAsOthersHaveIt(EncoderDecoderContract):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestBranchNormAsConvolutions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"norm": "branch", "feedforward": "convolution", "embedding_width": 7})
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestUnscaledAttention(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"attention": "unscaled", "norm": "pre"})
 
 
+@pytest.mark.slow
 class TestAdditiveAttention(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"attention": "additive", "heads": 4, "key_value_heads": 2})
 
 
+@pytest.mark.slow
 class TestRectifiedAttention(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"attention": "relu", "positions": "alibi"})
 
@@ -188,10 +207,12 @@ class TestRecurrent(EncoderDecoderContract):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestDeepRecurrent(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, encoder_layers=2, decoder_layers=3, attention_width=5, tying="none")
 
 
+@pytest.mark.slow
 class TestOneHiddenState(EncoderDecoderContract):
     """The classic encoder-decoder without attention."""
 
@@ -199,19 +220,23 @@ class TestOneHiddenState(EncoderDecoderContract):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestDeepLstmsWithoutAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, attention="none", encoder_layers=2, decoder_layers=2, tying="none")
 
 
+@pytest.mark.slow
 class TestGeneralAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, cell="gru", attention="general", decoder_layers=2)
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestDotAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, attention="dot", encoder_layers=2)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestGatedUnits(EncoderDecoderContract):
     """As Bahdanau et al. 2015 had them."""
@@ -219,6 +244,7 @@ class TestGatedUnits(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, cell="gru", decoder_layers=2)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestVanillaCellsWithAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, cell="rnn")
@@ -231,16 +257,19 @@ ENCODER = EncoderSettings(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 class TestClassifier(ModelContract):
     settings = ENCODER
     flat = ("key.bias",)
 
 
+@pytest.mark.slow
 class TestTagger(ModelContract):
     settings = ENCODER.model_copy(update={"task": "tag"})
     flat = ("key.bias",)
 
 
+@pytest.mark.slow
 class TestAnswerer(ModelContract):
     """Its vectors are the logits: there is nothing to learn in its output matrix."""
 
@@ -262,22 +291,26 @@ class OneVocabularyContract(ModelContract):
             build_model(self.settings, 11, 12)
 
 
+@pytest.mark.slow
 class TestFiller(OneVocabularyContract):
     settings = ENCODER.model_copy(update={"task": "fill"})
     flat = ("key.bias",)
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestNarrowFiller(OneVocabularyContract):
     settings = ENCODER.model_copy(update={"task": "fill", "embedding_width": 7})
     flat = ("key.bias",)
 
 
+@pytest.mark.slow
 class TestTextEncoder(OneVocabularyContract):
     settings = ENCODER.model_copy(update={"task": "embed"})
     flat = ("key.bias",)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestPreNormTagger(ModelContract):
     """What large encoders of today have, and embeddings of a width of their own."""
@@ -288,20 +321,24 @@ class TestPreNormTagger(ModelContract):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 class TestManyToMany(ModelContract):
     """The vanilla network that gives an output for each input, in one direction."""
 
     settings = RecurrentLabelsSettings(width=8, task="tag", cell="rnn", bidirectional=False)
 
 
+@pytest.mark.slow
 class TestRecurrentTagger(ModelContract):
     settings = RecurrentLabelsSettings(width=8, task="tag", layers=2)
 
 
+@pytest.mark.slow
 class TestRecurrentClassifier(ModelContract):
     settings = RecurrentLabelsSettings(width=8, task="classify", cell="gru")
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestClassifierInOneDirection(ModelContract):
     settings = RecurrentLabelsSettings(width=8, task="classify", layers=3, bidirectional=False)
@@ -313,6 +350,7 @@ class PoolingContract(ModelContract):
     places_of_source = 1
 
 
+@pytest.mark.slow
 class TestMixtureOfLayers(PoolingContract):
     """ELMo's way."""
 
@@ -320,18 +358,21 @@ class TestMixtureOfLayers(PoolingContract):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 class TestLastLayer(PoolingContract):
     """ULMFiT's way."""
 
     settings = RecurrentLMSettings(width=8, task="classify", features="last", bidirectional=False, cell="gru")
 
 
+@pytest.mark.slow
 class TestReaderOfFeatures(PoolingContract):
     """ELMo's way with layers of the task's own."""
 
     settings = RecurrentLMSettings(width=8, task="classify", task_layers=2)
 
 
+@pytest.mark.slow
 class TestForeteller(ModelContract):
     settings = RecurrentLMSettings(width=8)
     vocabularies = TARGET_VOCABULARY, TARGET_VOCABULARY
@@ -340,10 +381,12 @@ class TestForeteller(ModelContract):
         """No place sees the token that it tells; `test_recurrent_lm.py` has them one by one."""
 
 
+@pytest.mark.slow
 class TestConvS2S(EncoderDecoderContract):
     settings = ConvS2SSettings(width=12, encoder_layers=2, decoder_layers=2, longest=9)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestWideConvS2S(EncoderDecoderContract):
     """An even kernel, wider than some sentences are long, and embeddings of a width of their own."""
@@ -353,12 +396,14 @@ class TestWideConvS2S(EncoderDecoderContract):
     )
 
 
+@pytest.mark.slow
 class TestByteNet(EncoderDecoderContract):
     """The longest targets reach beyond the columns of the shortest source."""
 
     settings = ByteNetSettings(width=12, encoder_layers=3, decoder_layers=3, cycle=2, length_extra=1)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestOddByteNet(EncoderDecoderContract):
     settings = ByteNetSettings(width=15, kernel=2, encoder_layers=1, decoder_layers=4, length_ratio=3, tying="target")
@@ -370,6 +415,7 @@ GPT = DecoderSettings(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_prompt_and_continuation_have_one_vocabulary() -> None:
     with pytest.raises(ConfigError, match="one vocabulary for prompt and continuation"):
         build_model(GPT.model_copy(update={"tying": "embeddings"}), 11, 12)
@@ -380,6 +426,7 @@ class TestGpt(LanguageModelContract):
     flat = ("key.bias",)
 
 
+@pytest.mark.slow
 class TestLlama(LanguageModelContract):
     """Keys and values for one head only, and an output matrix of its own."""
 
@@ -389,6 +436,7 @@ class TestLlama(LanguageModelContract):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 class TestMarkedPrompts(LanguageModelContract):
     """START stands behind prompts too, and a text without one is read as ever."""
 
@@ -400,6 +448,7 @@ class TestMarkedPrompts(LanguageModelContract):
         assert model.longest == (GPT.longest or 0) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestGptPostNorm(LanguageModelContract):
     """The first GPT, with the paper's sinusoids and a norm after the embeddings; nothing is alike in size."""
@@ -426,12 +475,14 @@ def test_distances_of_a_prompt_are_those_of_one_row(positions: str) -> None:
     contract.test_where_it_looks_adds_up_to_one_and_never_at_padding(model)
 
 
+@pytest.mark.slow
 class TestWaveNet(LanguageModelContract):
     """Sees 10 positions: the last target token just sees the first of the longest source."""
 
     settings = WaveNetSettings(width=16, skip_width=12, layers=4, cycle=3, tying="three-way")
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 class TestWideWaveNet(LanguageModelContract):
     settings = WaveNetSettings(width=15, skip_width=20, kernel=3, layers=2, cycle=2)

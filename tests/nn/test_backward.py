@@ -15,8 +15,6 @@ from openwork.nn.kernels import fused, reference, scale_of
 from openwork.nn.kernels.backward import attention_backward, softmax_backward, softmax_jacobian
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
 
-pytestmark = pytest.mark.slow
-
 EXACT = {"rtol": 0.0, "atol": 1e-11}
 STEP, DIFFERENCES = 1e-6, {"rtol": 1e-6, "atol": 1e-8}  # central differences in float64
 
@@ -68,6 +66,7 @@ def masks(batch: int, keys: int) -> st.SearchStrategy[Mask]:
     return st.one_of(st.just(EVERYTHING), st.just(CAUSAL), st.builds(Mask, lengths, st.booleans()))
 
 
+@pytest.mark.slow
 @given(st.data(), Sizes, Sizes, Sizes, Sizes, Sizes, Sizes)
 @settings(max_examples=50)
 def test_the_kernels_gradients_are_autograds(
@@ -97,6 +96,7 @@ def some_attention(shared: int | None, bias: bool) -> MultiHeadAttention:
     return attention
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mask", [EVERYTHING, CAUSAL, Mask(torch.tensor([4, 2]))], ids=["all", "causal", "padded"])
 @pytest.mark.parametrize(("shared", "bias"), [(None, False), (None, True), (2, False), (1, True)])
 def test_the_projections_gradients_are_autograds_and_the_differences(

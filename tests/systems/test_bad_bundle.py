@@ -14,8 +14,6 @@ from openwork.base.files import sha256_file
 from openwork.base.folders import atomic_folder
 from openwork.systems import bundle as bundles
 
-pytestmark = pytest.mark.slow
-
 Call = Callable[..., Finished]
 FILES = ("config.toml", "weights.safetensors", "golden.json", "card.md", "tokenizer.json")
 
@@ -40,6 +38,7 @@ def test_whole_bundle_translates(call: Call, bundle_folder: Path):
     assert (result.code, len(result.lines), result.err) == (0, 1, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_missing_file(call: Call, bundle_folder: Path, name: str):
     (bundle_folder / name).unlink()
@@ -94,6 +93,7 @@ def test_pickle_posing_as_weights_is_never_run(call: Call, bundle_folder: Path, 
     assert sprung.exists()  # the trap works; it was the bundle's reader that left it alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -131,6 +131,7 @@ def test_tokenizing_checks_the_bundle_too(call: Call, bundle_folder: Path):
     told(call("tokenize", "--bundle", bundle_folder, stdin=b"a\n"), 4, "written in bundle version 99")
 
 
+@pytest.mark.slow
 def test_a_bundle_that_is_never_the_same_twice(call: Call, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch):
     """Each reading ends with another bundle under the name: nobody can say which one was read."""
     read = bundles._read_bundle

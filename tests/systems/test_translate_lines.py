@@ -18,8 +18,6 @@ from openwork.systems.bundle import Bundle
 from openwork.systems.lines import LONGEST_LINE, LONGEST_READ, clean_line, lines_of
 from openwork.systems.translate import Output, translate_stream
 
-pytestmark = pytest.mark.slow
-
 Call = Callable[..., Finished]
 FORMS = {"plain": Output(), "best": Output(best=2), "json": Output(best=2, as_json=True)}
 # Line ends, blanks of all kinds, halves of characters: what programs that split lines stumble over.
@@ -54,6 +52,7 @@ def translated(bundle: Bundle, data: bytes, output: Output) -> tuple[bytes, list
     return channel.written.getvalue(), told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @given(data=BYTES)
 @example(data=b"")
@@ -123,6 +122,7 @@ def test_each_fault_is_told_with_its_line(tiny_bundle: Bundle):
     ]
 
 
+@pytest.mark.slow
 def test_one_over_long_line_does_not_change_the_others(tiny_bundle: Bundle):
     others = [f"{a} {b} c".encode() for a in "abcdefgh" for b in "xyz"]
     alone, told_alone = translated(tiny_bundle, b"\n".join(others), Output())
@@ -146,11 +146,13 @@ def test_thousand_blank_lines(call: Call, bundle_folder: Path):
     assert (result.code, result.out, result.err) == (0, b"\n" * 1000, "")
 
 
+@pytest.mark.slow
 def test_empty_input_gives_empty_output(call: Call, bundle_folder: Path):
     for form in ([], ["--json"], ["--best", "2"]):
         assert call("translate", "--bundle", bundle_folder, *form).out == b""
 
 
+@pytest.mark.slow
 def test_scores_and_texts_of_the_forms_agree(call: Call, bundle_folder: Path):
     """`--best` and `--json` say the same, and the first of them is what is said without."""
     source = b"a b c\nd e f\n"

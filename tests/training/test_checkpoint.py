@@ -26,8 +26,6 @@ from openwork.training.progress import Progress, Validation
 from openwork.training.weights import model_weights
 from training.tiny import SETTINGS, Training, make_store, make_training, validation
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def trained(tmp_path: Path) -> tuple[Training, Progress]:
@@ -108,6 +106,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 @pytest.mark.parametrize("name", ["weights.safetensors", "optimiser.safetensors", "state.json"])
 def test_a_damaged_one_is_passed_over_with_a_reason(

@@ -22,8 +22,6 @@ from openwork.training.step import StepReport
 from openwork.training.weights import model_weights
 from training.tiny import BATCH_NORMALISED, CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training
 
-pytestmark = pytest.mark.slow
-
 KINDS = pytest.mark.parametrize(
     "family", [MODEL, RECURRENT, BATCH_NORMALISED], ids=["transformer", "recurrent", "batch normalised"]
 )
@@ -92,6 +90,7 @@ def weights_after_three_updates(store: TokenStore, **changes: object) -> dict[st
     return model_weights(training.model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -114,10 +113,12 @@ def test_each_option_makes_another_run(store: TokenStore, changes: dict[str, obj
     assert not same(weights_after_three_updates(store), weights_after_three_updates(store, **changes))
 
 
+@pytest.mark.slow
 def test_r_drop_of_nothing_is_off_exactly(store: TokenStore) -> None:
     assert same(weights_after_three_updates(store), weights_after_three_updates(store, r_drop=0.0))
 
 
+@pytest.mark.slow
 def test_another_seed_is_another_run(store: TokenStore) -> None:
     found = []
     for seed in (1, 2):
@@ -134,6 +135,7 @@ def batches_of(store: TokenStore, count: int, tokens: int = 40) -> list[TensorBa
     return [stream.next(progress) for _ in range(count)]
 
 
+@pytest.mark.slow
 @FAMILIES
 def test_several_batches_are_one_large_batch(
     store: TokenStore, family: TransformerSettings | RecurrentSettings
