@@ -10,11 +10,12 @@ from openwork.data.synthetic import copy
 from openwork.models.build import build_model
 from openwork.models.families import FAMILIES, ModelSettings
 from openwork.models.interfaces import SequenceModel, count_weights
+from openwork.models.label_model import LabelModel
 from openwork.nn.batch_normalisation import has_batch_norms
 from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden, write_bundle
 from openwork.systems.cost import cost_of
 from openwork.systems.run_file import model_settings
-from openwork.systems.tasks import MarksBeginnings, in_form, task_of
+from openwork.systems.tasks import in_form, task_of
 from openwork.systems.verify.check import Status
 from openwork.systems.verify.checks import verify
 from openwork.text.pair import TokenizerPair, train_pair
@@ -82,7 +83,7 @@ def made(settings: ModelSettings) -> Bundle:
             weight.detach().add_(0.05 * torch.randn_like(weight))
         if has_batch_norms(model):
             see_batches(model, tokenizers.source.vocabulary_size)
-    if isinstance(model, MarksBeginnings) and task_of(settings) == "tag":
+    if isinstance(model, LabelModel) and task_of(settings) == "tag":
         model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
     return Bundle(BundleSettings(model=settings), tokenizers, model, card="# tiny\n")
 

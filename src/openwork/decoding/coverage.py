@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.base.errors import OpenworkError
-from openwork.models.interfaces import AttendingModel, State, StepModel
+from openwork.models.interfaces import State, StepModel, can_attend
 
 # Nothing is looked at so little: the logarithm of nothing at all would make every score the same.
 LEAST = 1e-9
@@ -35,7 +35,7 @@ class CoverageModel:
     """The same model, whose states also know what it has looked at. OpenworkError if it cannot tell."""
 
     def __init__(self, model: StepModel, beta: float) -> None:
-        if not isinstance(model, AttendingModel):
+        if not can_attend(model):
             raise OpenworkError(
                 "the coverage penalty needs a model that tells where it looks",
                 why="this one has no cross-attention to show",

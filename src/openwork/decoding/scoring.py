@@ -12,7 +12,7 @@ from torch import Tensor
 
 from openwork.base.errors import OpenworkError
 from openwork.decoding.settings import DecodingSettings, LengthRule
-from openwork.models.interfaces import ChoosingModel, StepModel
+from openwork.models.interfaces import ChoosingModel, StepModel, can_choose
 from openwork.text.symbols import SymbolIds
 
 
@@ -131,7 +131,7 @@ def highest(
 
 def choosing(model: StepModel | None) -> ChoosingModel | None:
     """The model, if it can tell the best tokens itself."""
-    return model if isinstance(model, ChoosingModel) else None
+    return model if model is not None and can_choose(model) else None
 
 
 def best_continuations(

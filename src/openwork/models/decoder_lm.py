@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from openwork.models.interfaces import Packed, SequenceModel
+from openwork.models.interfaces import Packed, PackingModel, SequenceModel
 from openwork.models.prompts import in_place_of_start, read_prompts
 from openwork.nn.attention import first_packing_problem
 from openwork.nn.batch_normalisation import has_batch_norms, real_positions
@@ -51,7 +51,7 @@ class DecoderState:
         )
 
 
-class DecoderLM(SequenceModel[DecoderState]):
+class DecoderLM(SequenceModel[DecoderState], PackingModel):
     """Continues a prompt; with an empty prompt it writes a text from its beginning.
 
     `output`, a parameter, is the matrix of the output layer; with tied weights it is the embedding's own. `narrow`

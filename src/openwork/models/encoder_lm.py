@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
 from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.models.interfaces import EncodingModel, MaskedModel
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places, begun, word_places
 from openwork.models.parts import Parts
 from openwork.nn.batch_normalisation import real_positions
@@ -51,7 +52,7 @@ class Reader:
     dropout: float
 
 
-class EncoderModel(LabelModel):
+class EncoderModel(LabelModel, EncodingModel):
     """Reads a source in both directions; what is told of it, and from which positions, the subclasses know."""
 
     def __init__(self, reader: Reader) -> None:
@@ -142,7 +143,7 @@ class Tagger(Labelling):
         return self.head_dropout(self.chosen(source, source_lengths))
 
 
-class Filler(EncoderModel):
+class Filler(EncoderModel, MaskedModel):
     """The source with its masked pieces restored, each told from its own position (Devlin et al. 2019, section 3.1).
 
     `mask_piece` stands for what is masked. The output matrix is the embedding's; `bias` is added to the logits.

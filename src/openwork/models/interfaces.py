@@ -10,7 +10,7 @@ projection, so that a loss can be joined with that projection.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -122,51 +122,58 @@ class Packed:
     segments: Segments
 
 
-@runtime_checkable
-class PackingModel(Protocol):
+# What only some models can do is a class that they inherit from, and not a protocol: whether a protocol is met would be
+# found by looking for members, and Python has changed how it looks (3.12 no longer sees the buffers of a module).
+
+
+class PackingModel(ABC):
     """A sequence model that also reads packed rows; what it gives is what it gives for padded ones."""
 
+    @abstractmethod
     def packing_problem(self) -> str | None:
         """Why it cannot with the options that it was built with; None: it can."""
-        ...
 
+    @abstractmethod
     def forward_packed(self, source: Packed, target_input: Packed) -> Tensor:
         """Vectors (1, position, width) for whole targets at once; as many sources as targets, in the same order."""
-        ...
 
 
-@runtime_checkable
-class EncodingModel(Protocol):
-    """A model that has a vector for each token of a source before anything is written or told."""
+class EncodingModel(ABC):
+    """A model that has a vector for each token of a source before anything is written or predicted."""
 
+    @abstractmethod
     def encode(self, source: Tensor, source_lengths: Tensor) -> Tensor:
         """Vectors (batch, position, width) of ids (batch, source); some put a symbol before each source."""
-        ...
 
 
-@runtime_checkable
-class MaskedModel(Protocol):
-    """A sequence model that learns to restore masked pieces of its source."""
+class MaskedModel(ABC):
+    """A sequence model that learns to restore masked pieces of its source.
 
-    @property
-    def mask_piece(self) -> int:
-        """The id of the piece that stands for a masked one."""
-        ...
+    `mask_piece` is the id of the piece that replaces a masked one; `begins` (vocabulary,) says for each piece of the
+    source's vocabulary whether it begins a word.
+    """
 
-    @property
-    def begins(self) -> Tensor:
-        """For each piece of the source's vocabulary (vocabulary,) whether it begins a word."""
-        ...
+    mask_piece: int
+    begins: Tensor
 
 
-@runtime_checkable
-class ForetellingModel(Protocol):
-    """A sequence model that reads a text and tells each of its tokens from those on one side of it."""
+class ForetellingModel(ABC):
+    """A sequence model that reads a text and predicts each of its tokens from those on one side of it."""
 
     @property
+    @abstractmethod
     def tells_backwards(self) -> bool:
-        """Whether each token is told a second time, from those behind it."""
-        ...
+        """Whether each token is predicted a second time, from those behind it."""
+
+
+def can_attend(model: StepModel[Any]) -> TypeGuard[AttendingModel[Any]]:
+    """Whether the model says where it attends."""
+    return callable(getattr(model, "attend", None))
+
+
+def can_choose(model: StepModel[Any]) -> TypeGuard[ChoosingModel[Any]]:
+    """Whether the model says which tokens are best."""
+    return callable(getattr(model, "best", None))
 
 
 def count_weights(model: nn.Module) -> int:

@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
+from openwork.models.interfaces import EncodingModel
 from openwork.models.label_model import LabelMatrix, at_places, word_places
 from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
 from openwork.nn.dropout import Dropout
@@ -36,7 +37,7 @@ def looking_alike(
     return torch.cat([alike, looking_at(last_positions(source_lengths)[:, None], source, source_lengths)], dim=1)
 
 
-class RecurrentLabels(LabelMatrix):
+class RecurrentLabels(LabelMatrix, EncodingModel):
     """What the cells know at a position is the vector that a label is told from; `output` is the labels' matrix.
 
     The end of the target is told from the position of the source's end symbol.

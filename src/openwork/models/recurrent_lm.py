@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from openwork.models.interfaces import EncodingModel, ForetellingModel
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places, begun
 from openwork.models.recurrent_labels import last_positions, looking_alike, looking_at
 from openwork.models.recurrent_lm_settings import RecurrentLMSettings
@@ -20,7 +21,7 @@ from openwork.nn.recurrent import RecurrentEncoder
 from openwork.nn.two_way import Mixture, Reader, Topmost, greatest_of, turned
 
 
-class TwoWayModel(LabelModel):
+class TwoWayModel(LabelModel, EncodingModel):
     """An embedding and what reads it; `backwards` is None where texts are read in one direction."""
 
     def __init__(self, embedding: nn.Embedding, forwards: Reader, backwards: Reader | None, dropout: float) -> None:
@@ -51,7 +52,7 @@ class TwoWayModel(LabelModel):
         return self.layers_of(source, source_lengths)[-1]
 
 
-class Foreteller(TwoWayModel):
+class Foreteller(TwoWayModel, ForetellingModel):
     """Tells each token twice, place after place: x_i by the forward reader, then x_(i-1) by the backward one.
 
     With one direction there is one place a token. x_0 is START; the last token told forwards is END. Both readers

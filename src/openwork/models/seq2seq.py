@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from openwork.models.interfaces import Packed, SequenceModel
+from openwork.models.interfaces import EncodingModel, Packed, PackingModel, SequenceModel
 from openwork.nn.attention import first_packing_problem
 from openwork.nn.batch_normalisation import real_positions
 from openwork.nn.decoder import Decoder, LayerCache
@@ -32,7 +32,7 @@ class TransformerState:
         return TransformerState(caches, self.source_lengths.index_select(0, rows), self.position)
 
 
-class Transformer(SequenceModel[TransformerState]):
+class Transformer(SequenceModel[TransformerState], EncodingModel, PackingModel):
     """Reads a source with the encoder; the decoder tells what follows each target token.
 
     `positions`: what adds the order to the source's and to the target's embeddings. `narrow` turns the decoder's

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 from openwork.base.errors import DataError
 from openwork.data.filters import FilterSettings
@@ -42,15 +42,6 @@ COMMANDS: dict[Task, str] = {
 def task_of(model: Any) -> Task:
     """The task that the settings of a model name; those that name none write their targets."""
     return getattr(model, "task", "write")
-
-
-@runtime_checkable
-class MarksBeginnings(Protocol):
-    """A model that has to know which pieces begin a word."""
-
-    def mark_beginnings(self, begins: Any) -> None:
-        """`begins`: booleans (vocabulary,)."""
-        ...
 
 
 _ANY_RATIO = 1e9

@@ -21,6 +21,7 @@ from openwork.data.records import Pair
 from openwork.data.store import TokenStore
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
+from openwork.models.label_model import LabelModel
 from openwork.systems.beginnings import are_texts, parted_texts
 from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_bundle
 from openwork.systems.card import write_card
@@ -38,7 +39,7 @@ from openwork.systems.preflight.subject import Subject
 from openwork.systems.reach import check_reach
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import Presence, RunFolder
-from openwork.systems.tasks import LinesInForm, MarksBeginnings, check_known, in_form, task_of, wished_pairs
+from openwork.systems.tasks import LinesInForm, check_known, in_form, task_of, wished_pairs
 from openwork.systems.validate import Validator
 from openwork.systems.validate_foretold import ForetellingValidator
 from openwork.systems.validate_labels import LabelValidator
@@ -185,7 +186,7 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
     """The model with the first weights that the seed gives."""
     torch.manual_seed(settings.training.seed)
     model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
-    if isinstance(model, MarksBeginnings):
+    if isinstance(model, LabelModel):
         model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
     return model
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from openwork.text.work import Arc, WordWork, byte_names
+from openwork.text.work import Arc, SamplingAlgorithm, WordWork, byte_names
 
 UNKNOWN_PENALTY = 10.0
 """How much worse than the worst piece a character without a piece is, as in SentencePiece."""
 _WORDS_REMEMBERED = 20_000
 
 
-class Lattice:
+class Lattice(SamplingAlgorithm):
     """The pieces of a vocabulary with their scores."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:

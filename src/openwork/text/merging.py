@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from openwork.text.work import Merge, WordWork, byte_names
+from openwork.text.work import Merge, SamplingAlgorithm, WordWork, byte_names
 
 _WORDS_REMEMBERED = 50_000
 
 
-class Merging:
+class Merging(SamplingAlgorithm):
     """The merges of a vocabulary."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """What a tokenizer does with one word, step by step, as data that can be shown or compared."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -69,13 +70,12 @@ class Algorithm(Protocol):
         ...
 
 
-@runtime_checkable
-class SamplingAlgorithm(Algorithm, Protocol):
+class SamplingAlgorithm(ABC):
     """An algorithm that can also cut a word in other ways, at random."""
 
+    @abstractmethod
     def sample(self, word: str, random: Random, strength: float) -> Sequence[str]:
         """One way to cut the word; what `strength` means, the algorithm says."""
-        ...
 
 
 def byte_names(text: str) -> list[str]:
