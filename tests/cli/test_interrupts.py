@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -121,6 +122,11 @@ def test_in_the_midst_of_work(work: str, told: str):
     )
     assert done.returncode == 130 and "Traceback" not in done.stderr
     assert done.stderr == told or (told == SHOW_CURSOR and done.stderr.endswith(told))
+
+
+def test_the_console_script_begins_with_the_handler():
+    project = tomllib.loads((DRIVER.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"openwork": "openwork.__main__:main"}
 
 
 def test_a_process_that_is_to_ignore_it_goes_on():

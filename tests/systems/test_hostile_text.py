@@ -89,7 +89,8 @@ def test_the_keys_and_values_of_a_bundle(call: Call, bundle_folder: Path):
     "lines",
     [
         f'[data]\ncorpus = "copy"\n["{AS_JSON}"]\nx = 1\n', f'[data]\ncorpus = "copy"\n"{AS_JSON}" = 1\n',
-        f'[data]\ncorpus = "copy"\n[model]\nkind = "{AS_JSON}"\n', f'[data]\ncorpus = "{AS_JSON}"\n',
+        f'[data]\ncorpus = "copy"\n[model]\nkind = "{AS_JSON}"\n',
+        pytest.param(f'[data]\ncorpus = "{AS_JSON}"\n', marks=pytest.mark.slow),
         f'base = "{AS_JSON}"\n', f'[data]\nfile = "{AS_JSON}"\n',
     ],
     ids=["a section", "a key", "a kind", "a corpus", "a base", "a file"],
