@@ -85,5 +85,5 @@ def test_rules_between_keys_are_told_when_the_values_are_right():
 def test_comments_stand_behind_values_and_change_nothing():
     settings = build(Everything, {"title": "a # b", "parts": [{"name": "x"}]})
     text = to_toml(settings, {"title": "run.toml:1", "shape.radius": "two\nlines", "live": "default"})
-    assert 'title = "a # b"  # run.toml:1\n' in text and "radius = 1.5  # two lines\n" in text
+    assert 'title = "a # b"  # run.toml:1\n' in text and "radius = 1.5  # two\\nlines\n" in text
     assert build(Everything, tomllib.loads(text)) == settings

@@ -1,5 +1,8 @@
 """Progress: plain lines where there is no terminal, never a control character."""
 
+import io
+import sys
+
 import pytest
 
 from openwork.cli import progress as module
@@ -25,3 +28,15 @@ def test_lines_do_not_come_more_often_than_wanted(capsys: pytest.CaptureFixture[
         for _ in range(1000):
             advanced(1)
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch):
+    """Brackets in a path are no colours, and what commands a terminal is shown."""
+    screen = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress(2, "translating with a[red]b\n\x1b]0;title") as advanced:
+        advanced(1)
+    assert "translating with a[red]b\\n\\x1b]0;title" in screen.getvalue()

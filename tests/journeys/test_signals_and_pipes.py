@@ -62,18 +62,24 @@ def test_second_signal_stops_at_once(tmp_path: Path):
     settings = run_file(tmp_path, **ENDLESS)
     slow = ("--set", "training.accumulate=1000000", "--set", "training.log_every=1")
     process = start("train", settings, "--out", out, *slow)
+    assert process.stderr is not None
     end = time.monotonic() + PATIENCE
-    while not (out / "records.jsonl").is_file() and time.monotonic() < end:
+    while not (out / "records.jsonl").is_file() or not read_records(out / "records.jsonl"):
+        assert time.monotonic() < end and process.poll() is None, "the training does not begin"
         time.sleep(0.05)
     time.sleep(0.5)  # into the first update, which would take hours
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    error = b""
+    while b"stopping after this update, to save; once more stops at once" not in error:
+        more = process.stderr.read(1 << 16)
+        assert more, error.decode()
+        error += more
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    error = process.communicate(timeout=PATIENCE)[1].decode()  # far less than the update would take
+    error += process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == 130, error
-    assert "Traceback" not in error
-    assert "stopped at once; to continue from what was saved last, run the same command again" in error
+    assert b"Traceback" not in error
+    assert b"stopped at once; to continue from what was saved last, run the same command again" in error
 
 
 def test_log_whose_reader_leaves_ends_no_training(tmp_path: Path):

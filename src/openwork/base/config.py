@@ -21,6 +21,7 @@ from openwork.base.errors import ConfigError, UsageError
 from openwork.base.explain import Origin, explain, explain_all
 
 _BASE_KEY = "base"
+_NOT_UNICODE = re.compile(r'[^"]*[\ud800-\udfff][^"]*')
 DEEPEST = 20  # a run file needs three
 
 
@@ -205,9 +206,8 @@ def build(
 ) -> AnySettings:
     """The settings with the values of `mapping`; `ConfigError` names the first key that is unknown or not allowed."""
     # Read as JSON, a list may fill a tuple and a string a path or an enumeration, while "256" is still no number.
-    text = json.dumps(mapping, default=str)
     try:
-        return settings_class.model_validate_json(text)
+        return settings_class.model_validate_json(_as_json(mapping))
     except ValidationError as error:
         raise explain(error, settings_class, mapping, origins or {}) from error
 
@@ -217,10 +217,17 @@ def find_mistakes(
 ) -> list[ConfigError]:
     """All that `build` would refuse, as far as it can be told at once: rules between keys wait for right values."""
     try:
-        settings_class.model_validate_json(json.dumps(mapping, default=str))
+        settings_class.model_validate_json(_as_json(mapping))
     except ValidationError as error:
         return explain_all(error, settings_class, mapping, origins)
     return []
+
+
+def _as_json(mapping: Mapping[str, Any]) -> str:
+    text = json.dumps(mapping, default=str, ensure_ascii=False)
+    if found := _NOT_UNICODE.search(text):
+        raise toml.not_unicode(found[0])
+    return text
 
 
 def to_toml(settings: Settings, comments: Mapping[str, str] | None = None) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from openwork.base.errors import DataError, OpenworkError
+from openwork.base.printing import json_text
 
 
 class RecordWriter:
@@ -32,7 +33,7 @@ class RecordWriter:
         Numbers that JSON lacks are written as the texts "nan", "inf" and "-inf", which `float` reads back.
         """
         record = {"time": round(time.time(), 3), "kind": kind, **fields}
-        line = json.dumps(_plain(record), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        line = json_text(_plain(record), allow_nan=False).encode() + b"\n"
         try:
             written = 0
             while written < len(line):

@@ -6,6 +6,9 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 
+from openwork.base.errors import ConfigError
+from openwork.base.printing import UNSAFE, escaped, one_line
+
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 # One string literal of any of TOML's four kinds; the long ones first, since they start like the short ones.
 _STRING = re.compile(
@@ -118,18 +121,13 @@ def write_table(
         blocks.append(f"[{'.'.join(map(_key, path))}]\n")
     for key, value in plain.items():
         comment = (comments or {}).get(".".join((*path, key)), "")
-        blocks.append(f"{_key(key)} = {write_value(value)}{f'  # {_one_line(comment)}' if comment else ''}\n")
+        blocks.append(f"{_key(key)} = {write_value(value)}{f'  # {one_line(comment)}' if comment else ''}\n")
     text = "".join(blocks)
     for key, value in values.items():
         if isinstance(value, Mapping):
             inner = write_table(value, (*path, key), comments)
             text += f"\n{inner}" if text else inner
     return text
-
-
-def _one_line(comment: str) -> str:
-    """A comment may hold no control character but the tab."""
-    return "".join(character if character.isprintable() else " " for character in comment)
 
 
 def write_value(value: object) -> str:
@@ -156,5 +154,21 @@ def _key(key: str) -> str:
 
 
 def _string(text: str) -> str:
-    # JSON's escapes are a subset of TOML's, but for the DEL character, which TOML wants escaped.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    # JSON's escapes are a subset of TOML's, but for pairs of them and for DEL, which TOML wants escaped.
+    return UNSAFE.sub(_escape, json.dumps(text, ensure_ascii=False))
+
+
+def _escape(found: re.Match[str]) -> str:
+    point = ord(found[0])
+    if 0xD800 <= point <= 0xDFFF:
+        raise not_unicode(found.string)
+    return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
+
+
+def not_unicode(text: str) -> ConfigError:
+    """What is said of a text with lone surrogates, which TOML and JSON do not have."""
+    return ConfigError(
+        f"{escaped(text)}: a setting cannot hold this text",
+        why="it is not Unicode, as the name of a file that is not UTF-8",
+        hint="give the file or folder another name",
+    )

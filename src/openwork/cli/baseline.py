@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.set_options import SetOptions
 from openwork.cli.terminal import print_lines, run
@@ -46,8 +47,6 @@ def baseline(
             )
         if by is None and behind:
             raise UsageError("--behind is for baselines of texts", hint="add --by lead or --by nearest")
-        import json
-
         from openwork.systems.bag_of_words import label_baseline, text_baseline
         from openwork.systems.evaluate import EvaluationSet
         from openwork.systems.evaluation_folder import write_evaluation
@@ -67,7 +66,7 @@ def baseline(
         if out is not None:
             write_evaluation(out, saved)
         if as_json:
-            print(json.dumps(found.to_json(), ensure_ascii=False))
+            write_json(found.to_json())
         else:
             print_lines(found.lines())
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.progress import progress
 from openwork.cli.terminal import print_lines, run, say
@@ -48,8 +49,6 @@ def bits(
 
     def work() -> None:
         texts.check()
-        import json
-
         from openwork.data.records import UNSAID
         from openwork.data.settings import OriginSettings
         from openwork.systems.bits import bits_of
@@ -68,7 +67,7 @@ def bits(
         if found.left_out:
             say(f"{found.left_out:,} lines were left out: the model cannot score them")
         if as_json:
-            print(json.dumps(found.to_json(), ensure_ascii=False))
+            write_json(found.to_json())
         else:
             print_lines(found.report_lines())
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import OpenworkError
+from openwork.base.printing import write_json
 from openwork.cli.terminal import print_lines, run, say
 
 
@@ -25,8 +26,6 @@ def coach(
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.automatic import resolve
         from openwork.systems.run_file import read_run
 
@@ -38,7 +37,7 @@ def coach(
 
         outcomes = examine_run(settings, say)
         if as_json:
-            print(json.dumps(coach_values(outcomes), ensure_ascii=False))
+            write_json(coach_values(outcomes))
         else:
             print_lines(coach_lines(outcomes))
         if not all_passed(outcomes):

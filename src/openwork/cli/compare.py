@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.progress import progress
 from openwork.cli.terminal import print_lines, run, say
@@ -56,8 +57,6 @@ def compare(
     """
 
     def work() -> None:
-        import json
-
         from openwork.metrics.significance import Effort
         from openwork.systems.compare import compare as compare_outputs
         from openwork.systems.compare import read_output
@@ -74,7 +73,7 @@ def compare(
         drawn = Effort(effort.resamples, effort.trials, effort.seed)
         found = compare_outputs(outputs[0], outputs[1], references, against.language, drawn)
         if as_json:
-            print(json.dumps(found.to_json(), ensure_ascii=False))
+            write_json(found.to_json())
         else:
             print_lines(found.lines())
 

@@ -8,7 +8,7 @@ import typer
 from typer.completion import completion_init, get_completion_script  # pyright: ignore[reportPrivateImportUsage]
 
 from openwork.base.errors import UsageError
-from openwork.cli.terminal import run
+from openwork.cli.terminal import print_text, run
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_OPENWORK_COMPLETE"  # set by the script when it asks what could stand at the cursor
@@ -27,7 +27,7 @@ def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")])
             near = difflib.get_close_matches(shell, SHELLS, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(SHELLS)}"
             raise UsageError(f"{shell}: there is no completion for this shell", hint=hint)
-        print(get_completion_script(prog_name="openwork", complete_var=VARIABLE, shell=shell))
+        print_text(get_completion_script(prog_name="openwork", complete_var=VARIABLE, shell=shell))
 
     run(work)
 

@@ -7,6 +7,7 @@ import typer
 
 from openwork.base.errors import ConfigError, UsageError
 from openwork.base.phrases import Joined
+from openwork.base.printing import write_document, write_json
 from openwork.cli.config_from import config_from
 from openwork.cli.terminal import print_lines, run, say, show_error
 
@@ -36,8 +37,6 @@ def show(
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.automatic import complete
         from openwork.systems.config_show import run_file_of, show
         from openwork.systems.run_file import read_run
@@ -46,7 +45,10 @@ def show(
         if file is None and "data" not in layer.mapping:
             raise UsageError("there is nothing to show", hint="name a run file, or the data: --set data.corpus=copy")
         shown = show(complete(layer, say, choose_rest=file is None))
-        print(json.dumps(shown.to_json(), ensure_ascii=False) if as_json else shown.text(with_origins=origin).rstrip())
+        if as_json:
+            write_json(shown.to_json())
+        else:
+            write_document(shown.text(with_origins=origin).rstrip() + "\n")
 
     run(work)
 
@@ -64,19 +66,17 @@ def explain(
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.config_keys import explain_key, section_lines
 
         if lines := section_lines(key):
             if as_json:
-                print(json.dumps(lines, ensure_ascii=False))
+                write_json(lines)
             else:
                 print_lines(lines)
             return
         found = explain_key(key)
         if as_json:
-            print(json.dumps([one.to_json() for one in found], ensure_ascii=False))
+            write_json([one.to_json() for one in found])
             return
         print_lines([line for place, one in enumerate(found) for line in ([""] * bool(place) + one.lines())])
 
@@ -98,15 +98,13 @@ def schema(
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.config_keys import key_lines
         from openwork.systems.config_schema import SCHEMAS
 
         if text:
             print_lines(key_lines(kind))
         else:
-            print(json.dumps(SCHEMAS[kind](), ensure_ascii=False, indent=1))
+            write_json(SCHEMAS[kind](), indent=1)
 
     run(work)
 
@@ -125,13 +123,11 @@ def check(
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.config_check import check_run_file
 
         checked = check_run_file(file, assignments or [])
         if as_json:
-            print(json.dumps(checked.to_json(), ensure_ascii=False))
+            write_json(checked.to_json())
         else:
             for mistake in checked.mistakes:
                 show_error(mistake)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from openwork.base.printing import escaped, write_document, write_json
 from openwork.cli.terminal import print_lines, run, say
 
 
@@ -25,8 +26,6 @@ def config_from(
     """
 
     def work() -> None:
-        import json
-
         from openwork.base.files import atomic_write_text
         from openwork.systems.migration.report import report_lines, report_values
         from openwork.systems.migration.run_text import run_text
@@ -37,14 +36,14 @@ def config_from(
             check_file(out, lambda _: False, [file])  # an older run file may have been edited since
         translation = translate_configuration(file, toolkit)
         if out is not None:
-            atomic_write_text(out, run_text(translation))
+            atomic_write_text(out, escaped(run_text(translation)))
         if as_json:
-            print(json.dumps(report_values(translation), ensure_ascii=False))
+            write_json(report_values(translation))
         elif out is not None:
             print_lines(report_lines(translation))
             say(f"the run file is {out}; next: openwork config check {out}")
         else:
-            print(run_text(translation), end="")
+            write_document(run_text(translation))
             for line in report_lines(translation):
                 say(line)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.terminal import print_lines, run, say, translated
 
@@ -29,13 +30,11 @@ def list_(folder: Folder = None, as_json: Json = False) -> None:
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.data_list import list_corpora, table_lines
 
         entries = list_corpora(folder)
         if as_json:
-            print(json.dumps([entry.to_json() for entry in entries], ensure_ascii=False))
+            write_json([entry.to_json() for entry in entries])
         else:
             print_lines(table_lines(entries))
 
@@ -62,8 +61,6 @@ def prepare(
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.data_prepare import prepare as prepare_splits
         from openwork.systems.data_stats import filter_settings
 
@@ -80,7 +77,7 @@ def prepare(
             else:
                 say(f"{split.name}: {split.pairs:,} pairs written to {split.files[0]} and {split.files[1]}")
         if as_json:
-            print(json.dumps({"corpus": name, "out": str(out), "splits": splits}, ensure_ascii=False))
+            write_json({"corpus": name, "out": str(out), "splits": splits})
 
     run(work)
 
@@ -106,8 +103,6 @@ def stats(
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.data_figures import as_lines, as_values
         from openwork.systems.data_stats import measure
 
@@ -117,7 +112,7 @@ def stats(
             raise UsageError("name what to measure", hint="give a corpus, a run file, or --source and --target")
         measured = measure(what, given, set_ or [], folder)
         if as_json:
-            print(json.dumps(as_values(measured), ensure_ascii=False))
+            write_json(as_values(measured))
         else:
             print_lines(as_lines(measured))
 
@@ -159,8 +154,6 @@ def check(
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.data_check import check as check_splits
         from openwork.systems.data_check import read_splits, report_lines, report_values
         from openwork.systems.outputs import check_file, is_page
@@ -181,7 +174,7 @@ def check(
 
             atomic_write_text(html, page_of(report, translated))
         if as_json:
-            print(json.dumps(report_values(report), ensure_ascii=False))
+            write_json(report_values(report))
         else:
             print_lines(report_lines(report))
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from openwork.base.printing import write_json
 from openwork.cli.terminal import print_lines, run
 
 
@@ -20,13 +21,11 @@ def doctor(
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.doctor import doctor_lines, doctor_values, examine
 
         found = examine(measure=not quick)
         if as_json:
-            print(json.dumps(doctor_values(found), ensure_ascii=False))
+            write_json(doctor_values(found))
         else:
             print_lines(doctor_lines(found))
 

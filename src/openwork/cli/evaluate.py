@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.progress import progress
 from openwork.cli.set_options import SetOptions
@@ -37,8 +38,6 @@ def evaluate(
 
     def work() -> None:
         test.check()
-        import json
-
         from openwork.systems.bundle import load_bundle
         from openwork.systems.evaluate import EvaluationSet, evaluate_bundle
         from openwork.systems.evaluate_labels import evaluate_labels, evaluate_texts
@@ -65,7 +64,7 @@ def evaluate(
         if out is not None:
             write_evaluation(out, saved)
         if as_json:
-            print(json.dumps(result.to_json(), ensure_ascii=False))
+            write_json(result.to_json())
         else:
             print_lines(result.lines())
 

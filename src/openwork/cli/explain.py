@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import write_json
 from openwork.cli.options import grouped
-from openwork.cli.terminal import print_lines, run, say
+from openwork.cli.terminal import print_lines, print_text, run, say
 
 if TYPE_CHECKING:
     from openwork.inspection.trace import Trace
@@ -103,7 +104,6 @@ def _trace(what: What, which: Which) -> "Trace":
 
 def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:
     """To a file, to a program, or to the terminal."""
-    import json
     import os
     import shutil
 
@@ -118,6 +118,6 @@ def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:
         atomic_write_text(html, trace_page(trace, language, translate))
         say(f"written to {html}")
     if as_json:
-        print(json.dumps(trace.to_json(), ensure_ascii=False))
+        write_json(trace.to_json())
     elif html is None:
-        print(trace_text(trace, shutil.get_terminal_size().columns, translate))
+        print_text(trace_text(trace, shutil.get_terminal_size().columns, translate))

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import write_json
 from openwork.cli.terminal import print_lines, run
 
 
@@ -38,8 +39,6 @@ def info(
     """
 
     def work() -> None:
-        import json
-
         from openwork.systems.info import describe, describe_options, describe_sizes, describe_table
 
         if sum((bool(names), options, table is not None)) > 1 or (len(names or []) > 1 and not compare):
@@ -58,7 +57,7 @@ def info(
         else:
             facts = describe(names[0] if names else None)
         if as_json:
-            print(json.dumps(facts.values, ensure_ascii=False))
+            write_json(facts.values)
         else:
             print_lines(facts.lines)
 

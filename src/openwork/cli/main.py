@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 from openwork import __version__
 from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
+from openwork.base.printing import guard_streams
 from openwork.cli import (
     answer,
     average,
@@ -43,7 +44,7 @@ from openwork.cli import (
 )
 from openwork.cli.completion import prepare_completion
 from openwork.cli.language import take_language, translate_help, translate_titles
-from openwork.cli.terminal import DEBUG, INTERRUPTED, open_missing_streams, show_error
+from openwork.cli.terminal import DEBUG, INTERRUPTED, open_missing_streams, print_text, run_command_line, show_error
 
 app = typer.Typer(
     help="Train and use sequence-to-sequence Transformers, with every part in view.",
@@ -56,7 +57,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"openwork {__version__}")
+        print_text(f"openwork {__version__}")
         raise typer.Exit
 
 
@@ -105,21 +106,21 @@ app.command("completion")(completion.completion)
 
 
 def main() -> None:
-    """The entry point of the console script."""
+    """The command line from its first argument to the end of the process."""
     open_missing_streams()
+    guard_streams()
     prepare_completion()
+    sys.exit(run_command_line(_command_line))
+
+
+def _command_line() -> int:
+    arguments = take_language(sys.argv[1:])
     try:
-        arguments = take_language(sys.argv[1:])
-    except UsageError as error:
-        show_error(error)
-        sys.exit(error.exit_code)
-    try:
-        code = _command()(arguments, prog_name="openwork", standalone_mode=False)
+        return _command()(arguments, prog_name="openwork", standalone_mode=False) or 0
     except typer.Abort:
-        code = INTERRUPTED
+        return INTERRUPTED
     except TyperException as error:
-        code = _refuse(error)
-    sys.exit(code)
+        return _refuse(error)
 
 
 def _command() -> Any:

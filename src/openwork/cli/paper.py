@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import write_document, write_json
 from openwork.cli.options import grouped
-from openwork.cli.terminal import print_lines, run, translated
+from openwork.cli.terminal import print_lines, print_text, run, translated
 
 if TYPE_CHECKING:
     from openwork.systems.paper.contents import Listed
@@ -61,7 +62,7 @@ def _print_document(asked: Asked, as_json: bool) -> None:
 
     if asked != Asked() or as_json:
         raise UsageError("--markdown is for the whole list", hint="write: openwork paper --markdown")
-    print(document([page_of(one.name) for one in CONTENTS], translated), end="")
+    write_document(document([page_of(one.name) for one in CONTENTS], translated))
 
 
 def _objects(asked: Asked) -> "list[Listed]":
@@ -71,18 +72,15 @@ def _objects(asked: Asked) -> "list[Listed]":
 
 
 def _print_list(objects: "list[Listed]", as_json: bool) -> None:
-    import json
-
     from openwork.systems.paper.contents import contents_lines, contents_values
 
     if as_json:
-        print(json.dumps(contents_values(objects), ensure_ascii=False))
+        write_json(contents_values(objects))
     else:
         print_lines(contents_lines(objects))
 
 
 def _print_page(name: str, row: str | None, as_json: bool) -> None:
-    import json
     import shutil
 
     from openwork.systems.paper.exhibits import page_of, row_page
@@ -90,6 +88,6 @@ def _print_page(name: str, row: str | None, as_json: bool) -> None:
 
     page = page_of(name) if row is None else row_page(row)
     if as_json:
-        print(json.dumps(page.to_json(), ensure_ascii=False))
+        write_json(page.to_json())
     else:
-        print(page_text(page, shutil.get_terminal_size().columns, translated))
+        print_text(page_text(page, shutil.get_terminal_size().columns, translated))

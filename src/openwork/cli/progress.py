@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from openwork.base.printing import one_line
 from openwork.cli.terminal import progress_console, tell
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -18,9 +19,9 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
     if not console.is_terminal or console.is_dumb_terminal:
         yield _line_writer(total, what)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(one_line(what), total=total)
         yield lambda count: bar.advance(task, count)
 
 

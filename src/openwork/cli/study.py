@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import write_json
 from openwork.cli.terminal import print_lines, run, say, translated
 
 
@@ -25,7 +26,6 @@ def study(
     """
 
     def work() -> None:
-        import json
         import os
 
         from openwork.base.files import atomic_write_text
@@ -38,7 +38,7 @@ def study(
             if set_ or html:
                 raise UsageError("no study is named", hint="openwork study lists them")
             if as_json:
-                print(json.dumps([one.summary() for one in STUDIES.values()], ensure_ascii=False))
+                write_json([one.summary() for one in STUDIES.values()])
             else:
                 print_lines(list_lines(STUDIES.values()))
             return
@@ -51,7 +51,7 @@ def study(
             atomic_write_text(html, page(chosen, result, find_language(os.environ), translated))
             say(f"written to {html}")
         if as_json:
-            print(json.dumps(chosen.to_json(sizes, result), ensure_ascii=False))
+            write_json(chosen.to_json(sizes, result))
         elif html is None:
             print_lines(result_lines(chosen, result))
 

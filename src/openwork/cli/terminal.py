@@ -10,19 +10,20 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
 from openwork.base.error_codes import code_of
 from openwork.base.errors import OpenworkError, wants_memory
 from openwork.base.messages import catalogue, find_language
+from openwork.base.printing import escaped, one_line
+from openwork.cli.interrupts import INTERRUPTED, RaisingOnCtrlC, note_cursor, was_interrupted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 DEBUG = "OPENWORK_DEBUG"
-INTERRUPTED = 130
 
 
 def translated(text: str) -> str:
@@ -32,7 +33,12 @@ def translated(text: str) -> str:
 
 def print_lines(lines: Iterable[str]) -> None:
     """The lines of a report on standard output, in the person's language."""
-    print("\n".join(map(translated, lines)))
+    print("\n".join(one_line(translated(line)) for line in lines))
+
+
+def print_text(text: str) -> None:
+    """A text of several lines on standard output, in the person's language already."""
+    print(escaped(text))
 
 
 def say(text: str) -> None:
@@ -44,16 +50,25 @@ def tell(text: str) -> None:
     """The same for a line that is in the person's language already, or is for programs."""
     # RuntimeError: a signal's handler speaks while a line is being printed
     with contextlib.suppress(OSError, RuntimeError):
-        print(text, file=sys.stderr, flush=True)
+        print(one_line(text), file=sys.stderr, flush=True)
 
 
 def progress_console() -> "Console":
     """Where the progress of a training is drawn: standard error, until nobody listens any more."""
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     class LastingConsole(Console):
         def on_broken_pipe(self) -> None:  # rich would end the process here, and the training with it
             self.quiet = True
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):  # colours are no text, and the cursor is a control
+                yield segment if segment.control else segment._replace(text=escaped(segment.text))
+
+        def show_cursor(self, show: bool = True) -> bool:
+            note_cursor(is_hidden=not show and self.is_terminal)
+            return super().show_cursor(show)
 
     return LastingConsole(stderr=True)
 
@@ -80,39 +95,55 @@ def show_error(error: OpenworkError) -> None:
 
 def run(command: Callable[[], None]) -> None:
     """Runs the work of a command and ends with its exit code; only `--debug` lets a traceback reach the terminal."""
-    code = _attempt(command, debug=bool(os.environ.get(DEBUG)))
+    with RaisingOnCtrlC():
+        code = _attempt(command)
     if code:
         raise typer.Exit(code)
 
 
-def _attempt(command: Callable[[], None], *, debug: bool) -> int:
+def run_command_line(command_line: Callable[[], int]) -> int:
+    """The exit code of all that the process does; what was printed has gone out then, or it is said why it cannot."""
+    codes: list[int] = []
+    code = _attempt(lambda: codes.append(command_line()))
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # told before, where there is somebody to tell
+            _discard(stream)
+    return code or sum(codes)
+
+
+def _attempt(command: Callable[[], None]) -> int:
     try:
         command()
         sys.stdout.flush()  # here, where a failure can still be told
     except OpenworkError as error:
-        if debug:
-            raise
+        _raise_for_debug(error)
         show_error(error)
         return error.exit_code
     except KeyboardInterrupt:
         say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has gone, as in `| head`
-        _discard_output()
+        _discard(sys.stdout)
         return 0
     except typer.Exit:
         raise
     except Exception as error:
-        if debug:
-            raise
+        _raise_for_debug(error)
         show_error(_refused_by_system(error) if isinstance(error, OSError) else _unexpected(error))
         return OpenworkError.exit_code
-    return 0
+    return INTERRUPTED if was_interrupted() else 0  # a library caught it
 
 
-def _discard_output() -> None:
-    """What standard output still holds goes nowhere, so that Python does not complain when it closes the stream."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _raise_for_debug(error: Exception) -> None:
+    if os.environ.get(DEBUG):
+        raise error
+
+
+def _discard(stream: TextIO) -> None:
+    """What the stream still holds goes nowhere, so that Python does not complain when it closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _refused_by_system(error: OSError) -> OpenworkError:
@@ -123,7 +154,7 @@ def _refused_by_system(error: OSError) -> OpenworkError:
             why=why,
             hint="check the path, your rights to it, and the room on its disk",
         )
-    _discard_output()
+    _discard(sys.stdout)
     return OpenworkError("the output cannot be written", why=why, hint="check where standard output goes")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.terminal import INTERRUPTED, print_lines, progress_console, run, say
 
@@ -160,20 +161,17 @@ def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
 
 
 def _tell(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
-    import json
-
     from openwork.systems.cost import Machine
     from openwork.systems.plan import make_plan, plan_lines, plan_values
 
     made = make_plan(settings, Machine(plan.rate, plan.devices, plan.price))
     if as_json:
-        print(json.dumps(plan_values(made, plan.hours), ensure_ascii=False))
+        write_json(plan_values(made, plan.hours))
     else:
         print_lines(plan_lines(made, plan.hours))
 
 
 def _profile(settings: "RunSettings", out: Path | None, *, as_json: bool) -> None:
-    import json
     import os
 
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # read when torch is loaded: its profiler would talk to the person
@@ -182,20 +180,18 @@ def _profile(settings: "RunSettings", out: Path | None, *, as_json: bool) -> Non
 
     profile = profile_training(settings, out, say)
     if as_json:
-        print(json.dumps(profile_values(profile), ensure_ascii=False))
+        write_json(profile_values(profile))
     else:
         print_lines(profile_lines(profile))
 
 
 def _preflight(settings: "RunSettings", out: Path | None, *, as_json: bool) -> None:
-    import json
-
     from openwork.systems.preflight.alone import preflight_alone
     from openwork.systems.preflight.report import preflight_lines, preflight_values
 
     found = preflight_alone(settings, out, say)
     if as_json:
-        print(json.dumps(preflight_values(found), ensure_ascii=False))
+        write_json(preflight_values(found))
     else:
         print_lines(preflight_lines(found))
 

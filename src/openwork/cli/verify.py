@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import OpenworkError
+from openwork.base.printing import write_json
 from openwork.cli.terminal import print_lines, run
 
 
@@ -24,15 +25,13 @@ def verify(
     """
 
     def work() -> None:
-        import json
-
         from openwork.interop.verifying import EXPORTED
         from openwork.systems.verify.checks import verify as verify_folder
         from openwork.systems.verify.report import all_passed, table_lines, to_json
 
         outcomes = verify_folder(bundle, compiling=compiled, further=EXPORTED)
         if as_json:
-            print(json.dumps(to_json(str(bundle), outcomes), ensure_ascii=False))
+            write_json(to_json(str(bundle), outcomes))
         else:
             print_lines(table_lines(outcomes))
         if not all_passed(outcomes):

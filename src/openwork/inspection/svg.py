@@ -7,6 +7,7 @@ import re
 import unicodedata
 from xml.sax.saxutils import escape, quoteattr
 
+from openwork.base.printing import escaped
 from openwork.inspection.look import FONTS, PAPER, dark_style
 
 # Characters that no XML document may hold, not even escaped.
@@ -34,7 +35,7 @@ def element(tag: str, *children: str, **attributes: str | float | None) -> Marku
 
 
 def text(content: str) -> Markup:
-    """A plain string as markup: `<` becomes `&lt;`, what XML forbids becomes U+FFFD."""
+    """A plain string as markup: `<` becomes `&lt;`, what XML forbids U+FFFD; what turns the order of text is shown."""
     return Markup(escape(_legal(content)))
 
 
@@ -79,4 +80,4 @@ def shortened(content: str, most: int) -> str:
 
 
 def _legal(content: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", content)
+    return escaped(_FORBIDDEN.sub("\ufffd", content))

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from openwork.base.errors import BundleError
 from openwork.base.folders import atomic_folder
+from openwork.base.printing import escaped
 from openwork.interop.ctranslate2_binary import Contents, write_binary
 from openwork.interop.ctranslate2_layout import (
     DECODER,
@@ -69,7 +70,7 @@ def write_ctranslate2(folder: Path, bundle: Bundle) -> None:
         for name, tokenizer in sides.items():
             _write_json(partial / f"{name}.json", token_names(tokenizer))
         tokenizers.save(partial)
-        (partial / CARD).write_text(bundle.card, encoding="utf-8")
+        (partial / CARD).write_text(escaped(bundle.card), encoding="utf-8")
         put_export_mark(partial)
 
 

@@ -17,6 +17,7 @@ from openwork.base.config import Settings, build, read_run_file, to_toml
 from openwork.base.errors import BundleError, ConfigError
 from openwork.base.files import sha256_file
 from openwork.base.folders import atomic_folder
+from openwork.base.printing import escaped, json_text
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
@@ -112,8 +113,8 @@ def write_bundle(folder: Path, bundle: Bundle) -> None:
         (partial / CONFIG).write_text(to_toml(bundle.settings), encoding="utf-8")
         (partial / WEIGHTS).write_bytes(tensors_to_bytes(model_weights(bundle.model)))
         golden = [vars(example) for example in bundle.golden]
-        (partial / GOLDEN).write_text(json.dumps(golden, ensure_ascii=False, indent=1), encoding="utf-8")
-        (partial / CARD).write_text(bundle.card, encoding="utf-8")
+        (partial / GOLDEN).write_text(json_text(golden, indent=1), encoding="utf-8")
+        (partial / CARD).write_text(escaped(bundle.card), encoding="utf-8")
         sums = {path.name: sha256_file(path) for path in sorted(partial.iterdir())}
         manifest = {"format": FORMAT, "version": VERSION, "openwork": __version__, "sha256": sums}
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")

@@ -8,11 +8,11 @@
 A dialogue is one line so that a text to train on can hold one: a line of the file is a conversation.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import json_text
 from openwork.data.dialogues import ASSISTANT, USER
 from openwork.data.records import Pair
 from openwork.systems.bundle import Bundle
@@ -131,7 +131,7 @@ def _line(prompt: str, found: list[Translation], output: Output) -> str:
         | ({"problem": one.problem} if one.problem else {})
         for one in found
     ]
-    return json.dumps({"prompt": prompt, "cut": found[0].cut, "completions": listed}, ensure_ascii=False)
+    return json_text({"prompt": prompt, "cut": found[0].cut, "completions": listed})
 
 
 def _notes(best: Translation) -> list[str]:

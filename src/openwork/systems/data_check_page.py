@@ -1,8 +1,9 @@
 """The report of `openwork data check` as one HTML page: nothing to load, every text escaped."""
 
 from collections.abc import Callable, Iterator
-from html import escape
+from html import escape as escape_markup
 
+from openwork.base.printing import escaped
 from openwork.data.check.faults import Gathered
 from openwork.inspection.look import PAGE_MARK
 from openwork.systems.data_check import Report, note_lines
@@ -43,3 +44,8 @@ def _split(name: str, found: Gathered, translate: Callable[[str], str]) -> Itera
             f'<td>{escape(translate(kind))}<div class="shown">{examples}</div></td></tr>'
         )
     yield "</table>"
+
+
+def escape(text: str) -> str:
+    """As text of the page: no markup, and nothing that turns the order of what stands beside it."""
+    return escape_markup(escaped(text))

@@ -10,6 +10,7 @@ from typing import Any
 from openwork.base.config import fingerprint
 from openwork.base.errors import DataError, OpenworkError
 from openwork.base.files import atomic_file, atomic_write_text, sha256_file
+from openwork.base.printing import json_text
 from openwork.data import corpora
 from openwork.data.download import Told, silent
 from openwork.data.filters import FilterReport, FilterSettings, apply
@@ -131,7 +132,7 @@ class _Record:
         corpus = corpora.find(self._values["corpus"])
         self._values |= {"terms": corpus.terms, "origin": corpus.origin}
         self._values["splits"][split] = entry
-        atomic_write_text(self._path, json.dumps(self._values, ensure_ascii=False, indent=2) + "\n")
+        atomic_write_text(self._path, json_text(self._values, indent=2) + "\n")
 
     def _read(self) -> dict[str, Any]:
         try:

@@ -17,6 +17,7 @@ from openwork import __version__
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines, sha256_file
 from openwork.base.folders import atomic_folder
+from openwork.base.printing import json_text
 from openwork.systems.outputs import EVALUATION, check_folder
 from openwork.systems.tasks import MEASURED, Measured
 
@@ -66,7 +67,7 @@ def write_evaluation(folder: Path, saved: SavedEvaluation) -> None:
         sums = {name: hashlib.sha256((partial / name).read_bytes()).hexdigest() for name in TEXTS}
         head = {"format": FORMAT, "version": VERSION, "openwork": __version__, "language": saved.language}
         facts = {**head, **saved.facts, "sha256": sums}
-        (partial / FACTS).write_text(json.dumps(facts, ensure_ascii=False, indent=1), encoding="utf-8")
+        (partial / FACTS).write_text(json_text(facts, indent=1), encoding="utf-8")
 
 
 def read_evaluation(folder: Path) -> SavedEvaluation:

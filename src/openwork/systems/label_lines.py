@@ -1,11 +1,11 @@
 """Labels as a filter: lines in, one line out for each, as text or JSON."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import UsageError
+from openwork.base.printing import json_text
 from openwork.metrics.spans import spans
 from openwork.models.interfaces import MaskedModel
 from openwork.systems.bundle import Bundle
@@ -83,7 +83,7 @@ def json_line(task: Task, text: str, found: Labelling) -> str:
             ]
         case _:
             values["labels"] = _choices(first)
-    return json.dumps(values, ensure_ascii=False)
+    return json_text(values)
 
 
 def _choices(place: Place) -> list[dict[str, Any]]:
@@ -98,9 +98,7 @@ def filling(filler: Filler, best: int, *, as_json: bool) -> Answering:
         for text, found in zip(texts, filler.fill(texts, best), strict=True):
             if as_json:
                 gaps = [_choices(place) for place in found.gaps]
-                line = json.dumps(
-                    {"source": text, "cut": found.cut, "text": found.text, "gaps": gaps}, ensure_ascii=False
-                )
+                line = json_text({"source": text, "cut": found.cut, "text": found.text, "gaps": gaps})
             elif best == 1:
                 line = found.text
             else:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_write_text, sha256_values
+from openwork.base.printing import json_text
 from openwork.data.records import Pair
 from openwork.systems.pair_sources import PairSource, Part, digested
 
@@ -51,7 +52,7 @@ def write_origins(folder: Path, origins: Origins) -> None:
     values = asdict(origins)
     atomic_write_text(
         folder / NAME,
-        json.dumps({"sha256": sha256_values(values), "origins": values}, ensure_ascii=False, indent=1) + "\n",
+        json_text({"sha256": sha256_values(values), "origins": values}, indent=1) + "\n",
     )
 
 

@@ -1,7 +1,5 @@
 """A scorer as a filter: pairs of lines in, one line of figures out for each, whatever they hold."""
 
-import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice, zip_longest
@@ -9,6 +7,7 @@ from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.files import open_binary
+from openwork.base.printing import json_text, write_data
 from openwork.metrics.ratio import Ratio, perplexity
 from openwork.systems.lines import MOST_LINES, arriving_lines, clean_line, lines_of, standard_input
 from openwork.systems.score import Scored, Scorer
@@ -98,9 +97,7 @@ def score_lines(scorer: Scorer, batches: Iterator[list[Line]], say: Say, *, as_j
             if result is not None:
                 _tell(result, number, say)
                 whole += result.ratio
-            text = _printed(line, result, as_json=as_json)
-            sys.stdout.buffer.write(text.encode("utf-8", errors="replace") + b"\n")
-        sys.stdout.buffer.flush()
+            write_data(f"{_printed(line, result, as_json=as_json)}\n")
     if whole.count:
         say(f"all lines: {whole.count:,} tokens, perplexity {perplexity(whole):.4f}")
 
@@ -115,5 +112,5 @@ def _tell(result: Scored, number: int, say: Say) -> None:
 def _printed(line: Line, result: Scored | None, *, as_json: bool) -> str:
     if as_json:
         texts = {"source": line.source, "target": line.target}
-        return json.dumps({**texts, **(result or Scored(problem="a blank line")).to_json()}, ensure_ascii=False)
+        return json_text({**texts, **(result or Scored(problem="a blank line")).to_json()})
     return result.line() if result is not None else ""

@@ -1,13 +1,12 @@
 """A tokenizer as a filter: lines in, lines out. It is a bundle's, or that of any file that can be read as one."""
 
-import json
-import sys
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
 from openwork.base.errors import DataError, UsageError
 from openwork.base.phrases import Translate
+from openwork.base.printing import json_text, one_line, write_data
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.lines import clean_line, lines_of, standard_input
 from openwork.systems.piece_steps import as_data, as_line, step_lines
@@ -31,7 +30,7 @@ class Form(Enum):
     JSON_STEPS = "json steps"
 
 
-def one_line(tokenizer: AnyTokenizer, line: str, form: Form, number: int, translated: Translate) -> str:
+def printed_for(tokenizer: AnyTokenizer, line: str, form: Form, number: int, translated: Translate) -> str:
     """What is printed for `line`; only the steps take more than one line, in the words of `translated`."""
     match form:
         case Form.TEXT:
@@ -44,12 +43,13 @@ def one_line(tokenizer: AnyTokenizer, line: str, form: Form, number: int, transl
             return as_line(tokenizer.encode_pieces(line).pieces)
         case Form.STEPS:
             ids = " ".join(map(str, tokenizer.encode(line)))
-            return "\n".join([*map(translated, step_lines(tokenizer.work(line))), f"ids: {ids}", ""])
+            steps = (one_line(translated(step)) for step in step_lines(tokenizer.work(line)))  # for a person
+            return "\n".join([*steps, f"ids: {ids}", ""])
     pieces = tokenizer.encode_pieces(line)
     values = {"text": line, "pieces": pieces.pieces, "ids": pieces.ids, "offsets": pieces.offsets}
     if form is Form.JSON_STEPS:
         values["words"] = as_data(tokenizer.work(line))
-    return json.dumps(values, ensure_ascii=False)
+    return json_text(values)
 
 
 def _numbers(tokenizer: AnyTokenizer, line: str, number: int) -> list[int]:
@@ -89,6 +89,4 @@ def tokenize_stream(
         text, problem = clean_line(data)
         if problem:
             say(f"line {number}: {problem}")
-        printed = one_line(tokenizer, text, form, number, translated)
-        sys.stdout.buffer.write(printed.encode("utf-8", errors="replace") + b"\n")
-        sys.stdout.buffer.flush()
+        write_data(f"{printed_for(tokenizer, text, form, number, translated)}\n")

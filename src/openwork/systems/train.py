@@ -1,6 +1,5 @@
 """From a run's settings to a trained bundle: data, tokenizers, model, loop, observers, and the choice at the end."""
 
-import json
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import torch
 from openwork import __version__
 from openwork.base.errors import BundleError
 from openwork.base.files import atomic_write_text
+from openwork.base.printing import json_text
 from openwork.base.records import RecordWriter
 from openwork.data.batching import BatchPlan
 from openwork.data.filters import FilterReport
@@ -362,7 +362,7 @@ def _keep_batches(folder: RunFolder, corpus: Corpus, stream: BatchStream, place:
     for row in (int(row) for _ in range(count) for row in stream.rows(progress)):
         source, target = (side.tolist() for side in corpus.train.pair(row))
         texts = {"source": corpus.tokenizers.source.decode(source), "target": corpus.tokenizers.target.decode(target)}
-        lines.append(json.dumps({**texts, "source_ids": source, "target_ids": target}, ensure_ascii=False))
+        lines.append(json_text({**texts, "source_ids": source, "target_ids": target}))
     atomic_write_text(folder.bad_batch, "".join(f"{line}\n" for line in lines))
     return folder.bad_batch
 

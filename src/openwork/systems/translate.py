@@ -1,11 +1,10 @@
 """The translator as a filter: lines in, lines out, one for one, whatever they hold."""
 
-import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from openwork.base.printing import json_text, write_data
 from openwork.data.glossary import Glossary
 from openwork.systems.guarded import GuardedTranslator
 from openwork.systems.lines import arriving_lines, clean_line, standard_input
@@ -43,7 +42,7 @@ class Output:
                 | ({"flags": list(t.flags)} if t.flags else {})
                 for t in translations
             ]
-            return json.dumps({"source": source, "cut": translations[0].cut, "translations": found}, ensure_ascii=False)
+            return json_text({"source": source, "cut": translations[0].cut, "translations": found})
         if self.best == 1 or not source.strip() or translations[0].problem:
             return translations[0].text  # a blank line stays blank in each form but JSON
         texts = (t.text.replace("\t", " ") for t in translations)
@@ -53,7 +52,7 @@ class Output:
         """Likewise for the alternatives at a position."""
         if self.as_json:
             listed = [{"piece": a.piece, "probability": a.probability, "text": a.text} for a in found]
-            return json.dumps({"source": source, "position": position, "alternatives": listed}, ensure_ascii=False)
+            return json_text({"source": source, "position": position, "alternatives": listed})
         return "\t".join(f"{a.probability:.4f} {a.text.replace(chr(9), ' ')}" for a in found)
 
 
@@ -85,13 +84,9 @@ def showing_alternatives(translator: Translator, output: Output, position: int, 
 def streaming(translator: Translator) -> Answering:
     """Answers while translating: each line is written piece by piece."""
 
-    def show(text: str) -> None:
-        sys.stdout.buffer.write(text.encode("utf-8", errors="replace"))
-        sys.stdout.buffer.flush()
-
     def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
         for asked in batch:
-            yield Answer("", _notes(translator.stream(asked.text, show, asked.request)))
+            yield Answer("", _notes(translator.stream(asked.text, write_data, asked.request)))
 
     return answers
 
@@ -137,8 +132,7 @@ def answer_stream(answering: Answering, say: Say, stream: BinaryIO | None = None
         for place, answer in enumerate(answering(asked), start=first):
             for note in answer.notes:
                 say(f"line {place}: {note}")
-            sys.stdout.buffer.write(answer.line.encode("utf-8", errors="replace") + b"\n")
-        sys.stdout.buffer.flush()
+            write_data(f"{answer.line}\n")
     return number
 
 

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from openwork.base.errors import BundleError
 from openwork.base.files import sha256_values
 from openwork.base.folders import atomic_folder
+from openwork.base.printing import json_text
 from openwork.training.moving_average import MovingAverage
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.progress import Progress
@@ -50,7 +51,7 @@ def save_checkpoint(
         place = progress.to_json()
         checksums[_PROGRESS] = sha256_values(place)
         state = {"format": FORMAT, "sha256": checksums, _PROGRESS: place}
-        (partial / STATE).write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
+        (partial / STATE).write_text(json_text(state, indent=1), encoding="utf-8")
     return path
 
 

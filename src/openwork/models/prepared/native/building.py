@@ -76,7 +76,9 @@ def _compile(compiler: str, path: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="openwork-", dir=path.parent) as folder:
             made = Path(folder) / path.name
             command = [compiler, *FLAGS, *map(str, SOURCES), "-o", str(made)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE
+            )
             if done.returncode != 0:
                 raise NotBuilt(f"{compiler} cannot compile the decoder's step: {_first_error(done.stderr)}")
             made.chmod(0o700)
