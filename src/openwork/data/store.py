@@ -8,6 +8,7 @@ streams and reading maps, so a corpus may be larger than the memory. No symbols 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -31,12 +32,14 @@ _OFFSET = np.dtype("<i8")
 class _SideWriter:
     """Appends sentences to the two files of one side and hashes them as they pass."""
 
-    def __init__(self, folder: Path, side: str, dtype: np.dtype, vocabulary_size: int) -> None:
+    def __init__(self, folder: Path, side: str, dtype: np.dtype, vocabulary_size: int, opened: ExitStack) -> None:
         self.side = side
         self.tokens = 0
         self._dtype = dtype
         self._vocabulary_size = vocabulary_size
-        self._streams: dict[str, BinaryIO] = {name: (folder / name).open("wb") for name in _files_of(side)}
+        self._streams: dict[str, BinaryIO] = {
+            name: opened.enter_context((folder / name).open("wb")) for name in _files_of(side)
+        }
         self._hashes = {name: hashlib.sha256() for name in self._streams}
         self._sizes = dict.fromkeys(self._streams, 0)
         self._append_bytes(f"{side}.offsets", np.zeros(1, _OFFSET).tobytes())
@@ -50,10 +53,8 @@ class _SideWriter:
         self._append_bytes(f"{self.side}.offsets", (np.cumsum(lengths) + self.tokens).astype(_OFFSET).tobytes())
         self.tokens += ids.size
 
-    def close(self) -> dict[str, dict[str, Any]]:
-        """Closes both files and gives what the header says of them: size in bytes and SHA-256."""
-        for stream in self._streams.values():
-            stream.close()
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """What the header says of both files: size in bytes and SHA-256."""
         return {name: {"bytes": self._sizes[name], "sha256": self._hashes[name].hexdigest()} for name in self._streams}
 
     def _append_bytes(self, name: str, data: bytes) -> None:
@@ -89,11 +90,10 @@ def write_store(
         raise DataError(f"{folder}: the folder is not empty and not a token store", hint="choose another folder")
     dtype = np.dtype("<u2" if vocabulary_size < 1 << 16 else "<u4")
     with atomic_folder(folder, [_HEADER]) as partial:
-        writers = [_SideWriter(partial, side, dtype, vocabulary_size) for side in SIDES]
-        try:
+        with ExitStack() as opened:  # closes each of them, also where closing another fails
+            writers = [_SideWriter(partial, side, dtype, vocabulary_size, opened) for side in SIDES]
             pairs = _append_all(writers, iter(token_pairs))
-        finally:
-            files = {name: facts for writer in writers for name, facts in writer.close().items()}
+        files = {name: facts for writer in writers for name, facts in writer.facts().items()}
         header = {
             "format": FORMAT,
             "version": VERSION,

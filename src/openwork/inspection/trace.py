@@ -15,7 +15,11 @@ SCHEMA = 1  # of `to_json`; a change that readers must know of raises it
 Verdict = Literal["equal", "rounding", "wrong"]
 
 
-@dataclass(frozen=True)
+# Records that hold arrays are compared by identity: == of arrays gives an array, and whether a dataclass asks for it
+# differs between versions of Python.
+
+
+@dataclass(frozen=True, eq=False)
 class Printed:
     """What a document prints for a step's value, and whether it is right; the reason where it is not."""
 
@@ -48,7 +52,7 @@ class Said:
         return {"document": self.document, "sentence": self.sentence, "holds": self.holds, "found": self.found}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     """One value and where it comes from.
 
@@ -104,7 +108,7 @@ class Step:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """Steps in the order of calculation; `assumptions` says what was settled where a document leaves it open."""
 
