@@ -15,9 +15,9 @@ PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """Name -> tensor. BundleError for what is missing or damaged, and for weights that are only there as a pickle."""
     if (folder / WEIGHTS).is_file():
-        return read_tensors(folder / WEIGHTS)
+        return read_tensors((folder / WEIGHTS).resolve())
     if (folder / INDEX).is_file():
-        return {name: tensor for file in _parts(folder) for name, tensor in read_tensors(file).items()}
+        return {name: tensor for file in _parts(folder) for name, tensor in read_tensors(file.resolve()).items()}
     other = next((name for name in PICKLES if (folder / name).is_file()), None)
     if other is not None:
         raise BundleError(
