@@ -53,6 +53,7 @@ ODD: dict[str, Callable[[str], str]] = {
     "a preset": lambda text: text.replace("[model]\n", '[model]\npreset = "base"\n'),
     "a wrong value": lambda text: re.sub(r"(?m)^width = \d+$", "width = 0", text),
     "no TOML": lambda text: "[[",
+    "a beam that fills the memory": lambda text: re.sub(r"(?m)^beam = \d+$", "beam = 100000000", text),
     "a billion heads": lambda text: re.sub(r"(?m)^heads = \d+$", "heads = 1000000000", text),
 }
 

@@ -55,10 +55,10 @@ def read_run_file(path: Path | str) -> Layer:
 def read_written_file(path: Path) -> Layer:
     """Reads a TOML file that openwork wrote: a regular file of a bounded size, which nothing outside it can change.
 
-    `ConfigError` for one with the key `base`, for a link and for what else is not such a file.
+    `ConfigError` for one with the key `base`, `BundleError` for a link and for what else is not such a file.
     """
     try:
-        data = read_regular(path, MOST_BYTES, ConfigError)
+        data = read_regular(path, MOST_BYTES)
     except OSError as error:
         _refuse_reading(path, error)
     layer = _parsed(path, _decoded(path, data))

@@ -73,7 +73,7 @@ def read_records(path: Path | str) -> list[dict[str, Any]]:
     """
     path = Path(path)
     try:
-        data = read_regular(path, MOST_BYTES, DataError)
+        data = read_regular(path, MOST_BYTES)
     except OSError as error:
         raise DataError(
             f"{path}: the records cannot be read",

@@ -11,16 +11,15 @@ from errno import ELOOP
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from openwork.base.errors import BundleError, OpenworkError
+from openwork.base.errors import BundleError
 
-Kind = type[OpenworkError]
 _HUB_FILES = "blobs"  # where Hugging Face's cache keeps the files to which the links in a snapshot lead
 
 
-def open_regular(path: Path, most: int, kind: Kind = BundleError) -> BinaryIO:
+def open_regular(path: Path, most: int) -> BinaryIO:
     """Opens a regular file of at most `most` bytes for reading.
 
-    Raises an error of this kind for a link, a pipe, a device, a folder and a larger file, OSError for what the system
+    Raises BundleError for a link, a pipe, a device, a folder and a larger file, OSError for what the system
     refuses.
     """
     try:
@@ -29,45 +28,45 @@ def open_regular(path: Path, most: int, kind: Kind = BundleError) -> BinaryIO:
         raise OSError(str(error)) from error
     except OSError as error:
         if error.errno == ELOOP:
-            _refuse(path, kind)
+            _refuse(path)
         raise
     try:
-        _check_opened(path, os.fstat(descriptor), most, kind)
-    except OpenworkError:
+        _check_opened(path, os.fstat(descriptor), most)
+    except BundleError:
         os.close(descriptor)
         raise
     return os.fdopen(descriptor, "rb")
 
 
-def _check_opened(path: Path, opened: os.stat_result, most: int, kind: Kind) -> None:
+def _check_opened(path: Path, opened: os.stat_result, most: int) -> None:
     if not stat.S_ISREG(opened.st_mode):
-        _refuse(path, kind)
+        _refuse(path)
     if opened.st_size > most:
-        raise kind(
+        raise BundleError(
             f"{path}: too large for what it should hold",
             why=f"more than {most:,} bytes",
             hint="copy the whole folder again, and trust no other copy",
         )
 
 
-def read_regular(path: Path, most: int, kind: Kind = BundleError) -> bytes:
+def read_regular(path: Path, most: int) -> bytes:
     """The bytes of a file that `open_regular` opens."""
-    with open_regular(path, most, kind) as file:
+    with open_regular(path, most) as file:
         return file.read()
 
 
-def sha256_regular(path: Path, most: int, kind: Kind = BundleError) -> str:
+def sha256_regular(path: Path, most: int) -> str:
     """The SHA-256 of a file that `open_regular` opens, in hexadecimal."""
-    with open_regular(path, most, kind) as file:
+    with open_regular(path, most) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def check_regular(paths: Iterable[Path], kind: Kind = BundleError) -> None:
-    """Raises an error of this kind for the first path that is neither a regular file nor a folder, such as a link."""
+def check_regular(paths: Iterable[Path]) -> None:
+    """BundleError for the first path that is neither a regular file nor a folder, such as a link."""
     for path in paths:
         mode = path.lstat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            _refuse(path, kind)
+            _refuse(path)
 
 
 def check_downloaded(folder: Path) -> None:
@@ -95,8 +94,8 @@ def is_within(path: Path, folder: Path) -> bool:
         return False
 
 
-def _refuse(path: Path, kind: Kind) -> NoReturn:
-    raise kind(
+def _refuse(path: Path) -> NoReturn:
+    raise BundleError(
         f"{path}: not a regular file of its folder",
         why="a link, a pipe or a device may lead to any other file, or never end",
         hint="put the file itself in its place, if you trust it",

@@ -208,8 +208,10 @@ def _read_header(folder: Path) -> dict[str, Any]:
         why = "it has no header.json" if folder.is_dir() else "there is no such folder"
         raise DataError(f"{folder}: not a token store", why=why, hint=_REBUILD)
     try:
-        header = json.loads(read_regular(folder / _HEADER, _MOST_HEADER, DataError))
-    except (OSError, ValueError, RecursionError) as error:
+        header = json.loads(read_regular(folder / _HEADER, _MOST_HEADER))
+    except OSError as error:
+        raise _damaged(folder / _HEADER, error.strerror or str(error)) from error
+    except (ValueError, RecursionError) as error:
         raise _damaged(folder / _HEADER, "it is not JSON") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise DataError(f"{folder}: not a token store", why="header.json belongs to something else", hint=_REBUILD)
@@ -225,7 +227,7 @@ def _read_header(folder: Path) -> dict[str, Any]:
 def _check_size(path: Path, expected: int) -> None:
     if not path.is_file():
         raise _damaged(path, "the file is missing")
-    check_regular([path], DataError)
+    check_regular([path])
     actual = path.stat().st_size
     if actual != expected:
         raise _damaged(path, f"it has {actual:,} bytes instead of {expected:,}")

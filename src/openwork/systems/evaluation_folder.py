@@ -9,6 +9,7 @@ references.txt     the references, line for line
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,10 @@ from typing import Any
 from openwork import __version__
 from openwork.base.compression import LONGEST_MAGIC, compression_of
 from openwork.base.errors import DataError
-from openwork.base.files import read_lines
+from openwork.base.files import read_lines, sha256_file
 from openwork.base.folders import atomic_folder
 from openwork.base.printing import json_text
-from openwork.base.regular_files import read_regular, sha256_regular
+from openwork.base.regular_files import open_regular, read_regular
 from openwork.systems.outputs import EVALUATION, check_folder
 from openwork.systems.tasks import MEASURED, Measured
 
@@ -74,9 +75,12 @@ def write_evaluation(folder: Path, saved: SavedEvaluation) -> None:
 
 
 def read_evaluation(folder: Path) -> SavedEvaluation:
-    """Reads what `write_evaluation` wrote; DataError for what is missing, changed or foreign."""
+    """Reads what `write_evaluation` wrote.
+
+    DataError for what is missing, changed or foreign, BundleError for links, pipes and files beyond all bounds.
+    """
     try:
-        facts = json.loads(read_regular(folder / FACTS, MOST_BYTES, DataError).decode("utf-8"))
+        facts = json.loads(read_regular(folder / FACTS, MOST_BYTES).decode("utf-8"))
         if facts["format"] != FORMAT or facts["version"] > VERSION:
             raise ValueError(f"format {facts['format']!r}, version {facts['version']!r}")
         language, sums = facts["language"], {name: facts["sha256"][name] for name in TEXTS}
@@ -90,7 +94,9 @@ def read_evaluation(folder: Path) -> SavedEvaluation:
             hint="openwork evaluate --out FOLDER writes one",
         ) from error
     for name, checksum in sums.items():
-        if sha256_regular(folder / name, MOST_BYTES, DataError) != checksum or _is_compressed(folder / name):
+        with suppress(OSError):  # what is missing is said below
+            open_regular(folder / name, MOST_BYTES).close()
+        if sha256_file(folder / name) != checksum or _is_compressed(folder / name):
             raise DataError(
                 f"{folder / name}: damaged or changed since it was scored",
                 why="its checksum is not the one that was written with it",
