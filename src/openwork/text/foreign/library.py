@@ -9,7 +9,7 @@ from typing import Any
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import DataError
-from openwork.base.files import open_binary
+from openwork.base.files import open_binary, read_lines
 from openwork.text.algorithms import algorithm_of, model_type
 from openwork.text.bytelevel import SIGN_OF_BYTE, shown_signs
 from openwork.text.foreign import Marks
@@ -154,16 +154,35 @@ class LibraryForeign:
         return _spelling_of(self._content, characters)
 
 
-def read_json(path: Path) -> Any:
-    """The content of a JSON file; `DataError` where there is none, or more than any tokenizer has."""
+def read_bounded(path: Path) -> bytes:
+    """What a file holds, unpacked; `DataError` where that is more than any tokenizer has."""
     with open_binary(path) as file:
         data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
+    _check_size(path, len(data))
+    return data
+
+
+def read_bounded_lines(path: Path) -> Iterator[str]:
+    """The lines of a file, unpacked; `DataError` where they are more than any tokenizer has."""
+    size = 0
+    for line in read_lines(path):
+        size += len(line) + 1
+        _check_size(path, size)
+        yield line
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size > MOST_BYTES:
         raise DataError(
             f"{path}: too large for a tokenizer",
             why=f"more than {MOST_BYTES:,} bytes",
             hint="name the tokenizer's own file, such as tokenizer.json",
         )
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file; `DataError` where there is none, or more than any tokenizer has."""
+    data = read_bounded(path)
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from openwork.base.errors import DataError, UsageError
-from openwork.base.files import open_binary
 from openwork.text.foreign import Marks
 from openwork.text.foreign.growth import longest_replacement, refuse_growth
+from openwork.text.foreign.library import read_bounded
 from openwork.text.lattice import UNKNOWN_PENALTY, Lattice
 from openwork.text.merging import Merging
 from openwork.text.symbols import Pieces
@@ -39,8 +39,7 @@ _OWN_MARGIN = 0.1  # how much less than the best pieces of its length a piece of
 
 def read_sentence_piece(path: Path) -> "SentencePieceForeign":
     """The tokenizer of a .model file."""
-    with open_binary(path) as file:
-        data = file.read()
+    data = read_bounded(path)
     try:
         return SentencePieceForeign(data)
     except ValueError as error:
