@@ -22,6 +22,7 @@ from openwork.systems import bundle_folder as folders
 from openwork.systems.bundle import load_bundle, write_bundle
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.evaluation_folder import read_evaluation
+from openwork.systems.outputs import BUNDLE
 from openwork.systems.run_folder import RunFolder
 from openwork.training.checkpoint import load_weights
 from openwork.training.weights import read_tensors
@@ -94,7 +95,7 @@ def test_all_that_is_written_is_on_the_list(tmp_path: Path) -> None:
         write_bundle(tmp_path / "bundle", small_bundle(shared, tying="three-way" if shared else "none"))
         written |= {path.name for path in (tmp_path / "bundle").iterdir()}
         assert load_bundle(tmp_path / "bundle").card
-    assert written == set(folders.MOST_BYTES)
+    assert written == set(folders.MOST_BYTES) == set(BUNDLE.names)
 
 
 @pytest.mark.parametrize("name", FILES)

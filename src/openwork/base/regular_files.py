@@ -8,15 +8,16 @@ import os
 import stat
 from collections.abc import Iterable
 from errno import ELOOP
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import NoReturn
 
 from openwork.base.errors import BundleError
 
 _HUB_FILES = "blobs"  # where Hugging Face's cache keeps the files to which the links in a snapshot lead
 
 
-def open_regular(path: Path, most: int) -> BinaryIO:
+def open_regular(path: Path, most: int) -> BufferedReader:
     """Opens a regular file of at most `most` bytes for reading.
 
     Raises BundleError for a link, a pipe, a device, a folder and a larger file, OSError for what the system

@@ -15,13 +15,13 @@ from typing import Any
 
 from openwork.base.errors import BundleError
 from openwork.base.regular_files import is_within, read_regular, sha256_regular
+from openwork.systems.outputs import TOKENIZERS
 
 FORMAT = "openwork bundle"
 VERSION = 1
 MANIFEST, CONFIG, WEIGHTS, GOLDEN, CARD = (
     "bundle.json", "config.toml", "weights.safetensors", "golden.json", "card.md",
 )  # fmt: skip
-TOKENIZERS = ("tokenizer.json", "source.tokenizer.json", "target.tokenizer.json")
 MOST_BYTES: dict[str, int] = {
     MANIFEST: 1 << 20,
     CONFIG: 4 << 20,

@@ -13,7 +13,7 @@ from typing import TextIO
 from openwork.base.config import build, read_written_file, to_toml
 from openwork.base.errors import ConfigError, OpenworkError
 from openwork.base.files import atomic_write_text
-from openwork.systems.outputs import check_apart, is_run
+from openwork.systems.outputs import RUN, check_apart, is_run
 from openwork.systems.run_file import RunSettings
 
 
@@ -135,11 +135,7 @@ class RunFolder:
 
     def _refuse_links(self) -> None:
         """What a training writes and removes would be another folder's or file's, wherever a link leads to."""
-        own = (
-            self.settings_file, self.records, self.tokenizers, self.stores, self.checkpoints, self.tensorboard,
-            self.bad_batch, self.bundle, self.lock,
-        )  # fmt: skip
-        for top in own:
+        for top in (self.path / name for name in RUN):
             inner = (Path(folder, name) for folder, *names in os.walk(top) for name in chain(*names))
             for path in chain([top], inner):  # a link at the top is refused before it is walked through
                 if _is_other(path):
