@@ -1,4 +1,4 @@
-"""Whole folders of which one thing is not as it should be: a file changed, gone, another's, a link or a folder.
+"""Whole folders of which one thing is not as it should be: a file changed, gone, another's, a link, a folder or a pipe.
 
 An input says what: a letter for the way, the file's name, the end of the line, and the file's new content. Bundles and
 checkpoints are sealed with checksums, which refuse nearly everything at once; so each is tried twice, as found and
@@ -7,6 +7,7 @@ with the checksums made to fit, as one would who means ill.
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ from fuzz.target import Target
 from interop.alone import adopted, decoder, encoder, own
 from interop.small_bundles import small_bundle, tokenizers
 from openwork.base.files import sha256_values
+from openwork.base.records import RecordWriter
 from openwork.data.store import TokenStore, write_store
 from openwork.interop.ctranslate2_bundle import bundle_from_ctranslate2
 from openwork.interop.ctranslate2_writing import write_ctranslate2
@@ -31,6 +33,7 @@ from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.systems.bundle import Bundle, load_bundle, make_golden, write_bundle
 from openwork.systems.evaluation_folder import SavedEvaluation, read_evaluation, write_evaluation
+from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import RunFolder
 from openwork.systems.shortlists import Sizes, make_shortlist, read_shortlist
 from openwork.training.checkpoint import resume_latest, save_checkpoint
@@ -57,6 +60,9 @@ def spoil(folder: Path, contents: Contents, data: bytes) -> None:
         case b"f":
             path.unlink(missing_ok=True)
             path.mkdir()
+        case b"p":
+            path.unlink(missing_ok=True)
+            os.mkfifo(path)
         case b"l":
             path.unlink(missing_ok=True)
             path.symlink_to(content[:50].decode(errors="replace").replace("\0", "") or path.name)
@@ -80,7 +86,7 @@ def spoilt(make: Callable[[Path], None], read: Callable[[Path], object], sign: S
     def seeds() -> list[bytes]:
         whole = [b"w%s\n%s" % (name.encode(), content) for name, content in contents().items()]
         names = [name.encode() for name in contents()]
-        ways = [b"d%s\n", b"f%s\n", b"s%s\nx", b"l%s\n/etc/passwd", b"l%s\n../input"]
+        ways = [b"d%s\n", b"f%s\n", b"p%s\n", b"s%s\nx", b"l%s\n/etc/passwd", b"l%s\n/dev/zero", b"l%s\n../input"]
         return whole + [way % name for name in names for way in ways]
 
     def read_spoilt(path: Path) -> object:
@@ -92,12 +98,19 @@ def spoilt(make: Callable[[Path], None], read: Callable[[Path], object], sign: S
     return Target("input", seeds, read_spoilt)
 
 
+def _content(path: Path) -> bytes:
+    """Of a file; what might never end is left alone."""
+    if not path.is_file():
+        raise OSError(path)
+    return path.read_bytes()
+
+
 def sign_bundle(folder: Path) -> None:
     """Makes the checksums of a manifest those of the files."""
     try:
-        manifest = json.loads((folder / "bundle.json").read_bytes())
+        manifest = json.loads(_content(folder / "bundle.json"))
         for name in manifest["sha256"]:
-            manifest["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            manifest["sha256"][name] = hashlib.sha256(_content(folder / name)).hexdigest()
         (folder / "bundle.json").write_text(json.dumps(manifest))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass  # there is nothing to sign
@@ -107,11 +120,11 @@ def sign_checkpoint(folder: Path) -> None:
     """Likewise for the newest checkpoint."""
     path = folder / "step-00000002"
     try:
-        state = json.loads((path / "state.json").read_bytes())
+        state = json.loads(_content(path / "state.json"))
         for name in state["sha256"]:
             known = name == "progress"
             state["sha256"][name] = (
-                sha256_values(state[name]) if known else hashlib.sha256((path / name).read_bytes()).hexdigest()
+                sha256_values(state[name]) if known else hashlib.sha256(_content(path / name)).hexdigest()
             )
         (path / "state.json").write_text(json.dumps(state))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -159,6 +172,12 @@ def _run(folder: Path) -> None:
     (folder / "records.jsonl").write_text('{"time": 1.5, "kind": "step", "step": 1}\n')
 
 
+def _continued(folder: Path) -> None:
+    """Begins a run, or goes on with it: claims the folder as a training does, and opens its records."""
+    with RunFolder(folder).claimed(RunSettings.model_validate({"data": {"corpus": "copy"}})):
+        RecordWriter(RunFolder(folder).records).close()
+
+
 @cache
 def _shortlist() -> list[bytes]:
     pieces = tokenizers(shared=True)
@@ -195,6 +214,7 @@ FOLDERS: dict[str, Target] = {
     "token store": spoilt(_store, lambda folder: TokenStore.open(folder).verify()),
     "evaluation": spoilt(_evaluation, read_evaluation),
     "run folder": spoilt(_run, lambda folder: RunFolder(folder).read_settings()),
+    "run folder, continued": spoilt(_continued, _continued),
     "shortlist": Target("a.shortlist", _shortlist, lambda path: read_shortlist(path, tokenizers(shared=True))),
     "Hugging Face's folder": spoilt(
         lambda folder: write_hugging_face_folder(folder, _smallest()), bundle_from_hugging_face

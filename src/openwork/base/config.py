@@ -12,16 +12,18 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openwork.base import toml
 from openwork.base.errors import ConfigError, UsageError
 from openwork.base.explain import Origin, explain, explain_all
+from openwork.base.regular_files import read_regular
 
 _BASE_KEY = "base"
 _NOT_UNICODE = re.compile(r'[^"]*[\ud800-\udfff][^"]*')
+MOST_BYTES = 4 << 20  # of settings that openwork wrote, which have a few thousand
 DEEPEST = 20  # a run file needs three
 
 
@@ -50,6 +52,25 @@ def read_run_file(path: Path | str) -> Layer:
     return _read_chain(Path(path), ())
 
 
+def read_written_file(path: Path) -> Layer:
+    """Reads a TOML file that openwork wrote: a regular file of a bounded size, which nothing outside it can change.
+
+    `ConfigError` for one with the key `base`, `BundleError` for a link and for what else is not such a file.
+    """
+    try:
+        data = read_regular(path, MOST_BYTES)
+    except OSError as error:
+        _refuse_reading(path, error)
+    layer = _parsed(path, _decoded(path, data))
+    if _BASE_KEY in layer.mapping:
+        raise ConfigError(
+            f"{layer.origins[_BASE_KEY]}: a file that openwork wrote has no base",
+            why="base names another file, and nothing outside the folder may change what is in it",
+            hint="copy the whole folder again, or write the settings of the other file into this one",
+        )
+    return layer
+
+
 def _is_deep(value: object) -> bool:
     """Whether tables and lists stand in each other more than `DEEPEST` times."""
     level = [value]
@@ -74,8 +95,7 @@ def _too_deep(path: Path) -> ConfigError:
     )
 
 
-def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
-    text = _read_text(path)
+def _parsed(path: Path, text: str) -> Layer:
     try:
         mapping = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -85,30 +105,36 @@ def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
         raise _too_deep(path) from error
     if _is_deep(mapping):
         raise _too_deep(path)
-    origins = {key: Origin(str(path), line) for key, line in toml.key_lines(text).items()}
-    layer = Layer(mapping, origins)
-    if _BASE_KEY not in mapping:
+    return Layer(mapping, {key: Origin(str(path), line) for key, line in toml.key_lines(text).items()})
+
+
+def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
+    layer = _parsed(path, _read_text(path))
+    if _BASE_KEY not in layer.mapping:
         return layer
-    where = origins[_BASE_KEY]
-    base = mapping.pop(_BASE_KEY)
-    del origins[_BASE_KEY]
+    mapping, origins = dict(layer.mapping), dict(layer.origins)
+    where, base = origins.pop(_BASE_KEY), mapping.pop(_BASE_KEY)
     if not isinstance(base, str):
         raise ConfigError(f"{where}: base must be the name of another run file", hint='write: base = "other.toml"')
     base_path = path.parent / base
     chain = (*above, path.resolve())
-    if base_path.resolve() in chain:
+    try:
+        leads_back, is_file = base_path.resolve() in chain, base_path.is_file()
+    except (OSError, ValueError, RuntimeError):  # no name of a file: too long, with NUL, or links in a circle
+        leads_back = is_file = False
+    if leads_back:
         raise ConfigError(
             f"{where}: base = {base!r} leads back to {base_path}",
             why="run files may not be each other's base",
             hint="remove one of the base lines",
         )
-    if not base_path.is_file():
+    if not is_file:
         raise ConfigError(
             f"{where}: base = {base!r} is not there",
             why=f"{base_path} is not a file",
             hint="the name is relative to the file that holds it",
         )
-    return _merge(_read_chain(base_path, chain), layer)
+    return _merge(_read_chain(base_path, chain), Layer(mapping, origins))
 
 
 def _read_text(path: Path) -> str:
@@ -117,11 +143,19 @@ def _read_text(path: Path) -> str:
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such run file", hint=f"check the path (current folder: {Path.cwd()})") from error
     except OSError as error:
-        raise ConfigError(
-            f"{path}: the run file cannot be read",
-            why=error.strerror or str(error),
-            hint="check that it is a file, and that you may read it",
-        ) from error
+        _refuse_reading(path, error)
+    return _decoded(path, data)
+
+
+def _refuse_reading(path: Path, error: OSError) -> NoReturn:
+    raise ConfigError(
+        f"{path}: the run file cannot be read",
+        why=error.strerror or str(error),
+        hint="check that it is a file, and that you may read it",
+    ) from error
+
+
+def _decoded(path: Path, data: bytes) -> str:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

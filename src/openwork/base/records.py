@@ -1,15 +1,21 @@
 """The log of a run: one JSON object a line, readable while it is written and after a crash."""
 
+import io
 import json
 import math
 import os
+import stat
 import time
 from collections.abc import Mapping
+from errno import EINVAL
 from pathlib import Path
 from typing import Any, Self
 
 from openwork.base.errors import DataError, OpenworkError
 from openwork.base.printing import json_text
+from openwork.base.regular_files import read_regular
+
+MOST_BYTES = 1 << 32  # of the records of one run
 
 
 class RecordWriter:
@@ -22,7 +28,7 @@ class RecordWriter:
         self._path = Path(path)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._path.open("a+b", buffering=0)
+            self._file = io.FileIO(self._path, "a+", opener=_opened)
             self._end = _cut_torn_line(self._file)
         except OSError as error:
             raise self._refused(error) from error
@@ -67,7 +73,7 @@ def read_records(path: Path | str) -> list[dict[str, Any]]:
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = read_regular(path, MOST_BYTES)
     except OSError as error:
         raise DataError(
             f"{path}: the records cannot be read",
@@ -84,6 +90,15 @@ def read_records(path: Path | str) -> list[dict[str, Any]]:
             raise _damaged(path, number)
         records.append(record)
     return records
+
+
+def _opened(path: str, flags: int) -> int:
+    """No link is followed: the last line of another file would be cut off. And no pipe is waited for."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(EINVAL, "not a regular file")
+    return descriptor
 
 
 def _damaged(path: Path, number: int) -> DataError:

@@ -17,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openwork.base.errors import DataError
-from openwork.base.files import open_binary, sha256_file
+from openwork.base.files import sha256_file
 from openwork.base.folders import atomic_folder
+from openwork.base.regular_files import check_regular, read_regular
 
 FORMAT = "openwork token store"
 VERSION = 1
 SIDES = ("source", "target")
 _REBUILD = "remove the folder and prepare the corpus again"
 _HEADER = "header.json"
+_MOST_HEADER = 1 << 20  # bytes
 _CHUNK_PAIRS = 8192
 _OFFSET = np.dtype("<i8")
 
@@ -206,8 +208,9 @@ def _read_header(folder: Path) -> dict[str, Any]:
         why = "it has no header.json" if folder.is_dir() else "there is no such folder"
         raise DataError(f"{folder}: not a token store", why=why, hint=_REBUILD)
     try:
-        with open_binary(folder / _HEADER) as file:
-            header = json.loads(file.read())
+        header = json.loads(read_regular(folder / _HEADER, _MOST_HEADER))
+    except OSError as error:
+        raise _damaged(folder / _HEADER, error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:
         raise _damaged(folder / _HEADER, "it is not JSON") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -222,9 +225,10 @@ def _read_header(folder: Path) -> dict[str, Any]:
 
 
 def _check_size(path: Path, expected: int) -> None:
-    actual = path.stat().st_size if path.is_file() else None
-    if actual is None:
+    if not path.is_file():
         raise _damaged(path, "the file is missing")
+    check_regular([path])
+    actual = path.stat().st_size
     if actual != expected:
         raise _damaged(path, f"it has {actual:,} bytes instead of {expected:,}")
 

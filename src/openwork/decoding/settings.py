@@ -25,7 +25,7 @@ LengthRule = Literal["paper", "power"]
 class DecodingSettings(Settings):
     """How translations are searched for, or drawn; the defaults are the paper's (section 6.1)."""
 
-    beam: int = Field(default=4, ge=1, description="hypotheses kept per sentence; 1 is greedy search")
+    beam: int = Field(default=4, ge=1, le=1000, description="hypotheses kept per sentence; 1 is greedy search")
     length_penalty: float = Field(
         default=0.6, ge=0, description="alpha: 0 ranks by probability alone, more favours longer"
     )

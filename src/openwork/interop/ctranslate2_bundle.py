@@ -7,6 +7,7 @@ model's rows are then put in the order of their ids.
 from pathlib import Path
 
 from openwork.base.errors import BundleError
+from openwork.base.regular_files import check_downloaded
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.ctranslate2_reading import read_ctranslate2
 from openwork.interop.ctranslate2_vocabulary import Conventions
@@ -27,6 +28,7 @@ def bundle_from_ctranslate2(folder: Path, tokenizers: TokenizerPair | None = Non
     BundleError where they lack tokens that the model can say, or where its sources are not framed as ours: by an end
     symbol and nothing before them.
     """
+    check_downloaded(folder)
     tokenizers = tokenizers or _own_tokenizers(folder)
     names = token_names(tokenizers.source), token_names(tokenizers.target)
     read = read_ctranslate2(folder, names)

@@ -6,6 +6,7 @@ from typing import Any
 
 from openwork.base.errors import BundleError
 from openwork.base.folders import atomic_folder
+from openwork.base.regular_files import check_downloaded
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.bert import bundle_from_bert
 from openwork.interop.bert_export import write_bert
@@ -33,6 +34,7 @@ def bundle_from_hugging_face(folder: Path) -> Bundle:
 
     BundleError and DataError for what is missing, damaged, pickled, or of a kind that we have not.
     """
+    check_downloaded(folder)
     content = read_json_object(folder / CONFIG)
     other = OTHERS.get(str(content.get("model_type")))
     if other is not None:

@@ -3,6 +3,7 @@
 `values` says of each value of a choice what it is and where it comes from; `openwork info --options` prints it.
 """
 
+from math import isqrt
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -198,10 +199,10 @@ class LayerSettings(Settings):
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "LayerSettings":
         if self.width % self.heads and (self.head_width is None or self.value_width is None):
-            fitting = [heads for heads in range(1, self.heads + 1) if self.width % heads == 0]
+            fitting = max(count for count in _divisors(self.width) if count <= self.heads)
             raise RuleError(
                 f"width {self.width} is not divisible by {self.heads} heads",
-                hint=f"take {fitting[-1]} heads, a width of {-(-self.width // self.heads) * self.heads}, "
+                hint=f"take {fitting} heads, a width of {-(-self.width // self.heads) * self.heads}, "
                 "or set head_width and value_width",
             )
         return self
@@ -209,7 +210,7 @@ class LayerSettings(Settings):
     @model_validator(mode="after")
     def _groups_divide_heads(self) -> "LayerSettings":
         if self.heads % self.key_value_count:
-            fitting = ", ".join(str(count) for count in range(1, self.heads + 1) if self.heads % count == 0)
+            fitting = ", ".join(map(str, _divisors(self.heads)))
             raise RuleError(
                 f"{self.heads} heads cannot share {self.key_value_count} heads of keys and values evenly",
                 hint=f"set key_value_heads to one of {fitting}",
@@ -270,3 +271,12 @@ class LayerSettings(Settings):
     def clipping_distance(self) -> int:
         """k of relative positions, given or 16."""
         return self.relative_distance or RELATIVE_DISTANCE
+
+
+def _divisors(number: int) -> list[int]:
+    """The divisors of a number, ascending; of one beyond 10^10 those that are small, and what they leave.
+
+    They are found in the root of its size, since a hint must not cost more than the mistake.
+    """
+    small = [count for count in range(1, min(isqrt(number), 100_000) + 1) if number % count == 0]
+    return sorted({*small, *(number // count for count in small)})

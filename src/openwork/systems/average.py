@@ -7,13 +7,13 @@ from pathlib import Path
 from torch import Tensor
 
 from openwork import __version__
-from openwork.base.config import build, read_run_file
 from openwork.base.errors import BundleError, UsageError
 from openwork.data.store import TokenStore
 from openwork.models.build import build_model
 from openwork.models.unfilled import undrawn
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden, settings_of_run, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, make_golden, settings_of_run, write_bundle
 from openwork.systems.bundle_folder import CONFIG, MANIFEST, WEIGHTS
+from openwork.systems.bundle_settings import BundleSettings, read_bundle_settings
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.device import choose_device
 from openwork.systems.outputs import BUNDLE, check_folder
@@ -123,8 +123,7 @@ def _home_of_run(path: Path) -> Home:
         )
     tokenizers = TokenizerPair.load(folder.tokenizers)
     if (folder.bundle / CONFIG).is_file():  # what the bundle says of languages and search counts more
-        layer = read_run_file(folder.bundle / CONFIG)
-        kept = build(BundleSettings, layer.mapping, layer.origins)
+        kept, _ = read_bundle_settings(whole_bundle(folder.bundle), folder.bundle)
     else:
         kept = settings_of_run(settings)
     return Home(kept, tokenizers, _some_sources(folder, tokenizers))

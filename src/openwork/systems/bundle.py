@@ -4,23 +4,20 @@
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-from torch import Tensor
-
 from openwork import __version__
-from openwork.base.config import Settings, build, read_run_file, to_toml
-from openwork.base.errors import BundleError, ConfigError
+from openwork.base.config import to_toml
+from openwork.base.errors import BundleError
 from openwork.base.files import sha256_file
 from openwork.base.folders import atomic_folder
 from openwork.base.printing import escaped, json_text
+from openwork.base.regular_files import read_regular
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
-from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.unfilled import undrawn, unfilled
 from openwork.systems.bundle_folder import (
@@ -29,10 +26,12 @@ from openwork.systems.bundle_folder import (
     FORMAT,
     GOLDEN,
     MANIFEST,
+    MOST_BYTES,
     VERSION,
     WEIGHTS,
     find_bundle,
 )
+from openwork.systems.bundle_settings import BundleSettings, read_bundle_settings
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.device import choose_device
 from openwork.systems.languages import languages_of
@@ -42,15 +41,6 @@ from openwork.systems.tasks import in_form, task_of
 from openwork.systems.translator import Translator
 from openwork.text.pair import TokenizerPair
 from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
-
-
-class BundleSettings(Settings):
-    """What must be known to use the weights."""
-
-    model: ModelSettings
-    decoding: DecodingSettings = DecodingSettings()
-    source_language: str | None = Field(default=None, description="language of the source, such as en")
-    target_language: str | None = Field(default=None, description="language of the target, such as de")
 
 
 def settings_of_run(run: RunSettings) -> BundleSettings:
@@ -149,25 +139,16 @@ def _state_of(folder: Path) -> tuple[int, int, bytes]:
     """
     try:
         stat = folder.stat()
-        return stat.st_ino, stat.st_ctime_ns, (folder / MANIFEST).read_bytes()
-    except OSError:
+        return stat.st_ino, stat.st_ctime_ns, read_regular(folder / MANIFEST, MOST_BYTES[MANIFEST])
+    except (OSError, BundleError):
         return 0, 0, b""
 
 
 def _read_bundle(folder: Path) -> Bundle:
     current = whole_bundle(folder)
-    try:
-        layer = read_run_file(current / CONFIG)
-        settings = build(BundleSettings, layer.mapping, layer.origins)
-    except ConfigError as error:
-        raise BundleError(
-            f"{folder}: its {CONFIG} is not understood",
-            why=error.what,
-            hint="copy the bundle again; what openwork train wrote is not meant to be edited",
-        ) from error
+    settings, _ = read_bundle_settings(current, folder)
     tokenizers = in_form(TokenizerPair.load(current), task_of(settings.model))
     weights = read_tensors(current / WEIGHTS)
-    _check_layers(settings, weights, folder)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     with unfilled():  # a model of other sizes than its weights is refused before it takes memory
         restore_weights(build_model(settings.model, *sizes), weights, str(folder))
@@ -176,8 +157,8 @@ def _read_bundle(folder: Path) -> Bundle:
     restore_weights(model, weights, str(folder))
     model.to(choose_device()).eval()
     try:
-        golden = tuple(_golden(example) for example in json.loads((current / GOLDEN).read_text(encoding="utf-8")))
-        card = (current / CARD).read_text(encoding="utf-8")
+        golden = tuple(_golden(example) for example in json.loads(_text(current, GOLDEN)))
+        card = _text(current, CARD)
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise BundleError(
             f"{folder}: {GOLDEN} or {CARD} is not understood",
@@ -187,15 +168,8 @@ def _read_bundle(folder: Path) -> Bundle:
     return Bundle(settings, tokenizers, model, golden, card)
 
 
-def _check_layers(settings: BundleSettings, weights: Mapping[str, Tensor], folder: Path) -> None:
-    """Each layer has weights of its own, so that there cannot be more layers than tensors."""
-    layers = (number for name, number in settings.model.model_dump().items() if name.endswith("layers"))
-    if max(layers, default=0) > len(weights):
-        raise BundleError(
-            f"{folder}: these weights belong to another model",
-            why="it has more layers than they have",
-            hint="copy the bundle again; what openwork train wrote is not meant to be edited",
-        )
+def _text(folder: Path, name: str) -> str:
+    return read_regular(folder / name, MOST_BYTES[name]).decode("utf-8")
 
 
 def _golden(example: dict[str, Any]) -> Golden:

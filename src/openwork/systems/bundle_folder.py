@@ -9,17 +9,28 @@ card.md                what it is, what it was trained on, how it scored
 """
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import BundleError
-from openwork.base.files import sha256_file
+from openwork.base.regular_files import is_within, read_regular, sha256_regular
+from openwork.systems.outputs import TOKENIZERS
 
 FORMAT = "openwork bundle"
 VERSION = 1
 MANIFEST, CONFIG, WEIGHTS, GOLDEN, CARD = (
     "bundle.json", "config.toml", "weights.safetensors", "golden.json", "card.md",
 )  # fmt: skip
+MOST_BYTES: dict[str, int] = {
+    MANIFEST: 1 << 20,
+    CONFIG: 4 << 20,
+    WEIGHTS: 1 << 36,
+    GOLDEN: 64 << 20,
+    CARD: 16 << 20,
+    **dict.fromkeys(TOKENIZERS, 256 << 20),
+}
+"""All files that a bundle may have, and how large each may be: far above any that was ever written."""
 
 
 def find_bundle(path: Path) -> Path:
@@ -46,7 +57,7 @@ def find_bundle(path: Path) -> Path:
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(read_regular(folder / MANIFEST, MOST_BYTES[MANIFEST]).decode("utf-8"))
         kind, version, sums = manifest["format"], manifest["version"], manifest["sha256"]
         if kind != FORMAT or not isinstance(sums, dict) or not isinstance(version, int):
             raise ValueError(f"its format is {kind!r}")
@@ -65,9 +76,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def check_files(folder: Path, manifest: dict[str, Any]) -> None:
+    """BundleError unless the folder holds what the manifest lists, and nothing that is read besides."""
     sums: dict[str, str] = manifest["sha256"]
-    needed = {CONFIG, WEIGHTS, GOLDEN, CARD} if manifest["version"] == VERSION else set()  # older ones had others
-    for name in sorted(needed | sums.keys()):
+    is_current = manifest["version"] == VERSION  # older ones had other files
+    for name in sorted(({CONFIG, WEIGHTS, GOLDEN, CARD} if is_current else set()) | sums.keys()):
         path = folder / name
         if name != Path(name).name or not is_within(path, folder):
             raise BundleError(
@@ -75,26 +87,36 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
                 why="a bundle consists of the files in its folder",
                 hint="copy the file itself into the folder, if you trust it",
             )
-        if not _is_file(path):
-            raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again")
-        if sums.get(name) != sha256_file(path):
+        if is_current and name not in MOST_BYTES:
+            raise BundleError(
+                f"{folder}: {MANIFEST} lists a file that no bundle has: {name[:80]}",
+                why=f"a bundle has {', '.join(MOST_BYTES)}",
+                hint="copy the whole folder again, and trust no other copy",
+            )
+        if sums.get(name) != _checksum(folder, name):
             raise BundleError(
                 f"{folder}: {name} is damaged or was changed",
                 why="its checksum is not the one that was written with it",
                 hint="copy the whole folder again",
             )
+    for name in TOKENIZERS:
+        if name not in sums and os.path.lexists(folder / name):
+            raise BundleError(
+                f"{folder}: {name} is not listed in {MANIFEST}",
+                why="it has no checksum there, so nothing says that it belongs to these weights",
+                hint="copy the whole folder again, or remove the file if you have put it there",
+            )
 
 
-def _is_file(path: Path) -> bool:
+def _checksum(folder: Path, name: str) -> str:
+    """BundleError for a file that is missing, no regular file or too large."""
     try:
-        return path.is_file()
-    except OSError:  # a name that is longer than any file's can be
-        return False
-
-
-def is_within(path: Path, folder: Path) -> bool:
-    """Whether a path, links followed, lies in the folder."""
-    try:
-        return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError):  # links in a circle, a name with NUL
-        return False
+        return sha256_regular(folder / name, MOST_BYTES.get(name, max(MOST_BYTES.values())))
+    except FileNotFoundError as error:
+        raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again") from error
+    except OSError as error:  # such as a name that is longer than any file's can be, or a file that may not be read
+        raise BundleError(
+            f"{folder}: {name} cannot be read",
+            why=error.strerror or str(error),
+            hint="check that you may read it, or copy the whole folder again",
+        ) from error

@@ -9,20 +9,24 @@ references.txt     the references, line for line
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from openwork import __version__
+from openwork.base.compression import LONGEST_MAGIC, compression_of
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines, sha256_file
 from openwork.base.folders import atomic_folder
 from openwork.base.printing import json_text
+from openwork.base.regular_files import open_regular, read_regular
 from openwork.systems.outputs import EVALUATION, check_folder
 from openwork.systems.tasks import MEASURED, Measured
 
 FORMAT, VERSION = EVALUATION.format, 1
 FACTS, SOURCE, TRANSLATIONS, REFERENCES = "evaluation.json", "source.txt", "translations.txt", "references.txt"
+MOST_BYTES = 1 << 30  # of each file
 TEXTS = (SOURCE, TRANSLATIONS, REFERENCES)
 
 
@@ -71,9 +75,12 @@ def write_evaluation(folder: Path, saved: SavedEvaluation) -> None:
 
 
 def read_evaluation(folder: Path) -> SavedEvaluation:
-    """Reads what `write_evaluation` wrote; DataError for what is missing, changed or foreign."""
+    """Reads what `write_evaluation` wrote.
+
+    DataError for what is missing, changed or foreign, BundleError for links, pipes and files beyond all bounds.
+    """
     try:
-        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        facts = json.loads(read_regular(folder / FACTS, MOST_BYTES).decode("utf-8"))
         if facts["format"] != FORMAT or facts["version"] > VERSION:
             raise ValueError(f"format {facts['format']!r}, version {facts['version']!r}")
         language, sums = facts["language"], {name: facts["sha256"][name] for name in TEXTS}
@@ -87,7 +94,9 @@ def read_evaluation(folder: Path) -> SavedEvaluation:
             hint="openwork evaluate --out FOLDER writes one",
         ) from error
     for name, checksum in sums.items():
-        if sha256_file(folder / name) != checksum:
+        with suppress(OSError):  # what is missing is said below
+            open_regular(folder / name, MOST_BYTES).close()
+        if sha256_file(folder / name) != checksum or _is_compressed(folder / name):
             raise DataError(
                 f"{folder / name}: damaged or changed since it was scored",
                 why="its checksum is not the one that was written with it",
@@ -95,3 +104,9 @@ def read_evaluation(folder: Path) -> SavedEvaluation:
             )
     sources, translations, references = (list(read_lines(folder / name)) for name in TEXTS)
     return SavedEvaluation(sources, translations, references, language, facts)
+
+
+def _is_compressed(path: Path) -> bool:
+    """Whether reading its lines would unpack it: what a small archive unpacks to has no bound."""
+    with path.open("rb") as file:
+        return compression_of(file.read(LONGEST_MAGIC)) is not None

@@ -8,16 +8,16 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from openwork.base.config import read_run_file
 from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.unfilled import unfilled
-from openwork.systems.bundle_folder import CONFIG, WEIGHTS
+from openwork.systems.bundle_folder import WEIGHTS
+from openwork.systems.bundle_settings import read_bundle_settings
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.fine_tuning_settings import FineTuningSettings
-from openwork.systems.run_file import RunSettings, model_settings
+from openwork.systems.run_file import RunSettings
 from openwork.systems.transfer import Taken, fitting, is_another, take
 from openwork.text.pair import TokenizerPair, with_target
 from openwork.text.tokenizer import Tokenizer
@@ -41,10 +41,13 @@ class Beginning:
 
     @classmethod
     def of(cls, path: str) -> "Beginning":
-        """Finds it and checks that it is whole."""
+        """Finds it and checks that it is whole, and that its settings and its weights are of one model."""
         folder = whole_bundle(Path(path))
-        model = model_settings(read_run_file(folder / CONFIG).mapping["model"])
-        return cls(folder, TokenizerPair.load(folder), model)
+        model, tokenizers = read_bundle_settings(folder, Path(path))[0].model, TokenizerPair.load(folder)
+        sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+        with unfilled():  # before a model of its sizes takes memory
+            restore_weights(build_model(model, *sizes), read_tensors(folder / WEIGHTS), path)
+        return cls(folder, tokenizers, model)
 
     def tokenizers_for(self, settings: RunSettings, sources: Iterable[str], targets: Iterable[str]) -> TokenizerPair:
         """The bundle's, with new pieces; for another kind of model the source's alone, and a target's of its own."""

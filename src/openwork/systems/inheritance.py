@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from openwork.base.config import Layer, build, read_run_file
+from openwork.base.config import Layer, build
 from openwork.base.errors import ConfigError
 from openwork.models.families import FAMILIES
 from openwork.models.presets import PRESETS
-from openwork.systems.bundle_folder import CONFIG, find_bundle
+from openwork.systems.bundle_folder import find_bundle
+from openwork.systems.bundle_settings import read_bundle_settings
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.fine_tuning_settings import FineTuningSettings
 from openwork.systems.run_file import TuningSection, model_settings
@@ -36,7 +37,7 @@ def inherit(layer: Layer) -> Layer:
         return layer
     folder = find_bundle(Path(tuning.from_bundle))
     current = whole_bundle(folder)
-    theirs = read_run_file(current / CONFIG).mapping
+    theirs = read_bundle_settings(current, folder)[1].mapping
     own = dict(layer.mapping)
     another = _is_another(layer, theirs["model"])
     tokenizers = TokenizerPair.load(current)

@@ -55,16 +55,16 @@ class FolderKind:
         return content if isinstance(content, dict) and content.get("format") == self.format else None
 
 
-_TOKENIZERS = ("tokenizer.json", "source.tokenizer.json", "target.tokenizer.json")
+TOKENIZERS = ("tokenizer.json", "source.tokenizer.json", "target.tokenizer.json")
 BUNDLE = FolderKind(
-    "openwork bundle", ("bundle.json", "config.toml", *_TOKENIZERS, "weights.safetensors", "golden.json", "card.md")
+    "openwork bundle", ("bundle.json", "config.toml", *TOKENIZERS, "weights.safetensors", "golden.json", "card.md")
 )
 EVALUATION = FolderKind("openwork evaluation", ("evaluation.json", "source.txt", "translations.txt", "references.txt"))
 EXPORT = FolderKind(
     "openwork export",
     (
         "openwork-export.json",
-        *("config.json", "generation_config.json", "model.safetensors", "tokenizer_config.json", *_TOKENIZERS),
+        *("config.json", "generation_config.json", "model.safetensors", "tokenizer_config.json", *TOKENIZERS),
         *(f"{side}/{name}" for side in ("source", "target") for name in ("tokenizer.json", "tokenizer_config.json")),
         *("model.bin", "shared_vocabulary.json", "source_vocabulary.json", "target_vocabulary.json", "card.md"),
     ),

@@ -3,15 +3,17 @@
 import contextlib
 import fcntl
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
-from openwork.base.config import build, read_run_file, to_toml
+from openwork.base.config import build, read_written_file, to_toml
 from openwork.base.errors import ConfigError, OpenworkError
 from openwork.base.files import atomic_write_text
-from openwork.systems.outputs import check_apart, is_run
+from openwork.systems.outputs import RUN, check_apart, is_run
 from openwork.systems.run_file import RunSettings
 
 
@@ -60,7 +62,7 @@ class RunFolder:
         """The settings of the run that is here, if there is one."""
         if not self.settings_file.is_file():
             return None
-        layer = read_run_file(self.settings_file)
+        layer = read_written_file(self.settings_file)
         return build(RunSettings, layer.mapping, layer.origins)
 
     @contextlib.contextmanager
@@ -71,6 +73,7 @@ class RunFolder:
         """
         self._refuse_finished()
         self._make()
+        self._refuse_links()
         with self._opened_lock() as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -130,6 +133,19 @@ class RunFolder:
                 f"{self.path}: --out is a folder with other things in it", hint="name a new or empty folder"
             )
 
+    def _refuse_links(self) -> None:
+        """What a training writes and removes would be another folder's or file's, wherever a link leads to."""
+        for top in (self.path / name for name in RUN):
+            inner = (Path(folder, name) for folder, *names in os.walk(top) for name in chain(*names))
+            for path in chain([top], inner):  # a link at the top is refused before it is walked through
+                if _is_other(path):
+                    raise OpenworkError(
+                        f"{path}: a link or a pipe in the folder of a run",
+                        why="a training would change or remove what it leads to",
+                        hint="put the file or folder itself in its place; to keep a run on another disk, "
+                        "give a folder there as --out",
+                    )
+
     def _settle(self, settings: RunSettings) -> None:
         before = self.read_settings()
         if before is None:
@@ -142,6 +158,15 @@ class RunFolder:
                 why=_change_line(changes),
                 hint="give the same settings to continue it, or another --out",
             )
+
+
+def _is_other(path: Path) -> bool:
+    """Whether it is there, and is neither a regular file nor a folder."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:  # it may vanish meanwhile, where another training goes on
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 @dataclass(frozen=True)

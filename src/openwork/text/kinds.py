@@ -12,6 +12,8 @@ from openwork.text.bytelevel import ByteLevel, train_byte_level
 from openwork.text.bytepair import BytePair, train_byte_pair
 from openwork.text.characters import Characters, train_characters
 from openwork.text.foreign.adopted import adopted_from, is_adopted
+from openwork.text.foreign.calls import panics_as_errors
+from openwork.text.foreign.library import MOST_BYTES
 from openwork.text.labels import Labels, train_labels, train_positions
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
@@ -55,7 +57,8 @@ def load_tokenizer(path: Path | str) -> Tokenizer:
     """Read what `Tokenizer.save` wrote, of whatever kind; `BundleError` for a file that is missing or damaged."""
     path = Path(path)
     try:
-        text = path.read_text("utf-8")
+        with path.open("rb") as file:
+            text = file.read(MOST_BYTES + 1).decode("utf-8")
     except OSError as error:
         raise BundleError(
             f"{path}: the tokenizer cannot be read",
@@ -64,6 +67,8 @@ def load_tokenizer(path: Path | str) -> Tokenizer:
         ) from error
     except UnicodeDecodeError as error:
         raise _unusable(path, "it is not UTF-8 text") from error
+    if len(text) > MOST_BYTES:
+        raise _unusable(path, f"it has more than {MOST_BYTES:,} bytes")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -78,7 +83,8 @@ def load_tokenizer(path: Path | str) -> Tokenizer:
     if difference:
         raise _unusable(path, difference)
     try:
-        return tokenizer(LibraryTokenizer.from_str(text))
+        with panics_as_errors():
+            return tokenizer(LibraryTokenizer.from_str(text))
     except Exception as error:  # the library raises plain Exception for whatever it does not like
         raise _unusable(path, str(error)) from error
 
@@ -114,17 +120,14 @@ def _names(vocabulary: Any) -> list[str] | None:
 
 
 def _without_learnt_parts(content: dict[str, Any]) -> dict[str, Any]:
-    """All but the pieces, the merges and the pattern that cuts words, which a later version may change."""
+    """All but the pieces and the merges.
+
+    The pattern that cuts words is ours as well, since a stranger's may take hours; if it ever changes, the earlier ones
+    are to be listed here.
+    """
     rest = {key: value for key, value in content.items() if key != "version"}
     rest["model"] = {key: value for key, value in rest["model"].items() if key not in ("vocab", "merges")}
-    rest["pre_tokenizer"] = _without_pattern(rest.get("pre_tokenizer"))
     return rest
-
-
-def _without_pattern(part: Any) -> Any:
-    if isinstance(part, dict):
-        return {key: _without_pattern(value) for key, value in part.items() if key != "pattern"}
-    return [_without_pattern(entry) for entry in part] if isinstance(part, list) else part
 
 
 def _unusable(path: Path, why: str) -> BundleError:

@@ -88,8 +88,8 @@ class TokenizerPair:
     def load(cls, folder: Path | str) -> "TokenizerPair":
         """Read what `save` wrote; `BundleError` if there is none, or both kinds at once."""
         folder = Path(folder)
-        shared = (folder / _SHARED).exists()
-        separate = (folder / _SOURCE).exists() or (folder / _TARGET).exists()
+        shared = (folder / _SHARED).is_file()  # no pipe or device, which might never end
+        separate = (folder / _SOURCE).is_file() or (folder / _TARGET).is_file()
         if shared == separate:
             raise BundleError(
                 f"{folder}: the folder holds a shared tokenizer and separate ones"

@@ -18,15 +18,17 @@ from openwork.base.errors import BundleError
 from openwork.base.files import sha256_values
 from openwork.base.folders import atomic_folder
 from openwork.base.printing import json_text
+from openwork.base.regular_files import read_regular
 from openwork.training.moving_average import MovingAverage
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.progress import Progress
-from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
+from openwork.training.weights import MOST_BYTES, model_weights, read_tensors, restore_weights, tensors_to_bytes
 
 FORMAT = 1
 WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"
 FILES = (STATE, WEIGHTS, OPTIMISER, MOVING_AVERAGE)
+_MOST_STATE = 256 << 20  # bytes of state.json, which has a line for each validation
 _PROGRESS = "progress"  # the entry of state.json that tells the place of the run
 
 
@@ -58,10 +60,11 @@ def save_checkpoint(
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints in a folder, oldest first; that one is whole is known when it is loaded.
 
-    What is left of a removed one, because others put files there, is none.
+    What is left of a removed one, because others put files there, is none. Nor is a link: the older ones of these
+    folders are removed, and it leads to a folder that is not the run's.
     """
-    found = (path for path in folder.glob("step-*") if path.is_dir() and path.name[5:].isdigit())
-    return sorted(path for path in found if any((path / name).exists() for name in FILES))
+    found = (path for path in folder.glob("step-*") if path.name[5:].isdecimal() and not path.is_symlink())
+    return sorted(path for path in found if path.is_dir() and any((path / name).exists() for name in FILES))
 
 
 def checkpoint_step(path: Path) -> int:
@@ -156,7 +159,7 @@ def remove_checkpoint(path: Path) -> None:
 
 def _read_state(path: Path) -> dict:
     try:
-        state = json.loads((path / STATE).read_text(encoding="utf-8"))
+        state = json.loads(read_regular(path / STATE, _MOST_STATE).decode("utf-8"))
         known = state["format"]
         if known != FORMAT:
             raise BundleError(
@@ -178,7 +181,7 @@ def _incomplete(path: Path) -> BundleError:
 
 def _check(path: Path, name: str, state: dict) -> None:
     try:
-        data = (path / name).read_bytes()
+        data = read_regular(path / name, MOST_BYTES)
     except OSError as error:
         raise BundleError(f"{path}: the checkpoint has lost its {name}", hint="delete this folder") from error
     if hashlib.sha256(data).hexdigest() != state["sha256"].get(name):

@@ -12,6 +12,9 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from openwork.base.errors import BundleError
+from openwork.base.regular_files import read_regular
+
+MOST_BYTES = 1 << 36  # of a file of weights
 
 
 def model_weights(model: nn.Module) -> dict[str, Tensor]:
@@ -57,9 +60,9 @@ def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Reads a safetensors file; one that is cut off or of another kind is refused."""
+    """Reads a safetensors file; one that is cut off or of another kind is refused, and so is a link or a pipe."""
     try:
-        return load(path.read_bytes())
+        return load(read_regular(path, MOST_BYTES))
     except FileNotFoundError as error:
         raise BundleError(f"{path}: the file is missing", hint="copy the whole folder again") from error
     except OSError as error:

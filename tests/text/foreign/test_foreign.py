@@ -1,5 +1,6 @@
 """Tokenizers of others: what their reference library gives, and the steps that lead there."""
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -269,3 +270,9 @@ def test_a_file_beyond_all_bounds_is_refused(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "tokenizer.json").write_text(json.dumps({"model": "x" * 20}))
     with pytest.raises(DataError, match="too large for a tokenizer"):
         library.read_json(tmp_path / "tokenizer.json")
+    (tmp_path / "vocab.txt").write_bytes(gzip.compress(b"[UNK]\n" * 4))  # a small archive unpacks to any size
+    with pytest.raises(DataError, match="too large for a tokenizer"):
+        read_tokenizer(tmp_path / "vocab.txt")
+    (tmp_path / "a.model").write_bytes(gzip.compress(b"x" * 21))
+    with pytest.raises(DataError, match="too large for a tokenizer"):
+        read_tokenizer(tmp_path / "a.model")

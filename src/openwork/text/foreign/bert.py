@@ -12,16 +12,16 @@ from pathlib import Path
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers import Tokenizer as LibraryTokenizer
 
-from openwork.base.errors import DataError
-from openwork.base.files import read_lines
-from openwork.text.foreign.library import LibraryForeign
+from openwork.base.errors import BundleError, DataError
+from openwork.base.regular_files import read_regular
+from openwork.text.foreign.library import MOST_BYTES, LibraryForeign, read_bounded_lines
 
 UNKNOWN, START, END, PAD, MASK = "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"
 
 
 def read_bert(path: Path) -> LibraryForeign:
     """The WordPiece tokenizer of a vocab.txt."""
-    names = list(read_lines(path))
+    names = list(read_bounded_lines(path))
     if UNKNOWN not in names:
         raise DataError(
             f"{path}: this is not BERT's vocabulary",
@@ -47,8 +47,8 @@ def bert_library(names: list[str], lower_case: bool) -> LibraryTokenizer:
 
 
 def _is_lower_cased(path: Path, names: list[str]) -> bool:
-    with suppress(OSError, ValueError):
-        told = json.loads((path.parent / "tokenizer_config.json").read_text("utf-8"))
+    with suppress(OSError, ValueError, RuntimeError, BundleError):  # the last of a pipe, which might never end
+        told = json.loads(read_regular((path.parent / "tokenizer_config.json").resolve(), MOST_BYTES))
         if isinstance(told, dict) and isinstance(told.get("do_lower_case"), bool):
             return told["do_lower_case"]
     return not any(name != name.lower() for name in names if not name.startswith("["))

@@ -9,8 +9,7 @@ from tokenizers import AddedToken, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import DataError
-from openwork.base.files import read_lines
-from openwork.text.foreign.library import MOST_IDS, LibraryForeign, is_text, read_json
+from openwork.text.foreign.library import MOST_IDS, LibraryForeign, is_text, read_bounded_lines, read_json
 
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
 _SYMBOLS = ("<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>")
@@ -41,7 +40,7 @@ def _read_vocabulary(path: Path) -> dict[str, int]:
 
 def _read_merges(path: Path, ids: dict[str, int]) -> list[tuple[str, str]]:
     pairs = []
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_bounded_lines(path), start=1):
         if not line or (number == 1 and line.startswith("#version")):
             continue
         left, _, right = line.partition(" ")

@@ -1,7 +1,7 @@
 """Any tokenizer that the `tokenizers` library can run, with the normalising and cutting that its file says."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,12 @@ from typing import Any
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import DataError
-from openwork.base.files import open_binary
+from openwork.base.files import open_binary, read_lines
 from openwork.text.algorithms import algorithm_of, model_type
 from openwork.text.bytelevel import SIGN_OF_BYTE, shown_signs
 from openwork.text.foreign import Marks
+from openwork.text.foreign.calls import Result, call, panics_as_errors
+from openwork.text.foreign.growth import check_growth
 from openwork.text.symbols import Pieces
 from openwork.text.tokenizer import refuse_surrogates
 from openwork.text.work import Algorithm, WordWork, shown_work
@@ -39,6 +41,7 @@ class LibraryForeign:
         if self.vocabulary_size > MOST_IDS:
             raise ValueError(f"a piece has the id {self.vocabulary_size - 1}")
         self._content = json.loads(library.to_str())
+        check_growth(self._content)
         self.kind = f"foreign {model_type(self._content['model'])}"
         known = library.get_vocab()
         named = (_PAD, _UNKNOWN, _START, _END)
@@ -48,7 +51,8 @@ class LibraryForeign:
     def from_content(cls, content: str) -> "LibraryForeign":
         """What `content` gave, or the text of a tokenizer.json; `ValueError` where it is not understood."""
         try:
-            return cls(LibraryTokenizer.from_str(content))
+            with panics_as_errors():
+                return cls(LibraryTokenizer.from_str(content))
         except Exception as error:  # the library raises plain Exception for whatever it does not like
             raise ValueError(str(error)) from error
 
@@ -66,23 +70,24 @@ class LibraryForeign:
 
     def encode(self, text: str) -> list[int]:
         refuse_surrogates([text])
-        return self.library.encode(text, add_special_tokens=False).ids
+        return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         refuse_surrogates(texts)
-        return [encoding.ids for encoding in self.library.encode_batch_fast(texts, add_special_tokens=False)]
+        encodings = self._call(lambda: self.library.encode_batch_fast(texts, add_special_tokens=False))
+        return [encoding.ids for encoding in encodings]
 
     def encode_framed(self, text: str) -> list[int]:
         refuse_surrogates([text])
-        return self.library.encode(text).ids
+        return self._call(lambda: self.library.encode_batch([text]))[0].ids
 
     def encode_pieces(self, text: str) -> Pieces:
         refuse_surrogates([text])
-        encoding = self.library.encode(text, add_special_tokens=False)
+        encoding = self._call(lambda: self.library.encode_batch([text], add_special_tokens=False))[0]
         return Pieces(encoding.ids, [self.piece(number) for number in encoding.ids], encoding.offsets)
 
     def decode(self, ids: list[int]) -> str:
-        return self.library.decode(ids, skip_special_tokens=True)
+        return self._call(lambda: self.library.decode_batch([ids], skip_special_tokens=True))[0]
 
     def piece(self, number: int) -> str:
         name = self.library.id_to_token(number)
@@ -97,6 +102,15 @@ class LibraryForeign:
             WordWork(word, (), (), (word,)) if is_added else shown_work(self._algorithm.work(word), self._shown)
             for word, is_added in self._words(text)
         ]
+
+    def _call(self, work: Callable[[], Result]) -> Result:
+        """Batches alone let other threads run, so that Ctrl-C is heard; a lone text is a batch of one."""
+        return call(work, may_be_slow=self._has_patterns)
+
+    @cached_property
+    def _has_patterns(self) -> bool:
+        rules = [self._content.get(part) for part in ("normalizer", "pre_tokenizer", "decoder")]
+        return '"Regex"' in json.dumps(rules)
 
     def _shown(self, name: str) -> str:
         return shown_signs(name) if self._has_signs else name
@@ -115,8 +129,8 @@ class LibraryForeign:
         The library does not tell them. So the same normalising and cutting is given a model that knows single
         characters alone, and what it says of each word is put together again.
         """
-        spelling = self._spelling(text)
-        encoding = spelling.encode(text, add_special_tokens=False)
+        spelling = self._call(lambda: self._spelling(text))
+        encoding = self._call(lambda: spelling.encode_batch([text], add_special_tokens=False))[0]
         size = spelling.get_vocab_size(with_added_tokens=False)
         added = {number for number in spelling.get_added_tokens_decoder() if number >= size}
         word, last = "", None
@@ -140,16 +154,35 @@ class LibraryForeign:
         return _spelling_of(self._content, characters)
 
 
-def read_json(path: Path) -> Any:
-    """The content of a JSON file; `DataError` where there is none, or more than any tokenizer has."""
+def read_bounded(path: Path) -> bytes:
+    """What a file holds, unpacked; `DataError` where that is more than any tokenizer has."""
     with open_binary(path) as file:
         data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
+    _check_size(path, len(data))
+    return data
+
+
+def read_bounded_lines(path: Path) -> Iterator[str]:
+    """The lines of a file, unpacked; `DataError` where they are more than any tokenizer has."""
+    size = 0
+    for line in read_lines(path):
+        size += len(line) + 1
+        _check_size(path, size)
+        yield line
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size > MOST_BYTES:
         raise DataError(
             f"{path}: too large for a tokenizer",
             why=f"more than {MOST_BYTES:,} bytes",
             hint="name the tokenizer's own file, such as tokenizer.json",
         )
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file; `DataError` where there is none, or more than any tokenizer has."""
+    data = read_bounded(path)
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from openwork.base.errors import BundleError, DataError
 from openwork.base.files import open_binary
+from openwork.base.regular_files import check_downloaded
 from openwork.text.foreign import ForeignTokenizer
 from openwork.text.foreign.bert import read_bert
 from openwork.text.foreign.gpt2 import MERGES, VOCABULARY, read_gpt2
@@ -29,9 +30,10 @@ FORMS = "tokenizer.json, BERT's vocab.txt, GPT-2's vocab.json with merges.txt, o
 def read_tokenizer(path: Path) -> ForeignTokenizer | Tokenizer:
     """Our own tokenizer, or somebody else's, from a file or the folder it lies in.
 
-    `DataError` for what is missing, damaged or of no known form.
+    `DataError` for what is missing, damaged or of no known form, `BundleError` for a folder with links out of it.
     """
     if path.is_dir():
+        check_downloaded(path)
         found = next((path / name for name in IN_FOLDERS if (path / name).is_file()), None)
         if found is None:
             raise DataError(

@@ -17,16 +17,19 @@ from typing import Any
 import numpy as np
 
 from openwork.base.errors import DataError, UsageError
-from openwork.base.files import open_binary
 from openwork.text.foreign import Marks
+from openwork.text.foreign.growth import longest_replacement, refuse_growth
+from openwork.text.foreign.library import read_bounded
 from openwork.text.lattice import UNKNOWN_PENALTY, Lattice
 from openwork.text.merging import Merging
 from openwork.text.symbols import Pieces
 from openwork.text.tokenizer import refuse_surrogates
 from openwork.text.work import Algorithm, Match, WordWork, byte_names
 
-# Fields of the file: its pieces and what the training was told; of a piece its text, score and type.
+# Fields of the file: its pieces and what the training was told; of a piece its text, score and type. And the rules
+# by which a text is changed before it is cut, and after it is put together; of these the map of characters.
 _PIECE, _TRAINER = 1, 2
+_NORMALIZERS, _CHARACTERS = (3, 5), 2
 _TEXT, _SCORE, _TYPE = 1, 2, 3
 _NORMAL, _OWN, _BYTE = 1, 4, 6  # types of pieces: learnt, defined by the user (never cut), a byte
 _MODEL_TYPE = 3  # of the training: the type of the model
@@ -36,8 +39,7 @@ _OWN_MARGIN = 0.1  # how much less than the best pieces of its length a piece of
 
 def read_sentence_piece(path: Path) -> "SentencePieceForeign":
     """The tokenizer of a .model file."""
-    with open_binary(path) as file:
-        data = file.read()
+    data = read_bounded(path)
     try:
         return SentencePieceForeign(data)
     except ValueError as error:
@@ -68,6 +70,17 @@ def _processor(data: bytes) -> Any:
 def _model_type(data: bytes) -> str:
     trainer = next((value for field, value in _fields(data) if field == _TRAINER), b"")
     return _TYPES[next((value for field, value in _fields(trainer) if field == _MODEL_TYPE), 1)]
+
+
+def _check_replacements(data: bytes) -> None:
+    """ValueError where a character could become too many, before or after the text is cut."""
+    try:
+        for field, value in _fields(data):
+            if field in _NORMALIZERS:
+                maps = (entry for inner, entry in _fields(value) if inner == _CHARACTERS and isinstance(entry, bytes))
+                refuse_growth(max(map(longest_replacement, maps), default=1))
+    except (IndexError, TypeError, struct.error) as error:
+        raise ValueError("its fields are cut short") from error
 
 
 def _pieces(data: bytes) -> Iterator[tuple[str, float, int]]:
@@ -118,6 +131,7 @@ class SentencePieceForeign:
         """From the bytes of a .model file; `ValueError` where they are none."""
         self._data = data
         self._processor = processor = _processor(data)
+        _check_replacements(data)
         self._type = _model_type(data)
         self.kind = f"foreign SentencePiece {self._type}"
         self.vocabulary_size: int = processor.vocab_size()

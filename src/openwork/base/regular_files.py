@@ -1,0 +1,103 @@
+"""Reading folders that strangers wrote: regular files that lie in them, opened without waiting and of bounded sizes.
+
+A link may lead to any file of this machine, a pipe waits for ever, and a device such as /dev/zero never ends.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+from errno import ELOOP
+from io import BufferedReader
+from pathlib import Path
+from typing import NoReturn
+
+from openwork.base.errors import BundleError
+
+_HUB_FILES = "blobs"  # where Hugging Face's cache keeps the files to which the links in a snapshot lead
+
+
+def open_regular(path: Path, most: int) -> BufferedReader:
+    """Opens a regular file of at most `most` bytes for reading.
+
+    Raises BundleError for a link, a pipe, a device, a folder and a larger file, OSError for what the system
+    refuses.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:  # a name with NUL
+        raise OSError(str(error)) from error
+    except OSError as error:
+        if error.errno == ELOOP:
+            _refuse(path)
+        raise
+    try:
+        _check_opened(path, os.fstat(descriptor), most)
+    except BundleError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def _check_opened(path: Path, opened: os.stat_result, most: int) -> None:
+    if not stat.S_ISREG(opened.st_mode):
+        _refuse(path)
+    if opened.st_size > most:
+        raise BundleError(
+            f"{path}: too large for what it should hold",
+            why=f"more than {most:,} bytes",
+            hint="copy the whole folder again, and trust no other copy",
+        )
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The bytes of a file that `open_regular` opens."""
+    with open_regular(path, most) as file:
+        return file.read()
+
+
+def sha256_regular(path: Path, most: int) -> str:
+    """The SHA-256 of a file that `open_regular` opens, in hexadecimal."""
+    with open_regular(path, most) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_regular(paths: Iterable[Path]) -> None:
+    """BundleError for the first path that is neither a regular file nor a folder, such as a link."""
+    for path in paths:
+        mode = path.lstat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            _refuse(path)
+
+
+def check_downloaded(folder: Path) -> None:
+    """BundleError for a file of another toolkit's folder that leads out of it, or is neither a file nor a folder.
+
+    Only the links in Hugging Face's own cache may: from `snapshots/REVISION/NAME` to `blobs`.
+    """
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return  # its readers say that it is not there
+    homes = [folder]
+    if folder.resolve().parent.name == "snapshots":
+        homes.append(folder.resolve().parents[1] / _HUB_FILES)
+    for path in entries:
+        leads_within = path.is_symlink() and path.exists() and any(is_within(path, home) for home in homes)
+        check_regular([path.resolve() if leads_within else path])
+
+
+def is_within(path: Path, folder: Path) -> bool:
+    """Whether a path, links followed, lies in the folder."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # links in a circle, a name with NUL
+        return False
+
+
+def _refuse(path: Path) -> NoReturn:
+    raise BundleError(
+        f"{path}: not a regular file of its folder",
+        why="a link, a pipe or a device may lead to any other file, or never end",
+        hint="put the file itself in its place, if you trust it",
+    )

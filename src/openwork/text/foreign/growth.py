@@ -1,0 +1,79 @@
+"""How much longer the rules of a tokenizer from a stranger may make a text, found without running them.
+
+A file of a few lines can double a text again and again: forty times, and no memory holds the result. The library would
+not hear Ctrl-C meanwhile. So each rule's factor is read from the file, and what multiplies to too much is refused.
+"""
+
+import base64
+import struct
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import Any
+
+MOST_GROWTH = 1 << 14
+"""Times. The widest in use, ALBERT's, has 3,888 by this way of counting."""
+
+# The most characters that one can become, by the standard (NFKC: U+FDFA) or by what the rule adds.
+_BY_TYPE: dict[str, int] = {
+    "NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 2, "BertNormalizer": 24, "ByteLevel": 4, "Metaspace": 2,
+    "WordPiece": 2, "CTC": 2,
+}  # fmt: skip
+_PARTS = ("normalizer", "pre_tokenizer", "post_processor"), ("decoder",)
+
+
+def check_growth(content: Mapping[str, Any]) -> None:
+    """ValueError if the rules of a tokenizer.json could make a text more than `MOST_GROWTH` times as long."""
+    for parts in _PARTS:
+        refuse_growth(prod((_factor(rule) for part in parts for rule in _rules(content.get(part))), start=1.0))
+
+
+def refuse_growth(times: float) -> None:
+    """ValueError for more than `MOST_GROWTH`."""
+    if times > MOST_GROWTH:
+        raise ValueError(f"its rules could make a text more than {MOST_GROWTH:,} times as long")
+
+
+def longest_replacement(characters: bytes) -> int:
+    """The most bytes that SentencePiece's compiled map of characters puts in the place of one.
+
+    The map is the size of a tree, the tree, and all replacements with a NUL behind each.
+    """
+    if len(characters) < 4:
+        return 1
+    (size,) = struct.unpack("<I", characters[:4])
+    return max(map(len, characters[4 + size :].split(b"\0")), default=1) or 1
+
+
+def _rules(part: Any) -> Iterator[Mapping[str, Any]]:
+    """Every rule in a part of the file, however deep."""
+    if isinstance(part, Mapping):
+        if "type" in part:
+            yield part
+        for value in part.values():
+            yield from _rules(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _rules(value)
+
+
+def _factor(rule: Mapping[str, Any]) -> float:
+    """How many characters one can become by a rule."""
+    match rule:
+        case {"type": "Replace", "pattern": {"String": str(pattern)}, "content": str(content)} if pattern:
+            return max(1.0, len(content) / len(pattern))
+        case {"type": "Replace", "content": str(content)}:  # what a pattern finds may be empty, before and behind it
+            return 1 + 2 * len(content)
+        case {"type": "Prepend", "prepend": str(added)}:
+            return 1 + len(added)
+        case {"type": "Precompiled", "precompiled_charsmap": str(encoded)}:
+            return longest_replacement(base64.b64decode(encoded))
+        case {"type": "TemplateProcessing", "single": list(single), "pair": list(pair)}:
+            return max(1, _texts(single), _texts(pair) / 2)
+        case {"type": str(name)}:
+            return _BY_TYPE.get(name, 1)
+    return 1
+
+
+def _texts(template: list[Any]) -> int:
+    """How often a template puts a text."""
+    return sum("Sequence" in entry for entry in template)
