@@ -116,7 +116,7 @@ def _checksum(folder: Path, name: str) -> str:
         raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again") from error
     except OSError as error:  # such as a name that is longer than any file's can be, or a file that may not be read
         raise BundleError(
-            f"{folder}: {name} cannot be read",
+            f"{folder / name}: cannot be read",
             why=error.strerror or str(error),
             hint="check that you may read it, or copy the whole folder again",
         ) from error
