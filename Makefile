@@ -1,5 +1,6 @@
 # Every target works as the first command after a clone: what it needs is set up once, into .venv.
-# To use an environment of your own instead (openwork[dev] already installed in it): make PYTHON=/path/to/python test
+# Another interpreter: make test PYTHON=python3.13. It gets an environment of its own, .venv-python3.13, unless openwork
+# is installed where it belongs: then that environment is used as it is.
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -13,6 +14,14 @@ TORCH_INDEX := https://download.pytorch.org/whl/cpu
 LOG := $(VENV)/setup.log
 
 ifeq ($(origin PYTHON),command line)
+INSTALLED := $(shell $(PYTHON) -c 'import openwork' 2>/dev/null && echo yes)
+ifneq ($(INSTALLED),yes)
+PYTHON3 := $(PYTHON)
+VENV := .venv-$(notdir $(PYTHON))
+override PYTHON := $(VENV)/bin/python
+endif
+endif
+ifeq ($(INSTALLED),yes)
 CORE :=
 DEV :=
 PARITY :=
@@ -29,7 +38,7 @@ INSTALL := $(PYTHON) -m pip install --disable-pip-version-check
 OR_SHOW := || { tail -n 25 $(LOG); echo "error: the installation failed; the whole log is in $(LOG)"; exit 1; }
 
 help: ## this list
-	@echo 'make TARGET [ARGS="..."] [PYTHON=/path/to/python]'
+	@echo 'make TARGET [ARGS="..."] [PYTHON=python3.13, or that of an environment of your own]'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 setup: $(DEV) ## create .venv with everything that developing needs
@@ -71,8 +80,8 @@ lint: $(DEV) ## format the code and mend what ruff can mend
 	@$(PYTHON) -m ruff format .
 	@$(PYTHON) -m ruff check --fix .
 
-clean: ## remove .venv and caches; trained systems stay
-	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+clean: ## remove environments and caches; trained systems stay
+	@rm -rf .venv .venv-* build dist .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 ifneq ($(CORE),)
@@ -83,8 +92,8 @@ $(CORE): pyproject.toml constraints.txt
 	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo 'error: openwork needs Python 3.11 or newer; name one with: make PYTHON3=/path/to/python3'; exit 1; }
 	@test -x $(PYTHON) || $(PYTHON3) -m venv $(VENV) || \
-		{ rm -rf $(VENV); echo 'error: python3 could not create .venv (Debian, Ubuntu: apt install python3-venv)'; exit 1; }
-	@echo 'Setting up .venv (once; about 1 GB, a minute or a few)...'
+		{ rm -rf $(VENV); echo 'error: $(PYTHON3) could not create $(VENV) (Debian, Ubuntu: apt install python3-venv)'; exit 1; }
+	@echo 'Setting up $(VENV) (once; about 1 GB, a minute or a few)...'
 	@echo '  torch'
 	@if nvidia-smi >/dev/null 2>&1; then $(INSTALL) --no-deps '$(TORCH)' >$(LOG) 2>&1; else \
 		$(INSTALL) --no-deps '$(TORCH)+cpu' >$(LOG) 2>&1 \
