@@ -11,7 +11,7 @@ PYTHON3 ?= python3
 VENV := .venv
 TORCH := torch==2.13.0
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
-LOG := $(VENV)/setup.log
+LOG = $(VENV)/setup.log
 
 ifeq ($(origin PYTHON),command line)
 INSTALLED := $(shell $(PYTHON) -c 'import openwork' 2>/dev/null && echo yes)
