@@ -17,9 +17,12 @@ from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.models.table3 import BASE, BIG, ROWS, TRAININGS
 from openwork.systems.paper.cited import TRANSFORMERS
+from openwork.systems.run_file import read_run, resolve_run
 from openwork.text.foreign import ForeignTokenizer
 from openwork.text.foreign.reading import read_tokenizer
 from truth.recomputed import Entry
+
+RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 
 
 def bert_vocabulary() -> Path | None:
@@ -73,6 +76,11 @@ class Citation(NamedTuple):
     held: Callable[[], Any] | None = None
 
 
+def vocabulary_of(target: str) -> int:
+    """Of the recipe with the paper's settings into a language."""
+    return resolve_run(read_run(RECIPES / f"paper-base-wmt14-en-{target}.toml", [], {})).text.vocabulary_size
+
+
 def table3(group: str, place: int = 0) -> Any:
     return [row for row in ROWS if row.group == group][place]
 
@@ -87,7 +95,7 @@ CITATIONS: dict[str, Citation] = {
         lambda: [TRANSFORMERS["paper-big"].german, TRANSFORMERS["paper-big"].french],
     ),
     "002.pe.bleu_gap": Citation("Vaswani et al. 2017, table 3", lambda: table3("base").bleu - table3("E").bleu),
-    "002.vocab": Citation("Vaswani et al. 2017, section 5.1"),
+    "002.vocab": Citation("Vaswani et al. 2017, section 5.1", lambda: [vocabulary_of("de"), vocabulary_of("fr")]),
     "002.ls.effect": Citation("Vaswani et al. 2017, table 3", lambda: table3("base").bleu - table3("D", 2).bleu),
     "002.ls.ppl": Citation(
         "Vaswani et al. 2017, table 3", lambda: [table3("D", 2).perplexity, table3("base").perplexity]
