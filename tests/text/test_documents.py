@@ -47,7 +47,7 @@ def bert() -> ForeignTokenizer:
 
 @pytest.mark.parametrize("text", SAMPLES)
 def test_the_three_sample_encodings(bert: ForeignTokenizer, text: str) -> None:
-    """Document 001, on tokenising; the numbers are those of bert-base-uncased."""
+    """Document 001, on tokenising. The file holds these pieces alone: `tests/truth` has a vocabulary of full size."""
     assert bert.encode_framed(text) == SAMPLES[text]
     assert bert.encode(text) == SAMPLES[text][1:-1]
 

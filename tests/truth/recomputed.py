@@ -1,13 +1,11 @@
-"""How each right value of numbers.json is made again: by openwork's functions, by plain arithmetic, or from a source.
+"""How openwork's functions make the right values of numbers.json again; `stated.py` has those that they do not make.
 
 A pattern is an id, or the beginning of some with a star at the end. Every entry is matched by one pattern.
 """
 
-import itertools
 import math
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +13,13 @@ import torch
 
 from openwork.inspection.trace import Trace
 from openwork.models.build import build_model
+from openwork.models.bytenet_settings import ByteNetSettings
+from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import PRESETS
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
-from openwork.models.table3 import BASE, BIG, ROWS, TRAININGS
+from openwork.models.table3 import BASE, BIG
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.kernels import scale_of
@@ -34,11 +34,8 @@ from openwork.systems.examples import EXAMPLES, document_001, document_002, docu
 from openwork.systems.examples import chapter_eight as eight
 from openwork.systems.examples import chapter_eight_given as given
 from openwork.systems.run_file import model_settings
-from openwork.text.foreign.reading import read_tokenizer
 from openwork.training.schedules import paper_rate
 from openwork.training.settings import TrainingSettings
-
-SAMPLES = Path(__file__).resolve().parents[2] / "examples" / "bert-samples.json"
 
 
 @cache
@@ -81,20 +78,6 @@ def mean_and_variance(row: Any) -> tuple[float, float]:
     return row[0] - deviation * first, deviation**2 - EPSILON
 
 
-# Document 000 and 001
-
-
-def tokens(text: str) -> list[int]:
-    tokenizer = read_tokenizer(SAMPLES)
-    return tokenizer.encode_framed(text)
-
-
-def untrained_shape(_: Any) -> list[int]:
-    model = build_model(TransformerSettings(width=8, heads=2, feedforward_width=8), 10, 10).eval()
-    hidden = model(torch.tensor([[1, 2, 3, 4, 5]]), torch.tensor([5]), torch.tensor([[6, 7, 8, 0, 0]]))
-    return list(model.project(hidden).argmax(-1).shape)
-
-
 # Document 002
 
 
@@ -105,6 +88,40 @@ def serial_steps(tokens_read: int) -> int:
     model.decoder.first.register_forward_hook(lambda *_: calls.append(1))
     model(torch.tensor([[1, 2]]), torch.tensor([2]), torch.ones(1, tokens_read, dtype=torch.long))
     return len(calls)
+
+
+def weights_of_cells(cell: str, e: "Entry") -> int:
+    """Of one layer of our models' cells."""
+    return count_weights(cell_layers(cell, e.inputs["d"], e.inputs["h"], 1, 0.0))
+
+
+def layers_that_join(settings: ConvS2SSettings | ByteNetSettings, distance: int) -> int:
+    """The first convolution of a model's decoder whose last output depends on the token so many positions before it.
+
+    The embedding of that token is not a number, and neither is what is computed from it.
+    """
+    model = build_model(settings, 5, 5).eval()
+    joined: list[bool] = []
+    for layer in model.decoder.layers:
+        layer.convolution.register_forward_hook(lambda _, __, made: joined.append(bool(made[0][0, -1].isnan().any())))
+    with torch.no_grad():
+        state = model.start(torch.tensor([[1, 2]]), torch.tensor([2]))
+        model.target_embedding.table.weight[4] = math.nan
+        model.step(torch.tensor([[4, *[3] * distance]]), state)
+    return joined.index(True) + 1
+
+
+def convs2s_layers(width: int, distance: int) -> int:
+    return layers_that_join(
+        ConvS2SSettings(width=2, kernel=width, encoder_layers=1, decoder_layers=distance + 1), distance
+    )
+
+
+def bytenet_layers(width: int, positions: int) -> int:
+    """Each layer sees twice as far as the one below; the first and the last of so many positions are joined."""
+    return layers_that_join(
+        ByteNetSettings(width=4, kernel=width, encoder_layers=1, decoder_layers=12, cycle=12), positions - 1
+    )
 
 
 def weights_of(preset: str, **changes: object) -> int:
@@ -239,9 +256,6 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
     "000.pe.full": lambda e: exact_sinusoids(4, 8),
     "000.pe.sum": lambda e: SinusoidalPositions(4)(tensor([[e.inputs["x"]]]))[0, 0],
     "000.ffn.shapes": lambda e: step("000-shapes", "feedforward"),
-    "001.tok.hello": lambda e: tokens("Hello, how are you doing?"),
-    "001.tok.frenchman": lambda e: tokens("The Frenchman spoke in the [MASK] language and ate 🥖"),
-    "001.tok.special": lambda e: tokens("[CLS] [SEP] [MASK] [UNK]"),
     "001.dk": lambda e: TransformerSettings().key_width,
     "001.embed.scale": lambda e: TokenEmbedding(1, 512).scale,
     "001.out.shape": lambda e: document_001.output_shape(),
@@ -251,16 +265,16 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
     "001.layernorm.std": lambda e: normed(e.inputs["x"]),
     "002.rnn.decay": lambda e: document_002.slope(100, 0.9, residual=False),
     "002.rnn.serial": lambda e: serial_steps(512) / serial_steps(1),
-    "002.lstm.params": lambda e: (
-        count_weights(cell_layers("lstm", 512, 512, 1, 0.0)) / count_weights(torch.nn.RNN(512, 512))
-    ),
-    "002.gru.params": lambda e: (
-        count_weights(torch.nn.GRU(512, 512)) / count_weights(cell_layers("lstm", 512, 512, 1, 0.0))
-    ),
+    "002.lstm.params": lambda e: weights_of_cells("lstm", e) / weights_of_cells("rnn", e),
+    "002.gru.params": lambda e: weights_of_cells("gru", e) / weights_of_cells("lstm", e),
+    "002.convs2s.layers": lambda e: [convs2s_layers(width, e.inputs["distance"]) for width in e.inputs["w"]],
+    "002.bytenet.layers": lambda e: bytenet_layers(e.inputs["k"], e.inputs["T"]),
     "002.attn.weights_sum": lambda e: softmax(np.log(e.inputs)).sum(),
     "002.var.dot.64": lambda e: document_002.score_variance(64, 1.0),
     "002.var.dot.512": lambda e: document_002.score_variance(512, 1.0),
     "002.var.scaled": lambda e: document_002.score_variance(512, scale_of(512)),
+    "002.var.range": lambda e: math.erfc(100 / math.sqrt(2 * document_002.score_variance(e.inputs["d_k"], 1.0))),
+    "002.var.range2": lambda e: math.erf(2 / math.sqrt(2 * document_002.score_variance(512, scale_of(512)))),
     "002.exp100": lambda e: document_002.odds(100.0),
     "002.expm100": lambda e: document_002.odds(-100.0),
     "002.proj.params": lambda e: ProjectedResidual(PostNorm(512, 0.0), 256, 512).projection.weight.numel(),
@@ -334,53 +348,3 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
         document_004.ask(1.0, tuple(by * x for x in document_004.QUERY))[2].item() for by in (1, 5, 10, 50)
     ],
 }  # fmt: skip
-
-# Nothing of openwork's: arithmetic on the documents' own figures, on a table that they print, or on a distribution.
-ARITHMETIC: dict[str, Callable[[Entry], Any]] = {
-    "002.convs2s.layers": lambda e: [math.ceil(e.inputs["distance"] / (width - 1)) for width in e.inputs["w"]],
-    "002.bytenet.layers": lambda e: math.log(e.inputs["T"], e.inputs["k"]),
-    "002.var.range": lambda e: math.erfc(100 / math.sqrt(2 * e.inputs["d_k"])),
-    "002.var.range2": lambda e: math.erf(2 / math.sqrt(2)),
-    "002.grid": lambda e: len(list(itertools.product((256, 512), (4, 8), (0.1, 0.2)))),
-    "002.ch9.same_hp": lambda e: np.abs(np.subtract(e.inputs["tf"], e.inputs["lstm"])),
-    "002.ch9.net": lambda e: np.abs(np.subtract(e.inputs["tf"], e.inputs["lstm"])),
-    "002.ch9.gap_range": lambda e: (lambda gaps: [min(gaps), max(gaps)])(
-        [right - left for column in e.inputs.values() for left, right in column]
-    ),
-    "002.ch9.consistency": lambda e: max((23.1, 1e-5), (24.2, 5e-5), (24.1, 1e-4), (22.5, 5e-4)),
-    "002.ch9.ablation": lambda e: np.subtract(e.inputs["full"], e.inputs["variants"]),
-    "002.ch9.sum": lambda e: sum((2.3, 4.9, 5.6)),
-    "002.ch9.split": lambda e: (lambda share: [share, 1 - share])(e.inputs["structure"] / e.inputs["total"]),
-}  # fmt: skip
-
-
-class Citation(NamedTuple):
-    """Who states a figure; `held` gives it where openwork keeps it as data."""
-
-    source: str
-    held: Callable[[], Any] | None = None
-
-
-def table3(group: str, place: int = 0) -> Any:
-    return [row for row in ROWS if row.group == group][place]
-
-
-CITATIONS: dict[str, Citation] = {
-    "001.train.hardware": Citation(
-        "Vaswani et al. 2017, section 5.2",
-        lambda: [TRAININGS[BASE].hours, TRAININGS[BIG].hours / 24, TRAININGS[BASE].devices],
-    ),
-    "002.bleu.headline": Citation("Vaswani et al. 2017, abstract and table 2"),
-    "002.pe.bleu_gap": Citation("Vaswani et al. 2017, table 3", lambda: table3("base").bleu - table3("E").bleu),
-    "002.vocab": Citation("Vaswani et al. 2017, section 5.1"),
-    "002.ls.effect": Citation("Vaswani et al. 2017, table 3", lambda: table3("base").bleu - table3("D", 2).bleu),
-    "002.ls.ppl": Citation(
-        "Vaswani et al. 2017, table 3", lambda: [table3("D", 2).perplexity, table3("base").perplexity]
-    ),
-    "002.gpt3": Citation("Brown et al. 2020, section 2.1"),
-    "002.glue": Citation("Devlin et al. 2019, abstract"),
-    "002.whisper.languages": Citation("Radford et al. 2022, table 1 of the released models: 99 languages"),
-    "002.chapters": Citation("document 002 itself, whose last numbered chapter is 11"),
-}
-# An untrained model's prediction has no right value: only its shape can be told.
-SHAPE_ONLY = {"001.example.logprobs": untrained_shape}

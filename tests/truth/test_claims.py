@@ -18,6 +18,8 @@ from openwork.nn.masks import EVERYTHING
 from openwork.nn.normalisation import layer_norm
 from openwork.systems.examples import EXAMPLES
 from openwork.training.loss import smoothed_cross_entropy
+from truth.recomputed import RECOMPUTED
+from truth.stated import ARITHMETIC, CITATIONS, FROM_BERTS_VOCABULARY, SHAPE_ONLY
 from truth.test_numbers import BY_ID
 
 pytestmark = pytest.mark.slow
@@ -27,7 +29,8 @@ CLAIMS = (REPOSITORY / "docs" / "claims.md").read_text("utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|\n ").split(" | ")] for line in CLAIMS.splitlines() if line.startswith("| ")
 ]
-ROWS = [row for row in ROWS if row[0] != "where"]
+SOURCES = [row for row in ROWS if len(row) == 3]
+ROWS = [row for row in ROWS if len(row) == 5 and row[0] != "where"]
 VERDICTS = {"wrong", "rounding", "loose", "unsupported"}
 
 
@@ -56,6 +59,16 @@ def test_every_wrong_figure_is_a_claim() -> None:
     wrong = {entry.id for entry in BY_ID.values() if entry.verdict == "wrong"}
     told = {name for name in wrong if name in named or name in others or any(fnmatchcase(name, p) for p in repeated)}
     assert wrong - told == set()
+
+
+def test_the_page_says_which_figures_are_not_made_by_our_functions() -> None:
+    (_, made, *others), tables = SOURCES, (FROM_BERTS_VOCABULARY, ARITHMETIC, CITATIONS, SHAPE_ONLY)
+    assert [re.findall(r"`(00[^`]+)`", which) for _, _, which in others] == [list(table) for table in tables]
+    assert [int(count) for _, count, _ in others] == [len(table) for table in tables]
+    rest = sum(any(fnmatchcase(name, pattern) for pattern in RECOMPUTED) for name in BY_ID)
+    assert int(made[1]) == rest == len(BY_ID) - sum(map(len, tables))
+    assert f"All {len(BY_ID)} of" in CLAIMS and f"; {rest} of them" in CLAIMS
+    assert f"the other {len(BY_ID) - rest} come" in CLAIMS
 
 
 def test_the_examples_that_are_named_exist() -> None:

