@@ -31,6 +31,7 @@ REFUSED = [
     ("data check --source FILE", "its other side was not named", "both files"),
     ("data stats", "name what to measure", "--source and --target"),
     ("import ct3 FOLDER --out FOLDER/a", "'ct3' is no form that openwork knows", "ct2 and hf"),
+    ("export FOLDER --to onnx --out FOLDER/a", "'onnx' is no form that openwork knows", "ct2 and hf"),
     ("import ct2 FOLDER --out FOLDER/a --target-tokenizer FILE", "--target-tokenizer needs --source-tokenizer",
         "--source-tokenizer FILE"),
     ("tokenize", "whose tokenizer to use is not clear", "--tokenizer a tokenizer's file"),

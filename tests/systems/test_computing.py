@@ -12,12 +12,13 @@ import torch
 from openwork.models.build import build_model
 from openwork.systems import computing
 from openwork.systems.computing import arrangement, made_ready
-from openwork.systems.device import choose_products
+from openwork.systems.device import choose_device, choose_products
 from openwork.systems.train import resolve_computing
 from openwork.training import packing
 from openwork.training.batches import to_tensors
 from openwork.training.moments import Run
 from openwork.training.packing import pack
+from openwork.training.precision import choose_precision
 from openwork.training.prefetch import PrefetchedStream
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
@@ -35,6 +36,25 @@ def test_batches_are_laid_out_as_the_settings_and_the_device_want_it(monkeypatch
     monkeypatch.setattr(packing, "is_supported", lambda device: device == GPU)
     assert arrangement(TrainingSettings(), model, "bfloat16", GPU) is pack
     assert arrangement(TrainingSettings(layout="padded"), model, "bfloat16", GPU) is to_tensors
+
+
+def test_a_gpu_computes_in_bfloat16_if_it_has_such_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what it is, not by a measurement, which would count how long a product takes to begin."""
+    for capability, expected in (((7, 5), "float32"), ((8, 0), "bfloat16"), ((9, 0), "bfloat16")):
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, found=capability: found)
+        assert {choose_precision("auto", GPU) for _ in range(5)} == {expected}
+        assert choose_precision("float32", GPU) == "float32"
+
+
+def test_attention_on_a_gpu_is_not_left_to_cudnn(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    try:
+        torch.backends.cuda.enable_cudnn_sdp(True)
+        assert choose_device() == CPU or torch.cuda.is_available()
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        assert choose_device() == GPU and not torch.backends.cuda.cudnn_sdp_enabled()
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
 
 
 @pytest.mark.slow

@@ -107,6 +107,11 @@ def test_the_command(call: Call, tmp_path: Path):
     assert found["machine"] == {"flops_per_second": 1e12, "devices": 1, "price_per_hour": 0.0}
     assert found["seconds"] == pytest.approx(found["flops"] / 1e12)
     assert found["bytes"]["total"] == sum(size for name, size in found["bytes"].items() if name != "total")
+    # without a word about devices the plan is for this machine, and with their number for the paper's P100s
+    here = json.loads(call("train", path, "--plan", "--json").out)["machine"]
+    assert here["devices"] == 1 and 1e8 < here["flops_per_second"] != P100
+    eight = json.loads(call("train", path, "--plan", "--json", "--devices", 8).out)["machine"]
+    assert eight == {"flops_per_second": P100, "devices": 8, "price_per_hour": 0.0}
     # settings that are chosen from the data have a plan as well, and nothing is trained
     chosen = call("train", "--corpus", "copy", "--plan")
     assert (chosen.code == 0 and b"model: nano" in chosen.out) or b"model: " in chosen.out

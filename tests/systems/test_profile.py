@@ -87,6 +87,27 @@ def test_operations_are_those_of_the_cost_model():
     assert profile(0.0).share_of_limit == 50 * cost.training_flops / 1e9
 
 
-def test_the_matrix_rate_counts_two_operations_a_multiplication():
-    """1.25 million of them in more than a microsecond, and in less than the limit of time."""
-    assert 2 * 50**3 / 1.0 < matrix_rate("float32", torch.device("cpu"), size=50, most=2) < 1e12
+class Clock:
+    """A machine that multiplies 256-cubed matrices in a given time, and others at the same rate; it notes sizes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+        self.now, self.seconds, self.sizes = 0.0, seconds, []
+        monkeypatch.setattr(torch, "mm", self.multiply)
+        monkeypatch.setattr("openwork.systems.matrix_rate.time.perf_counter", lambda: self.now)
+
+    def multiply(self, left: torch.Tensor, right: torch.Tensor) -> None:
+        self.sizes.append(left.shape[0])
+        self.now += self.seconds * (left.shape[0] / 256) ** 3
+
+
+def test_the_matrix_rate_counts_two_operations_a_multiplication(monkeypatch: pytest.MonkeyPatch):
+    clock = Clock(monkeypatch, 0.0001)
+    assert matrix_rate("float32", torch.device("cpu"), seconds=1.0) == pytest.approx(2 * 256**3 / 0.0001)
+    assert clock.now <= 1.0 and set(clock.sizes) == {256, 512, 1024, 2048}
+
+
+def test_a_slow_number_type_is_measured_by_small_products(monkeypatch: pytest.MonkeyPatch):
+    """At 0.14 s for the smallest product the largest would take 70 s."""
+    clock = Clock(monkeypatch, 0.14)
+    assert matrix_rate("bfloat16", torch.device("cpu"), seconds=0.5) == pytest.approx(2 * 256**3 / 0.14)
+    assert clock.now <= 0.5 and set(clock.sizes) == {256}

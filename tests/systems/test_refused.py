@@ -11,7 +11,7 @@ from openwork.base.errors import ConfigError, DataError, OpenworkError, UsageErr
 from openwork.data.filters import FilterSettings
 from openwork.data.settings import DataSettings, MixSettings
 from openwork.inspection.selection import Selection
-from openwork.interop.forms import form_named
+from openwork.interop.forms import FORMS
 from openwork.models.build import build_model
 from openwork.systems import check_resume, shortlists
 from openwork.systems.bundle import Bundle
@@ -50,7 +50,7 @@ def test_a_beam_that_is_too_narrow(call: Call, bundle_folder: Path):
 
 def test_tokenizers_for_a_folder_that_has_its_own(tmp_path: Path, tiny_bundle: Bundle):
     with pytest.raises(UsageError, match="--source-tokenizer is for ct2") as refused:
-        form_named("hf").read(tmp_path, tiny_bundle.tokenizers)
+        FORMS["hf"].read(tmp_path, tiny_bundle.tokenizers)
     assert refused.value.hint == "leave it out"
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.options import Overwrite
+from openwork.cli.options import Overwrite, check_form
 from openwork.cli.terminal import run, say
 
 
@@ -23,6 +23,7 @@ def export(
     """
 
     def work() -> None:
+        check_form(to)
         from openwork.interop.forms import export_model
         from openwork.systems.tasks import task_of
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.options import Overwrite
+from openwork.cli.options import Overwrite, check_form
 from openwork.cli.terminal import run, say
 
 
@@ -27,6 +27,7 @@ def import_model(
     """
 
     def work() -> None:
+        check_form(form)
         from openwork.interop.forms import import_model as import_as_bundle
         from openwork.models.interfaces import count_weights
 

@@ -8,7 +8,16 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from openwork.base.errors import UsageError
+
+FORMS = ("ct2", "hf")  # as in `interop/forms.py`, which takes seconds to import
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what openwork wrote there before.")]
+
+
+def check_form(name: str) -> None:
+    """UsageError for a form of models that is not known."""
+    if name not in FORMS:
+        raise UsageError(f"{name!r} is no form that openwork knows", hint=f"known are {' and '.join(FORMS)}")
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

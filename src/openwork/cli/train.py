@@ -36,10 +36,12 @@ class PlanOptions:
     """What a plan is made for."""
 
     plan: Annotated[bool, typer.Option("--plan", help="Only say what it would take: memory, time, money.")] = False
-    devices: Annotated[int, typer.Option(min=1, help="Of the plan: devices that compute.")] = 8
-    rate: Annotated[float, typer.Option(min=1.0, help="Of the plan: operations a second of one; the paper's P100.")] = (
-        9.5e12
-    )
+    devices: Annotated[
+        int | None, typer.Option(min=1, help="Of the plan: devices that compute, the paper's P100s; else this machine.")
+    ] = None
+    rate: Annotated[
+        float | None, typer.Option(min=1.0, help="Of the plan: operations a second of a device, instead of a P100's.")
+    ] = None
     price: Annotated[float, typer.Option(min=0.0, help="Of the plan: price of a device for an hour.")] = 0.0
     hours: Annotated[float | None, typer.Option(min=0.0, help="Of the plan: show these hours' capacity.")] = None
 
@@ -162,9 +164,19 @@ def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
 
 def _tell(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
     from openwork.systems.cost import Machine
-    from openwork.systems.plan import make_plan, plan_lines, plan_values
+    from openwork.systems.plan import P100, make_plan, plan_lines, plan_values
 
-    made = make_plan(settings, Machine(plan.rate, plan.devices, plan.price))
+    if plan.devices is None and plan.rate is None:
+        from openwork.systems.device import choose_device
+        from openwork.systems.matrix_rate import matrix_rate
+        from openwork.training.precision import choose_precision
+
+        device = choose_device()
+        machine = Machine(matrix_rate(choose_precision(settings.training.precision, device), device), 1, plan.price)
+        say("for this machine, by the rate of its matrix products: no training is faster")
+    else:
+        machine = Machine(plan.rate or P100, plan.devices or 1, plan.price)
+    made = make_plan(settings, machine)
     if as_json:
         write_json(plan_values(made, plan.hours))
     else:

@@ -61,7 +61,7 @@ def log_normaliser(allowed: Float[Tensor, "*rows vocabulary"]) -> Float[Tensor, 
 
 
 def _checked(normaliser: Float[Tensor, "*rows 1"]) -> Float[Tensor, "*rows 1"]:
-    if not isfinite(float(normaliser.sum())):  # of finite ones the sum is finite, and is one operation
+    if not isfinite(float(normaliser.detach().sum())):  # of finite ones the sum is finite, and is one operation
         raise OpenworkError(
             "the model gave no probabilities for the next token",
             why="its logits are infinite or not numbers",

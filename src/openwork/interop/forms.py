@@ -37,13 +37,6 @@ FORMS: dict[str, Form] = {
 }
 
 
-def form_named(name: str) -> Form:
-    """UsageError for a name that is not known."""
-    if name not in FORMS:
-        raise UsageError(f"{name!r} is no form that openwork knows", hint=f"known are {' and '.join(FORMS)}")
-    return FORMS[name]
-
-
 def import_model(
     name: str, folder: Path, out: Path, source: Path | None, target: Path | None, *, overwrite: bool = False
 ) -> Bundle:
@@ -56,7 +49,7 @@ def import_model(
             "--target-tokenizer needs --source-tokenizer",
             hint="give --source-tokenizer FILE as well, or alone if it serves both sides",
         )
-    form, tokenizers = form_named(name), None
+    form, tokenizers = FORMS[name], None
     check_folder(out, BUNDLE, (folder, source, target), overwrite=overwrite)
     if source is not None:
         shared = target is None or target == source
@@ -69,7 +62,7 @@ def import_model(
 
 def export_model(name: str, folder: Path, out: Path, *, overwrite: bool = False) -> Bundle:
     """Writes a bundle in another toolkit's form; `overwrite` allows a folder that holds an earlier export."""
-    form = form_named(name)
+    form = FORMS[name]
     check_folder(out, EXPORT, [folder], overwrite=overwrite)
     bundle = load_bundle(folder)
     form.write(out, bundle)

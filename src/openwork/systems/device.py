@@ -4,8 +4,15 @@ import torch
 
 
 def choose_device() -> torch.device:
-    """The GPU if torch can use one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """The GPU if torch can use one, else the CPU.
+
+    On a GPU, attention is not left to cuDNN, which torch prefers on Hopper: it makes a plan for each new shape, and a
+    training of sentences has a new shape in nearly every batch (58,000 tokens a second instead of 271,000 on an H100).
+    """
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    return torch.device("cuda")
 
 
 def choose_products(precision: str, device: torch.device) -> None:

@@ -6,22 +6,32 @@ import torch
 
 from openwork.training.precision import TYPES, PrecisionName
 
-SIZE = 2048  # rows and columns: larger ones are no faster
+SIZES = {"cpu": (256, 512, 1024, 2048), "cuda": (1024, 2048, 4096, 8192)}  # rows and columns: larger are no faster
+MOST = 20  # products of each size
 
 
-def matrix_rate(
-    precision: PrecisionName, device: torch.device, size: int = SIZE, seconds: float = 1.0, most: int = 20
-) -> float:
-    """Floating-point operations a second of a product of two square matrices: the best of those that fit the time."""
-    left, right = torch.ones(2, size, size, dtype=TYPES[precision], device=device)
-    end, fastest = time.perf_counter() + seconds, float("inf")
-    for _ in range(most):
-        start = time.perf_counter()
-        torch.mm(left, right)
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        now = time.perf_counter()
-        fastest = min(fastest, now - start)
-        if now > end:
-            break
-    return 2 * size**3 / fastest
+def matrix_rate(precision: PrecisionName, device: torch.device, seconds: float = 1.0) -> float:
+    """Floating-point operations a second of a product of two square matrices: the best of those that fit the time.
+
+    Small products come first. A larger one is tried only if it fits into the time that is left, by the best rate so
+    far: on a processor without instructions for a number type the largest would take a minute.
+    """
+    end, best = time.perf_counter() + seconds, 0.0
+    for size in SIZES[device.type]:
+        operations = 2 * size**3
+        for number in range(MOST):
+            if best and time.perf_counter() + operations / best > end:
+                break
+            if number == 0:
+                left, right = torch.ones(2, size, size, dtype=TYPES[precision], device=device)
+            best = max(best, operations / _seconds(left, right, device))
+    return best
+
+
+def _seconds(left: torch.Tensor, right: torch.Tensor, device: torch.device) -> float:
+    """What one product takes."""
+    start = time.perf_counter()
+    torch.mm(left, right)
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter() - start
