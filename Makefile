@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity fuzz faults soak bench errors lint clean
+.PHONY: help setup demo test check parity fuzz mutants faults soak bench errors lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -25,11 +25,13 @@ ifeq ($(INSTALLED),yes)
 CORE :=
 DEV :=
 PARITY :=
+MUTANTS :=
 else
 PYTHON := $(VENV)/bin/python
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
 PARITY := $(VENV)/.parity-installed
+MUTANTS := $(VENV)/.mutants-installed
 endif
 
 PYTEST := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(PYTHON) -m pytest
@@ -63,6 +65,9 @@ parity: $(PARITY) ## our parts, and models read and written, against torch, tran
 
 fuzz: $(DEV) ## readers against files that are nearly right: 50,000 for each; ARGS="--help" tells more
 	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m fuzz $(ARGS)
+
+mutants: $(MUTANTS) ## 220 small changes of the code, and how many of them the tests notice; ARGS="--help" tells more
+	@cd tests && PYTHONPATH=.:../benchmarks $(abspath $(PYTHON)) -m mutants $(ARGS)
 
 faults: $(DEV) ## every fault of docs/reliability.md, made on purpose: kills, full disks, damage
 	@OPENWORK_FAULTS=long $(PYTEST) -q tests/faults $(ARGS)
@@ -107,6 +112,11 @@ $(CORE): pyproject.toml constraints.txt
 $(DEV): $(CORE)
 	@echo 'Setting up the tools for testing (once)...'
 	@$(INSTALL) -c constraints.txt -e '.[dev]' >>$(LOG) 2>&1 $(OR_SHOW)
+	@touch $@
+
+$(MUTANTS): $(DEV)
+	@echo 'Setting up what makes mutants (once)...'
+	@$(INSTALL) -c constraints.txt -e '.[dev,mutants]' >>$(LOG) 2>&1 $(OR_SHOW)
 	@touch $@
 
 $(PARITY): $(DEV)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from decoding.tables import TableModel, TableState, exhaustive, log_probability, probabilities, random_logits, sources
 from openwork.base.errors import OpenworkError
@@ -231,3 +232,19 @@ def test_a_broken_model_is_reported(beam: int, wrong: float) -> None:
     model = TableModel(lambda key, prefix: [0.0, 0.0, 0.0, 0.0, wrong, 0.0])
     with pytest.raises(OpenworkError, match="no probabilities"):
         search(model, *sources([0], [3]), options(beam))
+
+
+class ChoosingTable(TableModel):
+    """A table that also says which tokens are best."""
+
+    def best(self, logits: Tensor, added: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+        scores, ids = (logits + added).sort(dim=-1, descending=True, stable=True)
+        return scores[:, :count], ids[:, :count], (logits + added).logsumexp(-1, keepdim=True)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_model_that_chooses_itself_is_searched_with_the_same_result(beam: int, count: int) -> None:
+    logits, chosen = random_logits(5, 9, 1.0), options(beam)
+    batch = sources(list(range(count)), [4] * count)
+    close(search(ChoosingTable(logits), *batch, chosen), search(TableModel(logits), *batch, chosen))

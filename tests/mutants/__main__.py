@@ -2,12 +2,21 @@
 
 import argparse
 import json
+import tomllib
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
-from mutants.making import Mutant, choose
+from machine import describe_machine  # benchmarks/machine.py
+
+from mutants.making import Mutant, choose, files, mutants_of
 from mutants.running import BROKEN, SURVIVED, Copy, Verdict
+
+REASONS = Path(__file__).with_name("survivors.toml")
+
+Entry = dict[str, str]
 
 
 def main() -> None:
@@ -17,6 +26,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="those whose name holds this")
     parser.add_argument("--processes", type=int, default=2, help="how many are tried side by side")
     parser.add_argument("--out", type=Path, help="a file for the verdicts, one JSON object a line; it goes on there")
+    parser.add_argument("--record", type=Path, help="a file for the result, such as benchmarks/results/mutants.json")
     options = parser.parse_args()
     chosen = [mutant for mutant in choose(options.count, options.seed) if options.only in mutant.name]
     known = _known(options.out)
@@ -29,18 +39,49 @@ def main() -> None:
         if options.out:
             with options.out.open("a", encoding="utf-8") as file:
                 print(json.dumps(entry, ensure_ascii=False), file=file)
-    _summarise([known[mutant.name] for mutant in chosen])
+    result = summary([known[mutant.name] for mutant in chosen], options.seed)
+    print(f"noticed: {result['noticed']} of {result['mutants']} ({result['percent']} %)")
+    for entry in (*result["survived"], *result["broken"]):
+        print(f"  {entry['outcome']}: {entry['mutant']}: {entry['change']} {entry['reason']}")
+    if options.record:
+        options.record.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
-def _known(path: Path | None) -> dict[str, dict[str, str]]:
+def summary(entries: list[Entry], seed: int) -> dict[str, Any]:
+    """The result that is kept: how many were noticed, and each other one with the reason why it is not."""
+    reasons = tomllib.loads(REASONS.read_text("utf-8"))
+    others: dict[str, list[Entry]] = {SURVIVED: [], BROKEN: []}
+    for entry in entries:
+        if entry["outcome"] in others:
+            others[entry["outcome"]].append(entry | {"reason": reasons.get(without_line(entry["mutant"]), "")})
+    noticed = len(entries) - sum(map(len, others.values()))
+    return {
+        "command": f"make mutants ARGS='--count {len(entries)} --seed {seed}'",
+        "machine": describe_machine(),
+        "candidates": sum(len(mutants_of(path)) for path in files()),
+        "mutants": len(entries),
+        "noticed": noticed,
+        "percent": round(100 * noticed / max(1, len(entries)), 1),
+        "survived": others[SURVIVED],
+        "broken": others[BROKEN],
+    }
+
+
+def without_line(name: str) -> str:
+    """The name of a mutant that stays when lines are added above it: "nn/masks.py AddNot 3"."""
+    place, _, change = name.partition(" ")
+    return f"{place.rpartition(':')[0]} {change}"
+
+
+def _known(path: Path | None) -> dict[str, Entry]:
     if path is None or not path.exists():
         return {}
     entries = map(json.loads, path.read_text("utf-8").splitlines())
     return {entry["mutant"]: entry for entry in entries}
 
 
-def _verdicts(mutants: list[Mutant], processes: int):
-    """As they come; each process has a copy of the package of its own."""
+def _verdicts(mutants: list[Mutant], processes: int) -> Iterator[Verdict]:
+    """In the order of the mutants; each process has a copy of the package of its own."""
     copies: SimpleQueue[Copy] = SimpleQueue()
     every = [Copy() for _ in range(processes)]
     for copy in every:
@@ -59,15 +100,6 @@ def _verdicts(mutants: list[Mutant], processes: int):
     finally:
         for copy in every:
             copy.close()
-
-
-def _summarise(entries: list[dict[str, str]]) -> None:
-    survived = [entry for entry in entries if entry["outcome"] == SURVIVED]
-    broken = [entry for entry in entries if entry["outcome"] == BROKEN]
-    noticed = len(entries) - len(survived) - len(broken)
-    print(f"noticed: {noticed} of {len(entries)} ({100 * noticed / max(1, len(entries)):.1f} %)")
-    for entry in (*survived, *broken):
-        print(f"  {entry['outcome']}: {entry['mutant']}: {entry['change']} {entry['by']}")
 
 
 if __name__ == "__main__":
