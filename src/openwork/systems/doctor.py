@@ -82,7 +82,8 @@ def doctor_values(found: list[Finding]) -> list[dict[str, Any]]:
 
 def _software() -> Iterator[Finding]:
     yield Finding(AsIs("openwork"), AsIs(f"{__version__}, Python {platform.python_version()}, {platform.platform()}"))
-    yield Finding("libraries", AsIs(", ".join(f"{name} {_version(name)}" for name in LIBRARIES)))
+    versions = {name: _version(name) for name in LIBRARIES} | {"torch": torch.__version__}  # which build it is, too
+    yield Finding("libraries", AsIs(", ".join(f"{name} {version}" for name, version in versions.items())))
 
 
 def _machine() -> Iterator[Finding]:
