@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from journeys.command import openwork
 from openwork.inspection.trace import Trace
 from openwork.systems.examples import EXAMPLES
 from openwork.systems.examples.verdicts import judged
@@ -85,3 +86,10 @@ def test_infinities_are_equal_to_themselves_alone() -> None:
     never = float("-inf")
     assert judged("000", [0.0, never], [0.0, never]).verdict == "equal"
     assert judged("000", [0.0, 5.0], [0.0, never], 1.0, "because").verdict == "wrong"
+
+
+@pytest.mark.slow
+def test_nothing_but_the_example_is_shown() -> None:
+    """A library's warning would stand on standard error, once in a process."""
+    shown = openwork("explain", "--example", "002-8")
+    assert shown.code == 0 and shown.err == ""
