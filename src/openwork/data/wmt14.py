@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from openwork.base.errors import DataError
 from openwork.base.cache import need_cache
+from openwork.base.errors import DataError
 from openwork.base.files import read_lines
 from openwork.data.archives import extract
 from openwork.data.corpus import ROLES, Corpus, both_ways
