@@ -1,4 +1,4 @@
-"""Files of no, one and two lines, to train on and to validate with, with and without settings: a sentence or a bundle."""
+"""Files of no, one and two lines, to train on and validate with, with and without settings: a sentence or a bundle."""
 
 from pathlib import Path
 

@@ -36,7 +36,10 @@ class LineSettings(Settings):
         default=False, description='lines of input are JSON with "text", "prefix", "required", "forbidden"'
     )
     alternatives: int | None = Field(
-        default=None, ge=0, description="show what else could follow so many pieces, instead of translations"
+        default=None,
+        ge=0,
+        le=LENGTH,
+        description="show what else could follow so many pieces, instead of translations",
     )
     guard: bool = Field(default=False, description="flag what should not be trusted, and search for it once more")
     stream: bool = Field(default=False, description="write each piece as soon as it is found")
