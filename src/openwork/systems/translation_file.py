@@ -9,6 +9,7 @@ from pydantic import Field, create_model
 
 from openwork.base.config import Settings, build, read_run_file
 from openwork.base.explain import Origin
+from openwork.base.limits import LENGTH
 from openwork.decoding.settings import DecodingSettings
 
 TranslationPrecision = Literal["float32", "bfloat16", "int8", "auto"]

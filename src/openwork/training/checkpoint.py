@@ -8,6 +8,7 @@ holds the checksums of all parts.
 import contextlib
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from openwork.training.progress import Progress
 from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
 
 FORMAT = 1
+_NAME = re.compile(r"step-[0-9]+")
 WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"
 FILES = (STATE, WEIGHTS, OPTIMISER, MOVING_AVERAGE)
@@ -60,7 +62,7 @@ def checkpoints(folder: Path) -> list[Path]:
 
     What is left of a removed one, because others put files there, is none.
     """
-    found = (path for path in folder.glob("step-*") if path.is_dir() and path.name[5:].isdigit())
+    found = (path for path in folder.glob("step-*") if path.is_dir() and _NAME.fullmatch(path.name))
     return sorted(path for path in found if any((path / name).exists() for name in FILES))
 
 
