@@ -7,6 +7,7 @@ configures; its fields carry a `Field(description=...)` with the unit, and the o
 
 import hashlib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -23,7 +24,7 @@ from openwork.base.fields import shortened
 from openwork.base.toml_bounds import DEEPEST, check_depth, check_values, too_deep, too_large
 
 _BASE_KEY = "base"
-_NOT_UNICODE = re.compile(r'[^"]*[\ud800-\udfff][^"]*')
+_NOT_UNICODE = re.compile(r"[\ud800-\udfff]")
 LARGEST = 1_000_000  # bytes; a run file has some thousand
 
 
@@ -82,7 +83,7 @@ def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
             why="run files may not be each other's base",
             hint="remove one of the base lines",
         )
-    if not base_path.is_file():
+    if not os.path.isfile(base_path):  # unlike pathlib's, it takes names that no disk takes
         raise ConfigError(
             f"{where}: base = {base!r} is not there",
             why=f"{base_path} is not a file",
@@ -227,7 +228,8 @@ def find_mistakes(
 def _as_json(mapping: Mapping[str, Any]) -> str:
     text = json.dumps(mapping, default=str, ensure_ascii=False)
     if found := _NOT_UNICODE.search(text):
-        raise toml.not_unicode(found[0])
+        start, end = text.rfind('"', 0, found.start()) + 1, text.find('"', found.start())
+        raise toml.not_unicode(text[start:end])
     return text
 
 
