@@ -19,4 +19,5 @@ THREADS = 1024
 FACTOR = 1000.0  # rates, weights in a loss, temperatures, deviations
 EXPONENT = 10.0
 RATIO = 10.0**9
+OPERATIONS = 10.0**18  # a second, of one device
 BASE = 10.0**12  # of angles
