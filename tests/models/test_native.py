@@ -271,9 +271,9 @@ def test_a_compiler_that_fails_is_told(fresh: pytest.MonkeyPatch, tmp_path: Any)
 
 
 @needs_compiler
-def test_code_that_others_could_have_written_is_not_loaded(fresh: pytest.MonkeyPatch) -> None:
+def test_code_that_others_could_have_written_is_not_loaded(fresh: pytest.MonkeyPatch, tmp_path: Any) -> None:
     assert problem() == ""
-    (made_file,) = building.cache_folder(building.CACHE).iterdir()
+    (made_file,) = (tmp_path / "openwork" / building.CACHE).iterdir()
     made_file.chmod(0o777)
     building.library.cache_clear()
     assert "written by others" in problem()

@@ -12,7 +12,7 @@ from openwork.base.errors import DataError
 from openwork.data.filters import FilterSettings
 from openwork.data.mixture import Mixture
 from openwork.data.settings import DataSettings
-from openwork.systems.pairs import Sampling, Splits, find_splits, read_training_pairs, store_pairs
+from openwork.systems.pairs import Sampling, Splits, find_splits, store_pairs, training_pairs
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 
@@ -52,7 +52,7 @@ def test_languages_and_format_reach_the_reader(tmp_path: Path) -> None:
     path.write_text("".join(f'{{"en": "a {n}", "de": "b {n}", "fr": "c {n}"}}\n' for n in range(30)))
     values = {"file": str(path), "format": "jsonl", "source_language": "fr", "target_language": "en"}
     data = build(DataSettings, values)
-    assert next(read_training_pairs(data)) == ("c 0", "a 0")
+    assert next(training_pairs(data).read()) == ("c 0", "a 0")
     assert all(pair.source[0] == "c" for pair in splits(values).train.read())
     with pytest.raises(DataError, match="does not tell the format"):
         splits(values | {"format": None})
@@ -61,7 +61,7 @@ def test_languages_and_format_reach_the_reader(tmp_path: Path) -> None:
 def test_count_takes_the_first_of_any_origin(tmp_path: Path) -> None:
     path = lines(tmp_path, "a.tsv", 50)
     for values in ({"file": path}, {"corpus": "copy"}, {"source": path, "target": path}):
-        assert len(list(read_training_pairs(build(DataSettings, values | {"count": 12})))) == 12
+        assert len(list(training_pairs(build(DataSettings, values | {"count": 12})).read())) == 12
 
 
 @pytest.mark.slow

@@ -19,12 +19,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from openwork.base import toml
 from openwork.base.errors import ConfigError, UsageError
 from openwork.base.explain import Origin, explain, explain_all
+from openwork.base.fields import shortened
 from openwork.base.regular_files import read_regular
+from openwork.base.toml_bounds import DEEPEST, check_depth, check_values, too_deep, too_large
 
 _BASE_KEY = "base"
 _NOT_UNICODE = re.compile(r'[^"]*[\ud800-\udfff][^"]*')
 MOST_BYTES = 4 << 20  # of settings that openwork wrote, which have a few thousand
-DEEPEST = 20  # a run file needs three
+LARGEST = 1_000_000  # bytes; a run file has some thousand
 
 
 class Settings(BaseModel):
@@ -71,30 +73,6 @@ def read_written_file(path: Path) -> Layer:
     return layer
 
 
-def _is_deep(value: object) -> bool:
-    """Whether tables and lists stand in each other more than `DEEPEST` times."""
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [inner for one in level for inner in _inside(one)]
-        if not level:
-            return False
-    return True
-
-
-def _inside(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
-
-
-def _too_deep(path: Path) -> ConfigError:
-    return ConfigError(
-        f"{path}: tables or lists stand in each other more than {DEEPEST} times",
-        why="a run file has sections, keys and values",
-        hint="write each setting as key = value, under the header of its [section]",
-    )
-
-
 def _parsed(path: Path, text: str) -> Layer:
     try:
         mapping = tomllib.loads(text)
@@ -102,10 +80,13 @@ def _parsed(path: Path, text: str) -> Layer:
         what = _name_toml_error(path, text, str(error))
         raise ConfigError(what, hint="see https://toml.io for the format") from error
     except RecursionError as error:
-        raise _too_deep(path) from error
-    if _is_deep(mapping):
-        raise _too_deep(path)
-    return Layer(mapping, {key: Origin(str(path), line) for key, line in toml.key_lines(text).items()})
+        raise too_deep(str(path)) from error
+    except ValueError as error:  # Python reads no number of more than some thousand digits
+        raise too_large(str(path)) from error
+    check_depth(mapping, str(path))
+    origins = {key: Origin(str(path), line) for key, line in toml.key_lines(text).items()}
+    check_values(mapping, origins, str(path))
+    return Layer(mapping, origins)
 
 
 def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
@@ -139,11 +120,23 @@ def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
 
 def _read_text(path: Path) -> str:
     try:
-        data = path.read_bytes()
+        if path.is_fifo() and not path.is_relative_to("/dev"):
+            raise ConfigError(
+                f"{path}: this is a pipe, not a run file",
+                why="reading it waits until something is written to it",
+                hint="give the name of a file",
+            )
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such run file", hint=f"check the path (current folder: {Path.cwd()})") from error
     except OSError as error:
         _refuse_reading(path, error)
+    if len(data) > LARGEST:
+        raise ConfigError(
+            f"{path}: this is longer than a run file may be, {LARGEST:,} bytes",
+            hint="check the path: this may be another file",
+        )
     return _decoded(path, data)
 
 
@@ -201,7 +194,7 @@ def _merge_mappings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[st
 
 def _is_place(key: str, items: list[Any]) -> bool:
     """Whether a key, such as the 1 of `--set data.mix.1.weight=2`, names one of the items."""
-    return key.isdecimal() and str(int(key)) == key and int(key) < len(items)
+    return key in map(str, range(len(items)))
 
 
 def apply_assignments(layer: Layer, assignments: Iterable[str]) -> Layer:
@@ -213,11 +206,16 @@ def apply_assignments(layer: Layer, assignments: Iterable[str]) -> Layer:
         key, equals, raw = assignment.partition("=")
         parts = [part.strip() for part in key.split(".")]
         if not equals or not all(parts):
-            raise UsageError(f"--set {assignment}: not an assignment", hint="write it as: --set model.width=256")
+            written = shortened(assignment)
+            raise UsageError(f"--set {written}: not an assignment", hint="write it as: --set model.width=256")
+        if len(parts) > DEEPEST:
+            raise too_deep("--set")
         mapping: dict[str, Any] = {parts[-1]: _parse_value(raw.strip())}
         for part in reversed(parts[:-1]):
             mapping = {part: mapping}
-        origin = Origin(f"--set {assignment}")
+        check_depth(mapping, "--set")
+        check_values(mapping, {}, "--set")
+        origin = Origin(f"--set {shortened(assignment)}")
         origins = {".".join(parts[: depth + 1]): origin for depth in range(len(parts))}
         for outer in list(origins)[:-1]:
             if outer in layer.origins:  # an existing section keeps its place in the file
@@ -233,6 +231,10 @@ def _parse_value(raw: str) -> Any:
         return tomllib.loads(f"value = {raw}")["value"]
     except tomllib.TOMLDecodeError:
         return raw
+    except RecursionError as error:
+        raise too_deep("--set") from error
+    except ValueError as error:  # as in a file
+        raise too_large("--set") from error
 
 
 def build(
@@ -260,7 +262,8 @@ def find_mistakes(
 def _as_json(mapping: Mapping[str, Any]) -> str:
     text = json.dumps(mapping, default=str, ensure_ascii=False)
     if found := _NOT_UNICODE.search(text):
-        raise toml.not_unicode(found[0])
+        start, end = text.rfind('"', 0, found.start()) + 1, text.find('"', found.start())
+        raise toml.not_unicode(text[start:end])
     return text
 
 

@@ -11,6 +11,7 @@ from pydantic_core import to_jsonable_python
 
 from openwork.base.toml import write_value
 
+LONGEST_SHOWN = 200  # characters of a value in a message
 _TYPES = {
     "integer": "a whole number",
     "number": "a number",
@@ -149,7 +150,12 @@ def show_value(value: Any) -> str:
         return "a section"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    return f'"{shortened(value)}"' if isinstance(value, str) else shortened(str(value))
+
+
+def shortened(text: str) -> str:
+    """The text, or its beginning and its length: for messages, which no value of a stranger's should fill."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}... ({len(text):,} characters)"
 
 
 def models_in(annotation: Any) -> list[type[BaseModel]]:

@@ -316,9 +316,3 @@ def refuse_writing(path: Path, error: OSError) -> NoReturn:
         why=error.strerror or str(error),
         hint="check that the folder exists and that you may write there",
     ) from error
-
-
-def cache_folder(name: str) -> Path:
-    """Where what is fetched or made for later use is kept, under a name: in the user's cache."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "openwork" / name

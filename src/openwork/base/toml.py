@@ -168,7 +168,7 @@ def _escape(found: re.Match[str]) -> str:
 def not_unicode(text: str) -> ConfigError:
     """What is said of a text with lone surrogates, which TOML and JSON do not have."""
     return ConfigError(
-        f"{escaped(text)}: a setting cannot hold this text",
+        f"{escaped(text[:200])}: a setting cannot hold this text",
         why="it is not Unicode, as the name of a file that is not UTF-8",
         hint="give the file or folder another name",
     )

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from openwork.base.limits import LENGTH
 from openwork.cli.options import Overwrite
 from openwork.cli.terminal import run, say
 
@@ -13,7 +14,7 @@ def average(
     paths: Annotated[list[Path], typer.Argument(help="A run's folder, checkpoints in it, or bundles.")],
     out: Annotated[Path, typer.Option(help="Folder of the new bundle.")],
     last: Annotated[
-        int | None, typer.Option(min=1, help="Of a run, take so many newest checkpoints; else all.")
+        int | None, typer.Option(min=1, max=LENGTH, help="Of a run, take so many newest checkpoints; else all.")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.limits import LENGTH, SEED
 from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.progress import progress
@@ -31,9 +32,9 @@ class ReferenceOptions:
 class EffortOptions:
     """How much chance is drawn."""
 
-    resamples: Annotated[int, typer.Option(min=2, help="Of the paired bootstrap.")] = 1000
-    trials: Annotated[int, typer.Option(min=2, help="Of the approximate randomisation.")] = 10000
-    seed: Annotated[int, typer.Option(min=1, help="From which both are drawn.")] = 12345
+    resamples: Annotated[int, typer.Option(min=2, max=LENGTH, help="Of the paired bootstrap.")] = 1000
+    trials: Annotated[int, typer.Option(min=2, max=LENGTH, help="Of the approximate randomisation.")] = 10000
+    seed: Annotated[int, typer.Option(min=1, max=SEED, help="From which both are drawn.")] = 12345
 
 
 @grouped

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.limits import LENGTH
 from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_over
 from openwork.cli.options import grouped
 from openwork.cli.terminal import run, say
@@ -16,7 +17,7 @@ from openwork.cli.terminal import run, say
 class PromptOptions:
     """What the model reads besides a line of input, and what a line of output is."""
 
-    length: Annotated[int, typer.Option(min=1, help="The most pieces that a continuation may have.")] = 50
+    length: Annotated[int, typer.Option(min=1, max=LENGTH, help="The most pieces that a continuation may have.")] = 50
     examples: Annotated[
         Path | None, typer.Option(help="Examples that stand before each prompt: prompt, tab, continuation.")
     ] = None

@@ -5,7 +5,7 @@ from dataclasses import field, fields, make_dataclass
 from typing import Annotated, Any, get_args
 
 import typer
-from annotated_types import Ge
+from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
 from openwork.base.errors import UsageError
@@ -22,14 +22,17 @@ def option_name(key: str) -> str:
 
 def _option(key: str, known: FieldInfo) -> tuple[str, Any, Any]:
     """The field of a dataclass that `grouped` makes an option of; None: not given."""
-    least: Any = next((bound.ge for bound in known.metadata if isinstance(bound, Ge)), None)
+    # What must be more than a value is taken from that value on, and refused by the settings there.
+    lows = [bound.ge if isinstance(bound, Ge) else bound.gt for bound in known.metadata if isinstance(bound, Ge | Gt)]
+    least: Any = next(iter(lows), None)
+    most: Any = next((bound.le for bound in known.metadata if isinstance(bound, Le)), None)
     description = known.description or ""
     text = f"{description[:1].upper()}{description[1:]}."
     kind: Any = known.annotation
     if kind not in (int, float, str):  # texts, repeatable, or one of some words, which the settings check
         kind = list[str] if Ellipsis in get_args(kind) else str
         text = text if kind is str else f"{text[:-1]}; repeatable."
-    option = typer.Option(option_name(key), min=least, help=text)
+    option = typer.Option(option_name(key), min=least, max=most, help=text)
     return key, Annotated[kind | None, option], field(default=None)
 
 

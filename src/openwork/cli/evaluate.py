@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from openwork.base.limits import HYPOTHESES
 from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.progress import progress
@@ -17,7 +18,9 @@ def evaluate(
     *,
     bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
     test: SetOptions,
-    beam: Annotated[int | None, typer.Option(min=1, help="Hypotheses per sentence; 1 is greedy search.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, max=HYPOTHESES, help="Hypotheses per sentence; 1 is greedy search.")
+    ] = None,
     language: Annotated[str | None, typer.Option(help="Target language, by which BLEU cuts words; else known.")] = None,
     texts: Annotated[
         bool, typer.Option("--texts", help="Of a model that writes: score by ROUGE and as a whole.")

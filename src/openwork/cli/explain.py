@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.limits import HEADS, LAYERS
 from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.terminal import print_lines, print_text, run, say
@@ -29,8 +30,8 @@ class What:
 class Which:
     """Which of its steps."""
 
-    layer: Annotated[int | None, typer.Option(help="Every step of this layer, counted from 0.")] = None
-    head: Annotated[int | None, typer.Option(help="This attention head alone, counted from 0.")] = None
+    layer: Annotated[int | None, typer.Option(max=LAYERS, help="Every step of this layer, counted from 0.")] = None
+    head: Annotated[int | None, typer.Option(max=HEADS, help="This attention head alone, counted from 0.")] = None
     every: Annotated[bool, typer.Option("--all", help="Every step of all layers.")] = False
 
 

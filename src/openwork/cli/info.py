@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.limits import LENGTH
 from openwork.base.printing import write_json
 from openwork.cli.terminal import print_lines, run
 
@@ -14,7 +15,7 @@ def info(
         list[str] | None, typer.Argument(help="A bundle's folder or a preset; without one, the presets.")
     ] = None,
     options: Annotated[bool, typer.Option("--options", help="What can be chosen about a model.")] = False,
-    table: Annotated[int | None, typer.Option(help="3: the rows of the paper's table 3, counted.")] = None,
+    table: Annotated[int | None, typer.Option(max=LENGTH, help="3: the rows of the paper's table 3, counted.")] = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="Size several presets or kinds of model to one budget.")
     ] = False,
@@ -22,7 +23,7 @@ def info(
         str | None,
         typer.Option(help="Weights (7M), operations for a target token (20Mflop), or seconds of an update (0.5s)."),
     ] = None,
-    vocabulary: Annotated[int | None, typer.Option(min=5, help="Pieces, for --compare; 8000.")] = None,
+    vocabulary: Annotated[int | None, typer.Option(min=5, max=LENGTH, help="Pieces, for --compare; 8000.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
     """Say what a bundle or a preset is: shapes, weights, operations, memory; or what can be chosen about a model.

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from openwork.base.limits import LENGTH
 from openwork.cli.terminal import run, say
 
 
@@ -13,7 +14,9 @@ from openwork.cli.terminal import run, say
 class LabelOptions:
     """What a line of output is."""
 
-    best: Annotated[int, typer.Option(min=1, help="So many of the most probable labels, with their probabilities.")] = 1
+    best: Annotated[
+        int, typer.Option(min=1, max=LENGTH, help="So many of the most probable labels, with their probabilities.")
+    ] = 1
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with probabilities.")] = False
 
 

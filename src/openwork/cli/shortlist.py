@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from openwork.base.limits import LENGTH
 from openwork.cli.terminal import run, say
 
 
@@ -14,8 +15,10 @@ def shortlist(
     source: Annotated[Path | None, typer.Option(help="Source sentences, one a line (plain or gzip).")] = None,
     target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None,
     corpus: Annotated[str | None, typer.Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None,
-    each: Annotated[int, typer.Option(min=1, help="Translations of each source piece that may come.")] = 16,
-    common: Annotated[int, typer.Option(min=0, help="The commonest target pieces, which may always come.")] = 100,
+    each: Annotated[int, typer.Option(min=1, max=LENGTH, help="Translations of each source piece that may come.")] = 16,
+    common: Annotated[
+        int, typer.Option(min=0, max=LENGTH, help="The commonest target pieces, which may always come.")
+    ] = 100,
 ) -> None:
     """Learn which pieces translate which, so that translating looks at these alone and takes less time.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.limits import LENGTH, OPERATIONS, RATIO, UPDATES
 from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.terminal import INTERRUPTED, print_lines, progress_console, run, say
@@ -37,13 +38,21 @@ class PlanOptions:
 
     plan: Annotated[bool, typer.Option("--plan", help="Only say what it would take: memory, time, money.")] = False
     devices: Annotated[
-        int | None, typer.Option(min=1, help="Of the plan: devices that compute, the paper's P100s; else this machine.")
+        int | None,
+        typer.Option(
+            min=1, max=LENGTH, help="Of the plan: devices that compute, the paper's P100s; else this machine."
+        ),
     ] = None
     rate: Annotated[
-        float | None, typer.Option(min=1.0, help="Of the plan: operations a second of a device, instead of a P100's.")
+        float | None,
+        typer.Option(
+            min=1.0, max=OPERATIONS, help="Of the plan: operations a second of a device, instead of a P100's."
+        ),
     ] = None
-    price: Annotated[float, typer.Option(min=0.0, help="Of the plan: price of a device for an hour.")] = 0.0
-    hours: Annotated[float | None, typer.Option(min=0.0, help="Of the plan: show these hours' capacity.")] = None
+    price: Annotated[float, typer.Option(min=0.0, max=RATIO, help="Of the plan: price of a device for an hour.")] = 0.0
+    hours: Annotated[
+        float | None, typer.Option(min=0.0, max=RATIO, help="Of the plan: show these hours' capacity.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,8 @@ def train(
         list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
     ] = None,
     rehearse: Annotated[
-        int | None, typer.Option(min=1, help="Make only so many updates, on built-in data, to see that all works.")
+        int | None,
+        typer.Option(min=1, max=UPDATES, help="Make only so many updates, on built-in data, to see that all works."),
     ] = None,
     plan: PlanOptions,
     instead: InsteadOptions,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.base.limits import LENGTH
 from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_over
 from openwork.cli.options import grouped
 from openwork.cli.terminal import run, say
@@ -27,7 +28,7 @@ class LineOptions:
         bool, typer.Option("--requests", help='Lines are JSON: "text", "prefix", "required", "forbidden".')
     ] = False
     alternatives: Annotated[
-        int | None, typer.Option(min=0, help="Show what else could follow so many pieces (--best of them).")
+        int | None, typer.Option(min=0, max=LENGTH, help="Show what else could follow so many pieces (--best of them).")
     ] = None
     guard: Annotated[
         bool, typer.Option("--guard", help="Flag what should not be trusted, and search for it once more.")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.limits import TOKENS
 from openwork.data import windows
 from openwork.data.mixture import Mixture
 from openwork.data.store import StoredLengths, TokenSide, TokenStore
@@ -24,7 +25,7 @@ class BatchSettings(Settings):
     """How pairs are grouped into batches."""
 
     tokens: int = Field(
-        default=4096, gt=0, description="positions a batch may have on its longer side, padding included"
+        default=4096, gt=0, le=TOKENS, description="positions a batch may have on its longer side, padding included"
     )
 
 

@@ -56,10 +56,14 @@ def fetch(remote: RemoteFile, path: Path, *, hint: str, told: Told = silent) -> 
     same file waits for the first. `DataError` when there is no network, the server refuses, or the bytes are others;
     `hint` is what to do then.
     """
-    if remote.is_at(path):
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.part")
+    try:
+        if remote.is_at(path):
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.touch()
+    except OSError as error:
+        raise _not_writable(str(partial), error) from error
     try:
         with partial.open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -131,11 +135,15 @@ def _write(file: BinaryIO, chunk: bytes) -> None:
         file.write(chunk)
         file.flush()
     except OSError as error:
-        raise OpenworkError(
-            f"{file.name}: cannot be written",
-            why=error.strerror or str(error),
-            hint="free some space on that disk, or check that you may write there; then run the command again",
-        ) from error
+        raise _not_writable(file.name, error) from error
+
+
+def _not_writable(path: str, error: OSError) -> OpenworkError:
+    return OpenworkError(
+        f"{path}: cannot be written",
+        why=error.strerror or str(error),
+        hint="free some space on that disk, or check that you may write there; then run the command again",
+    )
 
 
 def _need_room(path: str, needed: int) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.limits import LENGTH, RATIO
 from openwork.data.records import Pair
 
 _EXAMPLES = 5
@@ -15,10 +16,11 @@ _SHORT = 20  # so that the ratio lets short greetings and headings pass
 class FilterSettings(Settings):
     """Which pairs are left out of training. The defaults drop what is almost surely an accident."""
 
-    maximum_characters: int = Field(default=2000, gt=0, description="the longest a side may be")
+    maximum_characters: int = Field(default=2000, gt=0, le=LENGTH, description="the longest a side may be")
     maximum_ratio: float = Field(
         default=9.0,
         ge=1,
+        le=RATIO,
         description="how many times longer than the other a side may be, in characters; under 20 counts as 20",
     )
     drop_blank: bool = Field(default=True, description="leave out pairs with nothing but white space on a side")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
 
-from openwork.base.files import cache_folder
+from openwork.base.cache import find_cache, need_cache
 from openwork.data.corpus import ROLES, Corpus, both_ways
 from openwork.data.download import RemoteFile, Told, fetch, silent
 from openwork.data.places import find_file, find_folder
@@ -43,9 +43,10 @@ def locate(language: str, split: str, folder: Path | None = None, told: Told = s
     """One side of a split as a file on this machine, fetched if need be; `DataError` where that fails."""
     name = f"{FILES[split]}.{language}"
     found = find_file(HOME, name, folder)
-    cached = cache_folder(HOME) / f"{name}.gz"
-    if found is not None and found != cached:
+    cache = find_cache(HOME)
+    if found is not None and (cache is None or found != cache / f"{name}.gz"):
         return found
+    cached = need_cache(HOME) / f"{name}.gz"
     remote = RemoteFile(_FILES_AT + cached.name, f"sha256:{_SHA256[cached.name]}")
     hint = f"put {cached.name} into a folder FOLDER/multi30k, by hand if need be, and set OPENWORK_DATA=FOLDER"
     fetch(remote, cached, hint=hint, told=told)

@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from openwork.base.cache import find_cache
 from openwork.base.compression import ENDINGS
-from openwork.base.files import cache_folder
 
 VARIABLE = "OPENWORK_DATA"
 
@@ -19,7 +19,7 @@ def find_file(corpus: str, name: str, folder: Path | None = None) -> Path | None
     for place in _places(corpus, folder):
         for ending in ("", *ENDINGS):
             candidate = place / f"{name}{ending}"
-            if candidate.is_file():
+            if _is_file(candidate):
                 return candidate
     return None
 
@@ -28,6 +28,14 @@ def find_folder(corpus: str, names: list[str], folder: Path | None = None) -> st
     """The folder of the first of these files if all of them are there; else nothing."""
     files = [find_file(corpus, name, folder) for name in names]
     return str(files[0].parent) if files[0] is not None and None not in files else ""
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file that can be reached: one in a folder that may not be searched cannot."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _places(corpus: str, folder: Path | None) -> Iterator[Path]:
@@ -39,4 +47,5 @@ def _places(corpus: str, folder: Path | None) -> Iterator[Path]:
         yield root / corpus
         if root.name == corpus:
             yield root
-    yield cache_folder(corpus)
+    if cache := find_cache(corpus):
+        yield cache

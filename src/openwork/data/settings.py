@@ -6,6 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.limits import LINES, RATIO
 from openwork.data.readers.formats import FORMATS
 
 _FORMATS = ", ".join(FORMATS)
@@ -15,7 +16,9 @@ class OriginSettings(Settings):
     """Where sentence pairs come from: a corpus by name, two aligned files, or one file with both sides."""
 
     corpus: str | None = Field(default=None, description="name of a known corpus, such as multi30k-en-de or dates")
-    count: int | None = Field(default=None, ge=1, description="training pairs of a corpus to use; None: all it has")
+    count: int | None = Field(
+        default=None, ge=1, le=LINES, description="training pairs of a corpus to use; None: all it has"
+    )
     source: str | None = Field(default=None, description="file of source sentences, one a line")
     target: str | None = Field(default=None, description="file of their translations, one a line")
     file: str | None = Field(
@@ -70,6 +73,7 @@ class MixSettings(OriginSettings):
     weight: float | None = Field(
         default=None,
         gt=0,
+        le=RATIO,
         description="its share of the sentences of an epoch, relative to the other weights; "
         "where no corpus has one, every pair comes once",
     )
@@ -100,7 +104,7 @@ class DataSettings(OriginSettings):
     valid_text: str | None = Field(default=None, description="sentences without a source to validate with")
     valid_tsv: str | None = Field(default=None, description="pairs to validate with, separated by a tab")
     held_out: int = Field(
-        default=1000, ge=1, description="pairs kept for validation where none are given; a tenth at most"
+        default=1000, ge=1, le=LINES, description="pairs kept for validation where none are given; a tenth at most"
     )
     source_language: str | None = Field(
         default=None, description="language of the source, such as en; it chooses the side in files that name languages"

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
+from openwork.base.cache import need_cache
 from openwork.base.errors import DataError
-from openwork.base.files import cache_folder, read_lines
+from openwork.base.files import read_lines
 from openwork.data.archives import extract
 from openwork.data.corpus import ROLES, Corpus, both_ways
 from openwork.data.download import RemoteFile, Told, fetch
@@ -140,7 +141,7 @@ def _bring(part: Part, folder: Path | None, told: Told) -> None:
     wanted = {member: name for member, name in members.items() if find_file(HOME, name, folder) is None}
     if not wanted:
         return
-    cache = cache_folder(HOME)
+    cache = need_cache(HOME)
     archive = find_file(HOME, part.archive.name, folder) or cache / part.archive.name
     hint = f"put {archive.name} into a folder FOLDER/{HOME}, by hand if need be, and set OPENWORK_DATA=FOLDER"
     if archive.parent == cache:

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.limits import EXPONENT, FACTOR, HYPOTHESES, LENGTH, SEED
 
 
 @dataclass(frozen=True)
@@ -25,21 +26,26 @@ LengthRule = Literal["paper", "power"]
 class DecodingSettings(Settings):
     """How translations are searched for, or drawn; the defaults are the paper's (section 6.1)."""
 
-    beam: int = Field(default=4, ge=1, le=1000, description="hypotheses kept per sentence; 1 is greedy search")
+    beam: int = Field(default=4, ge=1, le=HYPOTHESES, description="hypotheses kept per sentence; 1 is greedy search")
     length_penalty: float = Field(
-        default=0.6, ge=0, description="alpha: 0 ranks by probability alone, more favours longer"
+        default=0.6, ge=0, le=EXPONENT, description="alpha: 0 ranks by probability alone, more favours longer"
     )
     length_rule: LengthRule = Field(
         default="paper",
         description="what divides a log-probability; paper: ((5 + length) / 6)^alpha, power: length^alpha",
     )
     extra_length: int = Field(
-        default=50, ge=0, description="a target has at most this many tokens more than its source"
+        default=50, ge=0, le=LENGTH, description="a target has at most this many tokens more than its source"
     )
-    maximum_length: int = Field(default=1024, ge=1, description="no target has more tokens than this")
-    best: int = Field(default=1, ge=1, description="translations returned per sentence, best first; at most beam")
+    maximum_length: int = Field(default=1024, ge=1, le=LENGTH, description="no target has more tokens than this")
+    best: int = Field(
+        default=1, ge=1, le=HYPOTHESES, description="translations returned per sentence, best first; at most beam"
+    )
     patience: float = Field(
-        default=1.0, ge=1, description="a sentence is done when it has patience x beam finished hypotheses; 1 is usual"
+        default=1.0,
+        ge=1,
+        le=FACTOR,
+        description="a sentence is done when it has patience x beam finished hypotheses; 1 is usual",
     )
     stopping: Literal["enough", "no-better"] = Field(
         default="enough",
@@ -50,33 +56,48 @@ class DecodingSettings(Settings):
         description="what the length limit cut off is given; last: where nothing ended, ranked: by its score",
     )
     coverage_penalty: float = Field(
-        default=0.0, ge=0, description="beta: above 0 ranks lower what left source tokens out, by the attention"
+        default=0.0,
+        ge=0,
+        le=FACTOR,
+        description="beta: above 0 ranks lower what left source tokens out, by the attention",
     )
     no_repeat: Annotated[int, RuleClass("openwork.decoding.no_repeat:NoRepeat")] = Field(
-        default=0, ge=0, description="no sequence of so many tokens comes twice in a target; 0: any may"
+        default=0, ge=0, le=LENGTH, description="no sequence of so many tokens comes twice in a target; 0: any may"
     )
     minimum_length: Annotated[int, RuleClass("openwork.decoding.minimum_length:MinimumLength")] = Field(
-        default=0, ge=0, description="no target has fewer tokens than this, if its length limit lets it"
+        default=0, ge=0, le=LENGTH, description="no target has fewer tokens than this, if its length limit lets it"
     )
     repetition_penalty: Annotated[float, RuleClass("openwork.decoding.repetition:RepetitionPenalty")] = Field(
-        default=1.0, ge=1, description="what the log-probability of a token that was there already is multiplied by"
+        default=1.0,
+        ge=1,
+        le=FACTOR,
+        description="what the log-probability of a token that was there already is multiplied by",
     )
-    groups: int = Field(default=1, ge=1, description="parts of the beam that avoid each other (diverse beam search)")
+    groups: int = Field(
+        default=1, ge=1, le=HYPOTHESES, description="parts of the beam that avoid each other (diverse beam search)"
+    )
     diversity: float = Field(
         default=0.5,
         ge=0,
+        le=FACTOR,
         description="lowers a token's log-probability, once for each earlier group's hypothesis with it",
     )
-    samples: int = Field(default=0, ge=0, description="translations drawn at random per sentence; 0 searches instead")
-    temperature: float = Field(default=1.0, gt=0, description="of sampling: below 1 draws the probable more often")
-    top_k: int = Field(default=0, ge=0, description="sampling draws among so many most probable tokens; 0: all")
+    samples: int = Field(
+        default=0, ge=0, le=HYPOTHESES, description="translations drawn at random per sentence; 0 searches instead"
+    )
+    temperature: float = Field(
+        default=1.0, gt=0, le=FACTOR, description="of sampling: below 1 draws the probable more often"
+    )
+    top_k: int = Field(
+        default=0, ge=0, le=LENGTH, description="sampling draws among so many most probable tokens; 0: all"
+    )
     top_p: float = Field(
         default=1.0,
         gt=0,
         le=1,
         description="sampling draws among the fewest tokens with this probability together",
     )
-    seed: int = Field(default=0, ge=0, description="of sampling: the same seed draws the same for a sentence")
+    seed: int = Field(default=0, ge=0, le=SEED, description="of sampling: the same seed draws the same for a sentence")
     minimum_bayes_risk: Literal["none", "chrf", "bleu"] = Field(
         default="none", description="ranks hypotheses by how well the others agree with them, in this metric"
     )

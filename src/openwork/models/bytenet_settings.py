@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.limits import KERNEL, LAYERS, LENGTH, WIDTH
 from openwork.models.tying import Tying
 
 
@@ -17,24 +18,28 @@ class ByteNetSettings(Settings):
     width: int = Field(
         default=1600,
         ge=2,
+        le=WIDTH,
         description="2d: numbers in the vector of a token; the dilated convolutions have half as many",
         json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 5"},
     )
     kernel: int = Field(
         default=3,
         ge=1,
+        le=KERNEL,
         description="k: positions that a convolution sees",
         json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 5"},
     )
     encoder_layers: int = Field(
         default=30,
         ge=1,
+        le=LAYERS,
         description="residual blocks that read the source",
         json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 5"},
     )
     decoder_layers: int = Field(
         default=30,
         ge=1,
+        le=LAYERS,
         description="residual blocks that write the target",
         json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 5"},
     )
@@ -55,6 +60,7 @@ class ByteNetSettings(Settings):
     length_extra: int = Field(
         default=0,
         ge=0,
+        le=LENGTH,
         description="b: columns besides",
         json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 3.2"},
     )

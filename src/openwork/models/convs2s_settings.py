@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.limits import KERNEL, LAYERS, LENGTH, WIDTH
 from openwork.models.tying import Tying
 
 
@@ -17,36 +18,42 @@ class ConvS2SSettings(Settings):
     width: int = Field(
         default=512,
         ge=1,
+        le=WIDTH,
         description="numbers in a token's vector between the convolutions",
         json_schema_extra={"origin": "Gehring et al. 2017, section 4.2"},
     )
     embedding_width: int | None = Field(
         default=None,
         ge=1,
+        le=WIDTH,
         description="width of the embeddings, of the memory and of the vectors before the output; width",
         json_schema_extra={"origin": "Gehring et al. 2017, section 4.2"},
     )
     kernel: int = Field(
         default=3,
         ge=1,
+        le=KERNEL,
         description="k: positions that a convolution sees",
         json_schema_extra={"origin": "Gehring et al. 2017, section 3.2"},
     )
     encoder_layers: int = Field(
         default=20,
         ge=1,
+        le=LAYERS,
         description="convolutions that read the source; together they see layers x (kernel - 1) + 1 positions",
         json_schema_extra={"origin": "Gehring et al. 2017, section 4.2"},
     )
     decoder_layers: int = Field(
         default=20,
         ge=1,
+        le=LAYERS,
         description="convolutions that write the target, each with a step of attention",
         json_schema_extra={"origin": "Gehring et al. 2017, section 4.2"},
     )
     longest: int = Field(
         default=1024,
         ge=1,
+        le=LENGTH,
         description="positions of source and target that have a learnt vector, end symbols included",
         json_schema_extra={"origin": "Gehring et al. 2017, section 3.1"},
     )

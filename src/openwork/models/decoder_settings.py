@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.limits import LAYERS
 from openwork.models.layer_settings import LayerSettings
 from openwork.models.tying import LanguageTying
 
@@ -14,6 +15,7 @@ class _Stack(Settings):
     layers: int = Field(
         default=12,
         ge=1,
+        le=LAYERS,
         description="layers, each of masked self-attention and a feed-forward network",
         json_schema_extra={"origin": "Radford et al. 2018 (GPT), section 4.1"},
     )

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.limits import LAYERS, LENGTH
 from openwork.models.layer_settings import LayerSettings
 
 EncoderTask = Literal["classify", "tag", "fill", "answer", "embed"]
@@ -28,18 +29,21 @@ class _Head(Settings):
     layers: int = Field(
         default=12,
         ge=1,
+        le=LAYERS,
         description="L: layers of the encoder",
         json_schema_extra={"origin": "Devlin et al. 2019, section 3"},
     )
     segments: int = Field(
         default=0,
         ge=0,
+        le=LENGTH,
         description="learnt vectors that tell a source's parts, each closed by an end symbol; 0: none, BERT has 2",
         json_schema_extra={"origin": "Devlin et al. 2019, section 3"},
     )
     mask_piece: int = Field(
         default=1,
         ge=0,
+        le=LENGTH,
         description="the id of the piece that stands for a masked one (fill); 1, the unknown symbol, serves as such",
         json_schema_extra={"origin": "Devlin et al. 2019, section 3.1"},
     )

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.limits import BASE, HEADS, LENGTH, WIDTH
 
 BUCKETS, FURTHEST = 32, 128  # ranges of distances of bucketed positions, and where the last one begins; T5's
 LONGEST, RELATIVE_DISTANCE = 1024, 16  # what `longest` and `relative_distance` are where they are needed and not given
@@ -24,36 +25,42 @@ class LayerSettings(Settings):
     width: int = Field(
         default=512,
         ge=1,
+        le=WIDTH,
         description="d_model: numbers in the vector of one token",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.1"},
     )
     heads: int = Field(
         default=8,
         ge=1,
+        le=HEADS,
         description="h: attention heads",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.2.2"},
     )
     head_width: int | None = Field(
         default=None,
         ge=1,
+        le=WIDTH,
         description="d_k: width of a head's queries and keys; width / heads",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.2.2"},
     )
     value_width: int | None = Field(
         default=None,
         ge=1,
+        le=WIDTH,
         description="d_v: width of a head's values; width / heads",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.2.2"},
     )
     key_value_heads: int | None = Field(
         default=None,
         ge=1,
+        le=HEADS,
         description="heads of keys and values, each shared by a group of query heads; as many as heads, 1: multi-query",
         json_schema_extra={"origin": "Shazeer 2019; Ainslie et al. 2023"},
     )
     feedforward_width: int = Field(
         default=2048,
         ge=1,
+        le=WIDTH,
         description="d_ff: width inside the feed-forward network",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.3"},
     )
@@ -133,24 +140,28 @@ class LayerSettings(Settings):
     longest: int | None = Field(
         default=None,
         ge=2,
+        le=LENGTH,
         description=f"tokens of the longest sentence that learned positions reach, end symbol included; {LONGEST}",
         json_schema_extra={"origin": "Gehring et al. 2017, section 3.1"},
     )
     rotary_base: float | None = Field(
         default=None,
         gt=1,
+        le=BASE,
         description="base of the angles of rotary positions: the greater, the further they tell apart; 10,000",
         json_schema_extra={"origin": "Su et al. 2021, section 3.2.2"},
     )
     relative_distance: int | None = Field(
         default=None,
         ge=1,
+        le=LENGTH,
         description=f"k: distances from which on relative positions see no difference; {RELATIVE_DISTANCE}",
         json_schema_extra={"origin": "Shaw et al. 2018, section 3.2"},
     )
     embedding_width: int | None = Field(
         default=None,
         ge=1,
+        le=WIDTH,
         description="width of the embeddings; where it is not the width, the first residual of each stack is projected",
         json_schema_extra={"origin": "He et al. 2016, equation 2; Lan et al. 2020, section 3.1"},
     )

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.limits import LAYERS
 from openwork.models.recurrent_settings import CellDropout, CellName, CellWidth
 
 
@@ -27,6 +28,7 @@ class RecurrentLabelsSettings(Settings):
     layers: int = Field(
         default=1,
         ge=1,
+        le=LAYERS,
         description="layers of cells that read the text",
         json_schema_extra={"origin": "Graves et al. 2013"},
     )

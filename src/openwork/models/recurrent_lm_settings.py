@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.limits import LAYERS
 from openwork.models.recurrent_settings import CellDropout, CellName, CellWidth
 
 
@@ -31,6 +32,7 @@ class RecurrentLMSettings(Settings):
     layers: int = Field(
         default=2,
         ge=1,
+        le=LAYERS,
         description="layers of cells in each direction",
         json_schema_extra={"origin": "Peters et al. 2018, section 3.4"},
     )
@@ -52,6 +54,7 @@ class RecurrentLMSettings(Settings):
     task_layers: int = Field(
         default=0,
         ge=0,
+        le=LAYERS,
         description="layers of a classifier's own that read the features beside an embedding of their own; 0: none",
         json_schema_extra={"origin": "Peters et al. 2018, section 3.3"},
     )

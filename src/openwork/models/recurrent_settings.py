@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.limits import LAYERS, WIDTH
 from openwork.models.tying import Tying
 
 CellName = Annotated[
@@ -27,6 +28,7 @@ CellWidth = Annotated[
     int,
     Field(
         ge=1,
+        le=WIDTH,
         description="numbers in the vector of one token, and in a cell's state",
         json_schema_extra={"origin": "Hochreiter and Schmidhuber 1997"},
     ),
@@ -54,12 +56,14 @@ class RecurrentSettings(Settings):
     encoder_layers: int = Field(
         default=1,
         ge=1,
+        le=LAYERS,
         description="layers of cells that read the source: in both directions, without attention in one",
         json_schema_extra={"origin": "Bahdanau et al. 2015, section 3.2"},
     )
     decoder_layers: int = Field(
         default=1,
         ge=1,
+        le=LAYERS,
         description="layers of cells that write the target; with additive attention the first one attends",
         json_schema_extra={"origin": "Bahdanau et al. 2015, section 3.1"},
     )
@@ -78,6 +82,7 @@ class RecurrentSettings(Settings):
     attention_width: int | None = Field(
         default=None,
         ge=1,
+        le=WIDTH,
         description="hidden units of additive attention's score; width",
         json_schema_extra={"origin": "Bahdanau et al. 2015, appendix A.1.2"},
     )

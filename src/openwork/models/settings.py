@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.limits import LAYERS
 from openwork.models.layer_settings import LayerSettings
 from openwork.models.tying import Tying
 
@@ -14,12 +15,14 @@ class _Stacks(Settings):
     encoder_layers: int = Field(
         default=6,
         ge=1,
+        le=LAYERS,
         description="N of the encoder",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.1"},
     )
     decoder_layers: int = Field(
         default=6,
         ge=1,
+        le=LAYERS,
         description="N of the decoder",
         json_schema_extra={"origin": "Vaswani et al. 2017, section 3.1"},
     )

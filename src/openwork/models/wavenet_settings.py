@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.limits import KERNEL, LAYERS, WIDTH
 from openwork.models.tying import LanguageTying
 
 
@@ -17,24 +18,28 @@ class WaveNetSettings(Settings):
     width: int = Field(
         default=512,
         ge=1,
+        le=WIDTH,
         description="numbers in a token's vector, and in the residual stream",
         json_schema_extra={"origin": "van den Oord et al. 2016, section 2.4"},
     )
     skip_width: int = Field(
         default=256,
         ge=1,
+        le=WIDTH,
         description="numbers that each layer adds to the output",
         json_schema_extra={"origin": "van den Oord et al. 2016, section 2.4"},
     )
     kernel: int = Field(
         default=2,
         ge=2,
+        le=KERNEL,
         description="k: positions that a convolution sees",
         json_schema_extra={"origin": "van den Oord et al. 2016, figure 3"},
     )
     layers: int = Field(
         default=30,
         ge=1,
+        le=LAYERS,
         description="dilated layers; the model sees as far back as they reach together and no further",
         json_schema_extra={"origin": "van den Oord et al. 2016, section 2.1"},
     )

@@ -9,7 +9,8 @@ from openwork.base.errors import UsageError
 from openwork.base.explain import Origin
 from openwork.data.records import Pair
 from openwork.systems.inheritance import inherit, read_tuning
-from openwork.systems.pairs import read_training_pairs
+from openwork.systems.pair_sources import nothing_to_train_on
+from openwork.systems.pairs import training_pairs
 from openwork.systems.run_file import DataSection, RunSettings, resolve_run
 
 
@@ -141,7 +142,11 @@ def choose_layer(layer: Layer, say: Callable[[str], None]) -> Layer:
     """The layer with the chosen settings beneath it; their origin says that they were chosen."""
     data = build(DataSection, {"data": layer.mapping["data"]}, layer.origins).data
     tuned = read_tuning(layer).from_bundle is not None
-    chosen, reasons = (choose_for_tuning if tuned else choose)(measure(read_training_pairs(data)))
+    pairs = training_pairs(data)
+    corpus = measure(pairs.read())
+    if corpus.pairs == 0:
+        raise nothing_to_train_on(pairs, "the corpus is empty")
+    chosen, reasons = (choose_for_tuning if tuned else choose)(corpus)
     say("no run file, so these settings were chosen:")
     for reason in reasons:
         say(f"  {reason}")

@@ -13,7 +13,7 @@ from openwork.data.records import Languages, Pair
 from openwork.data.settings import DataSettings
 from openwork.data.statistics import Statistics
 from openwork.systems.pair_sources import source_of
-from openwork.systems.pairs import read_training_pairs
+from openwork.systems.pairs import training_pairs
 from openwork.systems.run_file import read_run
 
 
@@ -88,7 +88,7 @@ def measure(
 
 def _measure_files(data: DataSettings, filters: FilterSettings) -> CorpusStatistics:
     found = CorpusStatistics()
-    found.add("train", read_training_pairs(data), filters)
+    found.add("train", training_pairs(data).read(), filters)
     if data.validation is not None:
         languages = Languages(data.source_language, data.target_language)
         found.add("valid", source_of(data.validation, "valid", languages).read(), filters)

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from openwork import __version__
-from openwork.base.files import cache_folder
+from openwork.base.cache import VARIABLE as CACHE_VARIABLE
+from openwork.base.cache import find_cache
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.data.places import VARIABLE
 from openwork.models.prepared import native
@@ -134,7 +135,10 @@ def _places() -> Iterator[Finding]:
         yield Finding(VARIABLE, AsIs(data), "there is no such folder: corpora are not looked for there")
     elif data:
         yield Finding(VARIABLE, AsIs(data))
-    yield Finding("downloaded corpora", AsIs(str(cache_folder(""))))
+    if cache := find_cache(""):
+        yield Finding("downloaded corpora", AsIs(str(cache)))
+    else:
+        yield Finding("downloaded corpora", "no cache", f"set {CACHE_VARIABLE} to a folder that you may write")
     for place in (Path.cwd(), Path(tempfile.gettempdir())):
         free = shutil.disk_usage(place).free
         yield Finding(

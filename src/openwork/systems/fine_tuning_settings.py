@@ -4,6 +4,7 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.limits import FACTOR
 
 
 class FineTuningSettings(Settings):
@@ -31,7 +32,7 @@ class FineTuningSettings(Settings):
         description='linear layers that get adapters, by name, such as "decoder" or "*.cross_attention.*"',
     )
     low_rank_scale: float = Field(
-        default=1.0, gt=0, description="what an adapter's output is multiplied by; alpha / rank in the paper"
+        default=1.0, gt=0, le=FACTOR, description="what an adapter's output is multiplied by; alpha / rank in the paper"
     )
 
     @model_validator(mode="after")

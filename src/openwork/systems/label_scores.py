@@ -13,7 +13,7 @@ from openwork.metrics.rouge import rouge
 from openwork.metrics.significance import Difference, Effort, Statistic, compare_statistic
 from openwork.metrics.spans import Spans, count_spans, is_bio
 from openwork.metrics.translation import Score
-from openwork.systems.tasks import Measured
+from openwork.systems.tasks import Measured, is_word_number
 
 
 def label_scores(
@@ -148,12 +148,13 @@ def _text_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str
     }
 
 
-def _numbers_of_words(answer: str) -> set[int]:
+def _numbers_of_words(answer: str) -> range:
     """All numbers from the first to the last; none for no answer."""
-    ends = [int(number) for number in answer.split() if number.isdigit()]
-    return set(range(ends[0], ends[-1] + 1)) if ends else set()
+    ends = [int(word) for word in answer.split() if is_word_number(word)]
+    return range(ends[0], ends[-1] + 1) if ends else range(0)
 
 
-def _overlap(right: set[int], said: set[int]) -> float:
+def _overlap(right: range, said: range) -> float:
     """1 where both say that there is no answer."""
-    return f1(len(right & said), len(said), len(right)) if right or said else 1.0
+    shared = range(max(right.start, said.start), min(right.stop, said.stop))
+    return f1(len(shared), len(said), len(right)) if right or said else 1.0

@@ -60,6 +60,10 @@ class PairSource:
         """Whether there is no pair at all."""
         return next(self.read(), None) is None
 
+    def is_blank(self) -> bool:
+        """Whether no pair has any text."""
+        return not any(pair.source.strip() or pair.target.strip() for pair in self.read())
+
 
 @dataclass(frozen=True)
 class Side:
@@ -157,11 +161,7 @@ def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = 
     for _ in digested(kept, digest):
         pass
     if report.kept == 0:
-        raise DataError(
-            f"{pairs.description}: no sentence pair to train on",
-            why="; ".join(report.lines()) if report.dropped_pairs else "the corpus is empty",
-            hint="check the files, or the limits in the run file's [filters]",
-        )
+        raise nothing_to_train_on(pairs, "; ".join(report.lines()) if report.dropped_pairs else "the corpus is empty")
     source = PairSource(
         lambda: apply(pairs.read(), filters, alone=pairs.alone)[0],
         f"{pairs.identity} {fingerprint(filters)}",
@@ -171,6 +171,15 @@ def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = 
         alone=pairs.alone,
     )
     return Part(source, report, weight, digest.hexdigest())
+
+
+def nothing_to_train_on(pairs: PairSource, why: str) -> DataError:
+    """The error for pairs of which there are none."""
+    return DataError(
+        f"{pairs.description}: no sentence pair to train on",
+        why=why,
+        hint="check the files, or the limits in the run file's [filters]",
+    )
 
 
 def digested(pairs: Iterable[Pair], digest: "hashlib._Hash") -> Iterator[Pair]:

@@ -82,10 +82,10 @@ def find_splits(
     sources = [part.pairs for part in parts]
     if data.validation is not None:
         valid = checked(source_of(data.validation, "valid", languages))
-        if valid.is_empty():
+        if valid.is_blank():
             raise DataError(
                 f"{valid.description}: there is nothing to validate with",
-                why="the corpus is empty",
+                why="the corpus is empty" if valid.is_empty() else "all its lines are blank",
                 hint="name other pairs to validate with, or none: some of the training are then held out",
             )
         return Splits(joined(sources), valid, parts, _mixture(parts, sources))
@@ -96,7 +96,7 @@ def find_splits(
     if train.is_empty() or valid.is_empty():
         raise DataError(
             f"{train.description}: too few pairs to hold some out for validation",
-            why=f"there are {sum(part.report.kept for part in parts)}, and some of them have the same source",
+            why=f"there are {sum(part.report.kept for part in parts)}, and those with the same source stay together",
             hint="give more pairs, or validation files of your own (--valid-source, --valid-target)",
         )
     return Splits(train, valid, parts, _mixture(parts, sources))
@@ -117,9 +117,9 @@ def _mixture(parts: tuple[Part, ...], sources: list[PairSource]) -> Mixture | No
     return Mixture.by_weight(sizes, weights)
 
 
-def read_training_pairs(data: DataSettings) -> Iterator[Pair]:
+def training_pairs(data: DataSettings) -> PairSource:
     """The pairs to train on, unfiltered."""
-    return joined([source_of(part, "train", _languages(data)) for part in data.parts]).read()
+    return joined([source_of(part, "train", _languages(data)) for part in data.parts])
 
 
 def _languages(data: DataSettings) -> Languages:

@@ -115,6 +115,11 @@ def _one_label(place: str, pair: Pair) -> None:
         )
 
 
+def is_word_number(text: str) -> bool:
+    """Whether it can be the number of a word of a text; no text has a billion words."""
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
 def _as_many_tags(place: str, pair: Pair) -> None:
     words, tags = len(pair.source.split()), len(pair.target.split())
     if words != tags:
@@ -127,7 +132,7 @@ def _as_many_tags(place: str, pair: Pair) -> None:
 
 def _words_of_source(place: str, pair: Pair) -> None:
     words, numbers = len(pair.source.split()), pair.target.split()
-    known = [int(number) for number in numbers if number.isascii() and number.isdigit()]
+    known = [int(number) for number in numbers if is_word_number(number)]
     if len(numbers) != 2 or len(known) != 2 or not known[0] <= known[1] < words:
         raise DataError(
             f"{place}: {pair.target.strip()!r} are not the numbers of a first and a last word",

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from openwork import __version__
-from openwork.base.errors import BundleError
+from openwork.base.errors import BundleError, DataError
 from openwork.base.files import atomic_write_text
 from openwork.base.printing import json_text
 from openwork.base.records import RecordWriter
@@ -118,6 +118,13 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> Corpus
     store = partial(store_pairs, tokenizers=tokenizers, begun=begun, say=say)
     train_store = store(folder.stores / "train", splits.train, sampling=_sampling(settings))
     valid_pairs, golden = _examples(splits.valid, settings.training.validation_sentences)
+    metric = settings.training.metric
+    if not valid_pairs and metric != "loss":
+        raise DataError(
+            f"{splits.valid.description}: the first {settings.training.validation_sentences:,} sources are blank",
+            why=f'training.metric = "{metric}" needs sources to translate',
+            hint='give other pairs to validate with, or set training.metric = "loss"',
+        )
     valid_store = store(folder.stores / "valid", splits.valid)
     say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
     if not begun:

@@ -9,6 +9,7 @@ from pydantic import Field, create_model
 
 from openwork.base.config import Settings, build, read_run_file
 from openwork.base.explain import Origin
+from openwork.base.limits import LENGTH
 from openwork.decoding.settings import DecodingSettings
 
 TranslationPrecision = Literal["float32", "bfloat16", "int8", "auto"]
@@ -36,7 +37,10 @@ class LineSettings(Settings):
         default=False, description='lines of input are JSON with "text", "prefix", "required", "forbidden"'
     )
     alternatives: int | None = Field(
-        default=None, ge=0, description="show what else could follow so many pieces, instead of translations"
+        default=None,
+        ge=0,
+        le=LENGTH,
+        description="show what else could follow so many pieces, instead of translations",
     )
     guard: bool = Field(default=False, description="flag what should not be trusted, and search for it once more")
     stream: bool = Field(default=False, description="write each piece as soon as it is found")

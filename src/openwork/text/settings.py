@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.limits import LINES
 from openwork.text.kinds import KINDS, TARGET_KINDS
 from openwork.text.symbols import SMALLEST_VOCABULARY
 
@@ -40,6 +41,7 @@ class TextSettings(Settings):
     minimum_frequency: int = Field(
         default=2,
         ge=1,
+        le=LINES,
         description="times that a pair of pieces, or a word, must occur to become a piece; unigram does not use it",
     )
     source_file: str | None = Field(

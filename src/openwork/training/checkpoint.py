@@ -8,6 +8,7 @@ holds the checksums of all parts.
 import contextlib
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from openwork.training.progress import Progress
 from openwork.training.weights import MOST_BYTES, model_weights, read_tensors, restore_weights, tensors_to_bytes
 
 FORMAT = 1
+_NAME = re.compile(r"step-[0-9]+")
 WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"
 FILES = (STATE, WEIGHTS, OPTIMISER, MOVING_AVERAGE)
@@ -63,7 +65,7 @@ def checkpoints(folder: Path) -> list[Path]:
     What is left of a removed one, because others put files there, is none. Nor is a link: the older ones of these
     folders are removed, and it leads to a folder that is not the run's.
     """
-    found = (path for path in folder.glob("step-*") if path.name[5:].isdecimal() and not path.is_symlink())
+    found = (path for path in folder.glob("step-*") if _NAME.fullmatch(path.name) and not path.is_symlink())
     return sorted(path for path in found if path.is_dir() and any((path / name).exists() for name in FILES))
 
 

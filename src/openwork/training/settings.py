@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.limits import BATCHES, CHECKPOINTS, FACTOR, LINES, RATIO, THREADS, UPDATES
 
 OptimiserName = Literal["adam", "adamw", "sgd", "adagrad", "adafactor"]
 
@@ -14,32 +15,37 @@ class TrainingSettings(Settings):
     """How a model is trained; the defaults of Adam are the paper's (section 5.3)."""
 
     seed: int = Field(default=1, ge=0, lt=2**32, description="every random choice of the run follows from it")
-    steps: int = Field(default=100_000, ge=1, description="updates of the weights, at most")
-    accumulate: int = Field(default=1, ge=1, description="batches whose gradients make one update")
+    steps: int = Field(default=100_000, ge=1, le=UPDATES, description="updates of the weights, at most")
+    accumulate: int = Field(default=1, ge=1, le=BATCHES, description="batches whose gradients make one update")
     schedule: Literal["paper", "inverse-square-root", "cosine", "linear", "slanted-triangular", "constant"] = Field(
         default="paper",
         description="paper: rate from width and step (equation 3); the others rise to learning_rate, and then do as "
         "they are called",
     )
-    learning_rate: float = Field(default=1e-3, gt=0, description="peak rate of every schedule but the paper's")
-    lowest_rate: float = Field(default=0.0, ge=0, description="rate that cosine and linear fall to")
-    slant: float = Field(
-        default=32.0, gt=1, description="slanted-triangular: how many times its lowest rate the peak is"
+    learning_rate: float = Field(
+        default=1e-3, gt=0, le=FACTOR, description="peak rate of every schedule but the paper's"
     )
-    schedule_scale: float = Field(default=1.0, gt=0, description="factor on the paper's schedule")
-    warmup: int = Field(default=4000, ge=1, description="updates in which the rate rises linearly")
-    cooldown: int = Field(default=0, ge=0, description="last updates, in which the rate also falls linearly to 0")
+    lowest_rate: float = Field(default=0.0, ge=0, le=FACTOR, description="rate that cosine and linear fall to")
+    slant: float = Field(
+        default=32.0, gt=1, le=RATIO, description="slanted-triangular: how many times its lowest rate the peak is"
+    )
+    schedule_scale: float = Field(default=1.0, gt=0, le=FACTOR, description="factor on the paper's schedule")
+    warmup: int = Field(default=4000, ge=1, le=UPDATES, description="updates in which the rate rises linearly")
+    cooldown: int = Field(
+        default=0, ge=0, le=UPDATES, description="last updates, in which the rate also falls linearly to 0"
+    )
     layer_groups: tuple[str, ...] = Field(
         default=(),
         description="weights that learn at rates and from updates of their own: the last layers first, each group as "
         'names with spaces between, such as "output bias pooler"; what no group names is one more, the last',
     )
     layer_decay: float = Field(
-        default=1.0, ge=1, description="what the rate of each group is divided by to give that of the next"
+        default=1.0, ge=1, le=FACTOR, description="what the rate of each group is divided by to give that of the next"
     )
     unfreeze_every: int = Field(
         default=0,
         ge=0,
+        le=UPDATES,
         description="updates after which one more of layer_groups begins to learn; 0: all from the first",
     )
     optimiser: OptimiserName = Field(
@@ -47,7 +53,7 @@ class TrainingSettings(Settings):
     )
     beta1: float = Field(default=0.9, ge=0, lt=1, description="Adam: decay of the mean of the gradients")
     beta2: float = Field(default=0.98, ge=0, lt=1, description="Adam: decay of the mean of their squares")
-    epsilon: float = Field(default=1e-9, gt=0, description="Adam and AdaGrad: added to the divisor")
+    epsilon: float = Field(default=1e-9, gt=0, le=FACTOR, description="Adam and AdaGrad: added to the divisor")
     weight_decay: float = Field(
         default=0.0, ge=0, lt=1, description="adamw: share of each weight, times the rate, that an update takes away"
     )
@@ -60,18 +66,24 @@ class TrainingSettings(Settings):
         description="who shares label_smoothing evenly: all V tokens (Szegedy et al. 2016), or the V - 1 wrong ones",
     )
     r_drop: float = Field(
-        default=0.0, ge=0, description="alpha of R-Drop: weight of the divergence of two passes that differ in dropout"
+        default=0.0,
+        ge=0,
+        le=FACTOR,
+        description="alpha of R-Drop: weight of the divergence of two passes that differ in dropout",
     )
     ema: float = Field(
         default=0.0, ge=0, lt=1, description="decay an update of a moving average of the weights; 0: none is kept"
     )
-    clip_norm: float = Field(default=1.0, ge=0, description="greatest norm of an update's gradient; 0: no clipping")
+    clip_norm: float = Field(
+        default=1.0, ge=0, le=RATIO, description="greatest norm of an update's gradient; 0: no clipping"
+    )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto", description="type of the matrix products; auto measures which is faster here"
     )
     workers: int | None = Field(
         default=None,
         ge=1,
+        le=THREADS,
         description="threads that each compute a part of every batch; by itself as many as there are cores, on a GPU 1",
     )
     layout: Literal["auto", "padded", "packed"] = Field(
@@ -88,25 +100,31 @@ class TrainingSettings(Settings):
         default="auto", description="compile the layers of encoder and decoder while training; auto does on a GPU"
     )
     prefetch: int | None = Field(
-        default=None, ge=0, description="batches made ready ahead by a thread beside; 2 on a GPU, 0 on a CPU"
+        default=None,
+        ge=0,
+        le=BATCHES,
+        description="batches made ready ahead by a thread beside; 2 on a GPU, 0 on a CPU",
     )
     validate_every: int = Field(
-        default=500, ge=1, description="updates between validations; each also saves a checkpoint"
+        default=500, ge=1, le=UPDATES, description="updates between validations; each also saves a checkpoint"
     )
     validation_sentences: int = Field(
-        default=1000, ge=0, description="validation sentences that are translated for the score; 0: loss only"
+        default=1000, ge=0, le=LINES, description="validation sentences that are translated for the score; 0: loss only"
     )
     metric: Literal["loss", "bleu", "chrf", "exact", "score"] = Field(
         default="bleu",
         description="validation figure that says which checkpoint is best; score: accuracy or F1 of labels",
     )
     patience: int = Field(
-        default=10, ge=1, description="validations without a better figure after which training stops"
+        default=10, ge=1, le=UPDATES, description="validations without a better figure after which training stops"
     )
     average: int = Field(
-        default=5, ge=1, description="checkpoints in a mean; it becomes the model if its loss is lower; 1: no mean"
+        default=5,
+        ge=1,
+        le=CHECKPOINTS,
+        description="checkpoints in a mean; it becomes the model if its loss is lower; 1: no mean",
     )
-    log_every: int = Field(default=50, ge=1, description="updates between records and plain log lines")
+    log_every: int = Field(default=50, ge=1, le=UPDATES, description="updates between records and plain log lines")
     tensorboard: bool = Field(
         default=False, description="also write the curves for TensorBoard, into the run's folder tensorboard"
     )

@@ -1,7 +1,8 @@
-"""Compiles the functions in C++ once for this processor, and keeps what came of it in the user's cache.
+"""Compiles the functions in C++ once for this processor, and keeps the library in the user's cache.
 
-The library lies in a folder of the user's own, under a name made of the sources and of the processor's instructions;
-one that others could have written is not loaded.
+The library lies in a folder of the user's own. Its name holds a fingerprint of the sources and of the processor's
+instructions, and the checksum of its bytes. A library that others could have written is not loaded; one whose bytes do
+not have their checksum is compiled anew, since loading it could end the process.
 """
 
 import ctypes
@@ -14,7 +15,8 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from openwork.base.files import cache_folder
+from openwork.base.cache import find_cache
+from openwork.base.files import remove
 
 FOLDER_OF_SOURCES = Path(__file__).parent
 SOURCES = tuple(FOLDER_OF_SOURCES / name for name in ("step.cpp", "best.cpp"))
@@ -37,11 +39,16 @@ def library() -> ctypes.CDLL:
     if os.environ.get(SWITCH) == "off":
         raise NotBuilt(f"{SWITCH} is off")
     compiler = find_compiler()
-    path = cache_folder(CACHE) / f"functions-{_fingerprint(compiler)}.so"
-    if not path.exists():
-        _compile(compiler, path)
-    _refuse_foreign(path.parent)
-    _refuse_foreign(path)
+    folder = find_cache(CACHE)
+    if folder is None:
+        raise NotBuilt("there is no cache to keep the compiled step in")
+    begin = f"functions-{_fingerprint(compiler)}-"
+    try:
+        path = _find_whole(folder, begin) or _compile(compiler, folder, begin)
+        _refuse_foreign(folder)
+        _refuse_foreign(path)
+    except OSError as error:
+        raise NotBuilt(f"the decoder's step cannot be compiled: {error}") from error
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
@@ -70,11 +77,25 @@ def _fingerprint(compiler: str) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def _compile(compiler: str, path: Path) -> None:
+def _find_whole(folder: Path, begin: str) -> Path | None:
+    """The library whose bytes have the checksum of its name. Damaged ones are removed."""
+    for path in sorted(folder.glob(f"{begin}*.so")):
+        if path.is_file() and path.name == _name(begin, path):
+            return path
+        remove(path)
+    return None
+
+
+def _name(begin: str, path: Path) -> str:
+    with path.open("rb") as file:
+        return f"{begin}{hashlib.file_digest(file, 'sha256').hexdigest()}.so"
+
+
+def _compile(compiler: str, folder: Path, begin: str) -> Path:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryDirectory(prefix="openwork-", dir=path.parent) as folder:
-            made = Path(folder) / path.name
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryDirectory(prefix="openwork-", dir=folder) as work:
+            made = Path(work) / "functions.so"
             command = [compiler, *FLAGS, *map(str, SOURCES), "-o", str(made)]
             done = subprocess.run(
                 command, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE
@@ -82,7 +103,9 @@ def _compile(compiler: str, path: Path) -> None:
             if done.returncode != 0:
                 raise NotBuilt(f"{compiler} cannot compile the decoder's step: {_first_error(done.stderr)}")
             made.chmod(0o700)
+            path = folder / _name(begin, made)
             os.replace(made, path)
+            return path
     except (OSError, subprocess.SubprocessError) as error:
         raise NotBuilt(f"the decoder's step cannot be compiled: {error}") from error
 

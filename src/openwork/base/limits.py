@@ -1,0 +1,23 @@
+"""The greatest values of settings and options: above any use, and below what overflows or computes without end.
+
+A product of several may still be too large for a machine: that is the business of the memory checks.
+"""
+
+SEED = 2**32 - 1
+UPDATES = 10**9  # and counts of updates, such as intervals
+LINES = 10**9  # sentences, pairs, occurrences in a corpus
+BATCHES = 100_000  # in one update
+TOKENS = 10**7  # in one batch
+LENGTH = 10**6  # tokens or characters of one text; pieces of a vocabulary
+WIDTH = 2**17
+HEADS = 1024
+LAYERS = 1000
+KERNEL = 1000  # positions that one convolution sees
+HYPOTHESES = 10_000  # of one sentence
+CHECKPOINTS = 1000
+THREADS = 1024
+FACTOR = 1000.0  # rates, weights in a loss, temperatures, deviations
+EXPONENT = 10.0
+RATIO = 10.0**9
+OPERATIONS = 10.0**18  # a second, of one device
+BASE = 10.0**12  # of angles
