@@ -74,7 +74,7 @@ def test_more_layers_than_weights(bundle_folder: Path) -> None:
 
 
 def test_a_model_larger_than_its_weights_before_a_training_takes_memory(bundle_folder: Path) -> None:
-    change(bundle_folder, lambda text: re.sub(r"(?m)^feedforward_width = \d+$", f"feedforward_width = {1 << 20}", text))
+    change(bundle_folder, lambda text: re.sub(r"(?m)^feedforward_width = \d+$", f"feedforward_width = {1 << 17}", text))
     with pytest.raises(BundleError, match="these weights belong to a model of other sizes"):
         Beginning.of(str(bundle_folder))
 
@@ -108,5 +108,5 @@ def test_heads_that_share_keys_unevenly_are_told_the_divisors() -> None:
 def test_a_base_that_no_file_can_have(tmp_path: Path) -> None:
     for base in (r"\u0000", "x" * 5000):
         (tmp_path / "run.toml").write_text(f'base = "{base}"\n')
-        with pytest.raises(ConfigError, match="is not there"):
+        with pytest.raises(ConfigError, match="is not there|holds a NUL character"):
             read_run_file(tmp_path / "run.toml")
