@@ -1,0 +1,73 @@
+"""Users with little: without a home and a name, with a home that they may not search, and with little memory."""
+
+import os
+import resource
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from journeys.command import Finished, openwork, run_file
+
+pytestmark = pytest.mark.slow
+
+USER = 54_321  # has no entry in /etc/passwd, as in a container
+HIDDEN = ("HOME", "USER", "LOGNAME", "XDG_CACHE_HOME", "OPENWORK_DATA")
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture(params=["no home", "closed home"])
+def as_nobody(request: pytest.FixtureRequest) -> Iterator[tuple[Callable[..., Finished], Path]]:
+    """Runs openwork as that user, whose only folder is the one given."""
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user")
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    environment = {key: value for key, value in os.environ.items() if key not in HIDDEN}
+    if request.param == "closed home":
+        (folder / "home").mkdir(mode=0o700)
+        environment["HOME"] = str(folder / "home")
+
+    def run(*arguments: str | Path, stdin: bytes = b"") -> Finished:
+        given = {"user": USER, "group": USER, "extra_groups": [], "env": environment, "cwd": folder}
+        return openwork(*arguments, stdin=stdin, **given)
+
+    try:
+        if run("--version").code != 0:
+            pytest.skip("that user may not read this interpreter")
+        yield run, folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_all_works_without_a_cache(as_nobody: tuple[Callable[..., Finished], Path]):
+    run, folder = as_nobody
+    listed = run("data", "list")
+    assert listed.code == 0 and b"multi30k-en-de" in listed.out
+    trained = run("train", run_file(folder), "--out", folder / "run")
+    assert trained.code == 0, trained.err
+    translated = run("translate", "--bundle", folder / "run", "--precision", "int8", stdin=b"a b\n")
+    assert translated.code == 0 and len(translated.lines) == 1, translated.err
+
+
+def test_what_must_be_fetched_has_no_place(as_nobody: tuple[Callable[..., Finished], Path]):
+    run, folder = as_nobody
+    result = run("train", "--corpus", "multi30k-en-de", "--out", folder / "run")
+    assert result.code == 1
+    assert "there is no folder to keep downloads in" in result.err
+    assert "XDG_CACHE_HOME" in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("megabytes", [200, 300, 400, 600])
+def test_little_memory(megabytes: int):
+    """A sentence, or the answer where the libraries are small enough."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes * MEGABYTE, megabytes * MEGABYTE))
+
+    result = openwork("info", "nano", preexec_fn=limit)
+    assert result.code == 0 or (result.code == 1 and "not enough memory" in result.err), result.err
+    assert "mistake in openwork" not in result.err
