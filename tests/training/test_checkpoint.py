@@ -194,6 +194,15 @@ def test_what_others_put_into_a_checkpoint_stays(tmp_path: Path, trained: tuple[
     assert [inner.name for inner in path.iterdir()] == ["thesis.tex"] and checkpoints(tmp_path / "c") == []
 
 
+@pytest.mark.parametrize("name", ["step-²", "step-٣", "step-", "step-1.old", "step--1"])
+def test_a_stray_folder_is_no_checkpoint(tmp_path: Path, trained: tuple[Training, Progress], name: str) -> None:
+    training, progress = trained
+    path = save_checkpoint(tmp_path, training.model, training.optimiser, progress)
+    path.with_name(name).mkdir()
+    (path.with_name(name) / "state.json").touch()
+    assert checkpoints(tmp_path) == [path]
+
+
 def test_the_best_of_a_run() -> None:
     progress = Progress(validations=[validation(1, 3.0), validation(2, 1.0), validation(3, 1.0), validation(4, 2.0)])
     best = progress.best("loss")

@@ -54,11 +54,16 @@ class BundleError(OpenworkError):
     exit_code = 4
 
 
-NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # words of torch's plain errors
+NO_MEMORY = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "failed to map segment",
+)  # words of torch's plain errors
 
 
 def wants_memory(error: BaseException) -> bool:
     """Whether this is what Python or torch says when there is no memory left."""
     return isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError) and any(words in str(error) for words in NO_MEMORY)
+        isinstance(error, RuntimeError | ImportError) and any(words in str(error) for words in NO_MEMORY)
     )

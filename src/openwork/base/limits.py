@@ -6,7 +6,7 @@ A product of several may still be too large for a machine: that is the business 
 SEED = 2**32 - 1
 UPDATES = 10**9  # and counts of updates, such as intervals
 LINES = 10**9  # sentences, pairs, occurrences in a corpus
-BATCHES = 100_000  # in one update
+BATCHES = 1000  # in one update, or made ahead
 TOKENS = 10**7  # in one batch
 LENGTH = 10**6  # tokens or characters of one text; pieces of a vocabulary
 WIDTH = 2**17

@@ -5,6 +5,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from openwork.base.errors import OpenworkError
+
 MEMORY_FILE = Path("/proc/meminfo")
 GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUP = Path("/proc/self/cgroup")
@@ -74,6 +76,16 @@ def _room(group: Path, limit: str, used: str, cached: str) -> int | None:
     except OSError:
         kept = None
     return max(0, most - taken + (int(kept[1]) if kept else 0))
+
+
+def check_room(weights: int, free: int | None) -> None:
+    """OpenworkError where a model's weights alone, of four bytes each, take more than the free memory."""
+    if free is not None and 4 * weights > free:
+        raise OpenworkError(
+            f"the model has {weights:,} weights, which take {4 * weights / 1e9:,.1f} GB",
+            why=f"{free / 1e9:,.1f} GB of memory are free",
+            hint="lower model.width, model.feedforward_width or the number of layers",
+        )
 
 
 def free_disk(place: Path) -> int:

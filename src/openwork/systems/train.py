@@ -28,6 +28,7 @@ from openwork.systems.card import write_card
 from openwork.systems.choice import choose_weights
 from openwork.systems.coach.probe import Probe, frequency_entropy
 from openwork.systems.computing import arrangement, made_ready, validation_arrangement
+from openwork.systems.cost import weights_of
 from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, begin_tuning, check_fine_tuning
 from openwork.systems.languages import languages_of
@@ -37,6 +38,7 @@ from openwork.systems.preflight.check import preflight, preflight_resumed
 from openwork.systems.preflight.report import preflight_lines
 from openwork.systems.preflight.subject import Subject
 from openwork.systems.reach import check_reach
+from openwork.systems.room import check_room, free_memory
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import Presence, RunFolder
 from openwork.systems.tasks import LinesInForm, check_known, in_form, task_of, wished_pairs
@@ -191,8 +193,10 @@ def new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> Tokeni
 
 def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel:
     """The model with the first weights that the seed gives."""
+    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    check_room(weights_of(settings.model, max(sizes)), free_memory())
     torch.manual_seed(settings.training.seed)
-    model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+    model = build_model(settings.model, *sizes)
     if isinstance(model, LabelModel):
         model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
     return model
