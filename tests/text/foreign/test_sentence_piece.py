@@ -3,6 +3,7 @@
 import builtins
 import io
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,23 @@ def test_the_steps_lead_to_what_the_package_gives(
         assert [piece for word in foreign.work(text) for piece in word.pieces] == pieces.pieces, text
         assert foreign.decode(ids) == reference.decode(ids)
     assert foreign.encode_batch(TEXTS) == reference.encode(TEXTS)
+
+
+def test_a_piece_without_a_score_has_the_score_zero(tmp_path: Path) -> None:
+    """As protocol buffers have it: "ab" is worth less than "a" and "b", and "cd" more than "c" and "d"."""
+    pytest.importorskip("sentencepiece")
+    scores = {"▁": -1.0, "a": 0.25, "b": 0.25, "ab": None, "c": -0.25, "d": -0.25, "cd": None}
+    data = field(1, field(1, b"<unk>") + b"\x18\x02")  # the type: unknown
+    for text, score in scores.items():
+        data += field(1, field(1, text.encode()) + (b"" if score is None else b"\x15" + struct.pack("<f", score)))
+    (tmp_path / "m.model").write_bytes(data)
+    foreign = read(tmp_path / "m.model")
+    assert foreign.encode_pieces("abcd").pieces == ["▁", "a", "b", "cd"]
+    assert [piece for word in foreign.work("abcd") for piece in word.pieces] == ["▁", "a", "b", "cd"]
+
+
+def field(number: int, content: bytes) -> bytes:
+    return bytes([number << 3 | 2, len(content)]) + content
 
 
 def test_it_can_be_trained_on(tmp_path: Path) -> None:
