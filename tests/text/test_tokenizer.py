@@ -50,6 +50,11 @@ def test_a_piece_has_at_most_32_characters(train: Callable[[list[str], int], Tok
     assert train([word[:longest]] * 5, 600).encode_pieces(word[:longest]).pieces == [word[:longest]]
 
 
+def test_wordpieces_are_sought_in_100_characters_at_a_time() -> None:
+    pieces = train_wordpiece(["ab"] * 5, 300).encode_pieces("b" * 201).pieces
+    assert [place for place, piece in enumerate(pieces) if not piece.startswith("##")] == [0, 100, 200]
+
+
 def test_words_carry_the_space_before_them(tokenizer: Tokenizer) -> None:
     pieces = tokenizer.encode_pieces("the cat 12").pieces
     assert pieces == ["the", " cat", " 1", "2"]  # digits stand alone
