@@ -53,6 +53,7 @@ def test_multi30k_has_every_direction() -> None:
     names = {name for name in CORPORA if name.startswith("multi30k-")}
     assert names == {f"multi30k-{pair}" for pair in pairs} | {f"multi30k-lowercased-{pair}" for pair in pairs}
     assert splits("multi30k-en-de") == ("train", "val", "test_2016_flickr")
+    assert all(CORPORA[name].pairs == tuple(SIZES.values()) for name in names)
 
 
 def test_the_real_multi30k(openwork_data: Callable[[str], Path]) -> None:

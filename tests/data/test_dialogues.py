@@ -50,6 +50,12 @@ def test_what_was_checked_last_is_what_is_booked() -> None:
     assert finished > 80
 
 
+def test_times_are_whole_and_half_hours_of_an_evening() -> None:
+    times = [slot.written for talk in TALKS for name, slot in talk.slots.items() if name == "time"]
+    hours = ["17:00", "17:30", "18:00", "18:30", "19:00", "19:30", "20:00", "20:30", "21:00", "21:30"]
+    assert len(times) == len(TALKS) and all(list(written) == hours for written in times)
+
+
 def test_the_last_word_on_a_day_counts() -> None:
     """Whatever form the person says a day in, the reply has the day that was named last."""
     days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

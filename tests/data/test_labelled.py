@@ -97,6 +97,7 @@ BODY = "It is long enough to be summed up by one sentence."
         (f"Return the sum. {BODY}", ("Return the sum.", BODY)),
         (f"Return the\n  sum\n\n{BODY}", ("Return the sum", BODY)),
         (f"Use os.path for it.\n{BODY}", ("Use os.path for it.", BODY)),
+        (f"Return the sum. {'word ' * 201}", ("Return the sum.", " ".join(["word"] * 200))),
         (f"Too short. {BODY}", None),
         ("Return the sum. Of both.", None),
         ("Return the sum of both", None),

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from decoding.tables import TableModel, exhaustive, holds, log_probability, probabilities, random_logits, sources
 from openwork.decoding.automaton import Automaton, phrase_automaton, text_automaton
-from openwork.decoding.banks import in_turn
+from openwork.decoding.banks import ExpandInBanks, in_turn
+from openwork.decoding.beam import Live
 from openwork.decoding.constraints import AnyOf, SentenceConstraints
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.phrases import RequiredPhrases
 from openwork.decoding.search import search
 from openwork.decoding.settings import DecodingSettings
+from openwork.text.symbols import SYMBOL_IDS
 
 VOCABULARY, LIMIT = 7, 5  # three real tokens: 4, 5 and 6
 WIDE = 3**LIMIT
@@ -225,6 +227,15 @@ def test_banks_keep_a_place_for_those_that_began_the_phrase() -> None:
     chosen = options(beam=2, best=1, length_penalty=0.0)
     ((best,),) = search(TableModel(logits), *sources([0], [8]), chosen, constraints=constraints)
     assert best.tokens == (6,)
+
+
+def test_of_equals_in_the_banks_the_better_parent_and_then_the_lower_id_comes_first() -> None:
+    """More equals than a sort keeps in order unasked."""
+    live = Live(torch.tensor([0]), torch.tensor([[[2, 4], [2, 5]]]), torch.zeros(1, 2))
+    expand = ExpandInBanks(SYMBOL_IDS, (), [RequiredPhrases([(70,)], START)])
+    found = expand(live, torch.zeros(2, 80), 30)
+    assert found.tokens[0].tolist() == [70, END, 70, *range(4, 61)]
+    assert found.parents[0].tolist() == [0, 0, 1, *[0] * 57]
 
 
 def test_banks_are_served_in_turn() -> None:

@@ -23,6 +23,8 @@ from decoding.tables import (
     targets,
 )
 from openwork.base.errors import OpenworkError
+from openwork.decoding.beam import Live
+from openwork.decoding.diverse import ExpandInGroups
 from openwork.decoding.rules import Beginnings, Rule
 from openwork.decoding.scoring import length_penalty
 from openwork.decoding.search import search
@@ -235,6 +237,15 @@ def test_groups_differ() -> None:
     for more, expected in (({}, {(4, 4), (4, 5)}), ({"groups": 2, "diversity": 2.0}, {(4, 4), (6,)})):
         (found,) = search(TableModel(probabilities(table, 7)), source, lengths, options(beam=2, best=2, **more))
         assert {h.tokens for h in found} == expected
+
+
+def test_what_cannot_follow_in_one_group_is_not_taken_from_the_next() -> None:
+    """Five places a group, and one token that may follow in the first: the other four places stay empty."""
+    live = Live(torch.tensor([0, 1]), torch.tensor([[[2, 4]], [[2, 6]]]), torch.zeros(2, 1))
+    logits = torch.full((2, 8), -torch.inf)
+    logits[0, 4], logits[1, 5], logits[1, 6] = 0.0, 0.5, 0.0
+    found = ExpandInGroups(SYMBOL_IDS, (), groups=2, diversity=1.0)(live, logits, 5)
+    assert found.tokens[0, 0] == 4 and found.tokens[1, :2].tolist() == [5, 6]
 
 
 CONFLICTS = [

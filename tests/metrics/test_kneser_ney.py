@@ -107,7 +107,7 @@ def test_discounts_by_hand() -> None:
     # 8 once, 4 twice, 2 three times, 1 four times: Y = 8 / 16
     counts = np.array([1] * 8 + [2] * 4 + [3] * 2 + [4])
     assert discounts_of(counts) == (1 - 2 * 0.5 * 4 / 8, 2 - 3 * 0.5 * 2 / 4, 3 - 4 * 0.5 * 1 / 2)
-    assert discounts_of(np.array([1, 1, 5])) == FALLBACK
+    assert discounts_of(np.array([1, 1, 5])) == FALLBACK == (0.5, 1.0, 1.5)  # as KenLM's --discount_fallback has it
 
 
 def test_a_longer_memory_helps_where_there_is_something_to_remember() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from journeys.command import Finished, told
+from openwork.decoding.constraints import AnyOf
 from openwork.decoding.settings import DecodingSettings
 from openwork.systems.bundle import Bundle, write_bundle
 from openwork.systems.growing_text import GrowingText
@@ -252,6 +253,19 @@ def test_a_word_that_the_vocabulary_lacks(tiny_bundle: Bundle):
     constrainer = Constrainer(Narrow())  # type: ignore[arg-type]
     assert "cannot write the required 'zz'" in constrainer.constraints(Request("", ("zz",)), (), 9)[1]
     assert "cannot write the prefix 'zz'" in constrainer.constraints(Request("zz"), (), 9)[1]
+
+
+def test_the_first_character_says_whether_a_space_comes_before_a_required_text(tiny_bundle: Bundle):
+    class Whole:
+        target = tiny_bundle.tokenizers.target
+
+        def encode_target(self, text: str, spans: object) -> list[int]:
+            return [10 + len(text)]
+
+    constrainer = Constrainer(Whole())  # type: ignore[arg-type]
+    for text, ways in (("ab龙", 2), ("龙ab", 1), ("ab.", 2), (".ab", 1)):
+        (required,) = constrainer.constraints(Request("", (text,)), (), 99)[0].required
+        assert isinstance(required, AnyOf) and len(required.phrases) == ways, text
 
 
 def test_pieces_of_foreign_tokenizers_are_seen_in_use(tiny_bundle: Bundle):

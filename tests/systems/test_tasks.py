@@ -228,6 +228,18 @@ def test_an_answer_is_the_best_pair_of_ends_and_no_pair_of_best_ends() -> None:
     assert labeller.best(["one two three four"]) == [""]  # the end symbol first: there is no answer
 
 
+def test_an_answer_has_at_most_30_words() -> None:
+    low, labels = -50.0, train_positions((), 60)
+    tokens = [low] * 4 + [0.0] * (labels.vocabulary_size - 4)
+    for words_of_it, expected in ((30, ["0 29"]), (31, ["0 1"])):
+        first, last = list(tokens), list(tokens)
+        first[4], last[4 + words_of_it - 1] = 9.0, 9.0  # a span of so many words is the best by far
+        last[5] = 7.0  # then one of two
+        model = Oracle([first, last])
+        labeller = Labeller(model, in_form(TokenizerPair(words(), labels), "answer"), "answer")
+        assert labeller.best(["one " * 40]) == expected
+
+
 def test_gaps_are_filled_piece_by_piece() -> None:
     tokenizer = words()
     names = [tokenizer.piece(number) for number in range(tokenizer.vocabulary_size)]

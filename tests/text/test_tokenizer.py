@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from openwork.base.errors import BundleError, ConfigError, DataError
+from openwork.text.bytelevel import train_byte_level
 from openwork.text.bytepair import train_byte_pair
 from openwork.text.kinds import load_tokenizer
 from openwork.text.symbols import BYTE_NAMES, FIXED_NAMES, SYMBOL_NAMES
 from openwork.text.tokenizer import Tokenizer
+from openwork.text.wordpiece import train_wordpiece
 
 ENGLISH = ["the cat sat on the mat.", "the other cat, the third!", "爱猫 爱 猫 12"] * 20
 
@@ -38,6 +40,19 @@ def test_merges_by_hand() -> None:
     learnt = train_byte_pair(["ab"] * 4 + ["abc"] * 5 + ["abcd"] * 3, 300, minimum_frequency=4, character_frequency=3)
     assert [learnt.piece(number) for number in range(260, learnt.vocabulary_size)] == ["a", "b", "c", "d", "ab", "abc"]
     assert learnt.encode_pieces("abcd abe").pieces == ["abc", "d", "<0x20>", "ab", "<0x65>"]
+
+
+@pytest.mark.parametrize("train", [train_byte_pair, train_byte_level, train_wordpiece])
+def test_a_piece_has_at_most_32_characters(train: Callable[[list[str], int], Tokenizer]) -> None:
+    word = "abcdefghijklmnopqrstuvwxyzABCDEFG"
+    assert len(train([word] * 5, 600).encode_pieces(word).pieces) == 2
+    longest = 32 if train is train_wordpiece else 31  # the library's own limit leaves out its number
+    assert train([word[:longest]] * 5, 600).encode_pieces(word[:longest]).pieces == [word[:longest]]
+
+
+def test_wordpieces_are_sought_in_100_characters_at_a_time() -> None:
+    pieces = train_wordpiece(["ab"] * 5, 300).encode_pieces("b" * 201).pieces
+    assert [place for place, piece in enumerate(pieces) if not piece.startswith("##")] == [0, 100, 200]
 
 
 def test_words_carry_the_space_before_them(tokenizer: Tokenizer) -> None:

@@ -190,6 +190,12 @@ def test_an_interruption_does_not_change_which_are_averaged(tmp_path: Path, stor
     assert save_all(tmp_path / "c", store, {10: 5.0, 20: 4.0, 30: 3.0}, off=(33,)) == [20, 30, 33]
 
 
+def test_what_ends_before_its_first_update_is_saved(tmp_path: Path, store: TokenStore) -> None:
+    training = make_training(store)
+    CheckpointObserver(tmp_path, training.model, training.optimiser).finished(Run(SETTINGS, Progress(), []))
+    assert [checkpoint_step(path) for path in checkpoints(tmp_path)] == [0]
+
+
 def test_the_end_is_saved_once(tmp_path: Path, store: TokenStore) -> None:
     training, diary = make_training(store), Diary()
     saver = CheckpointObserver(tmp_path, training.model, training.optimiser)

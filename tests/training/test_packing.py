@@ -13,6 +13,7 @@ from openwork.models.build import build_model
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
+from openwork.nn.masks import Mask
 from openwork.training import packing
 from openwork.training.batches import BatchStream, to_tensors
 from openwork.training.objective import batch_loss
@@ -123,6 +124,23 @@ def test_a_language_models_loss_and_gradients_are_those(store: TokenStore, chang
             gradients.append({name: weight.grad for name, weight in model.named_parameters()})
         for name, gradient in gradients[0].items():
             torch.testing.assert_close(gradients[1][name], gradient, rtol=0, atol=100 * near)
+
+
+def test_empty_sentences_that_fill_a_batch_up_are_empty_in_a_language_model_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each sentence of the one row begins where the last one ends, or behind: a GPU's kernel reads these places."""
+    masks: list[Mask] = []
+    rectangle = np.full((2, 3), 5)
+    batch = Batch(np.arange(2), rectangle, np.full(2, 3), rectangle, rectangle, np.full(2, 3))
+    model = build_model(DecoderSettings(width=8, heads=2, layers=1), VOCABULARY, VOCABULARY)
+    monkeypatch.setattr(model.stack, "forward", lambda x, state, mask: (masks.append(mask), (x, state))[1])
+    pack(batch, CPU).hidden(model)
+    assert masks[0].segments is not None
+    segments = masks[0].segments[0]
+    lengths = segments.starts.diff()
+    assert lengths[:2].tolist() == [5, 5] and lengths.min() == 0 and lengths.sum() == segments.places.shape[0]
+    assert not lengths[2 + packing.FILLERS : -1].any()
 
 
 @pytest.mark.slow

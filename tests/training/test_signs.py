@@ -147,6 +147,14 @@ def test_overfitting() -> None:
     assert watched.told == ["overfitting"]
 
 
+def test_a_held_out_loss_is_compared_with_the_training_of_its_own_time() -> None:
+    watched = Watched()
+    watched.windows([5.0, 3.0, 2.6])
+    for loss in (4.0, 2.5, 2.8, 2.9):  # worse than the best, and no further from training than 0.5
+        watched.validate(loss)
+    assert watched.told == []
+
+
 def test_each_sign_is_told_once_until_it_has_long_gone() -> None:
     watched = Watched()
     watched.windows([3.0, 2.0, 4.0, 4.0, 4.0, 2.0, 4.0, 4.0])

@@ -29,6 +29,8 @@ def misread(good: str, encoding: str = "cp1252") -> str:
         (misread("it’s"), [text.DAMAGED]),
         (misread("两个人"), [text.DAMAGED]),
         (misread("собака", "latin-1"), [text.DAMAGED, text.CONTROL]),
+        (misread("а б в"), [text.DAMAGED]),
+        (misread("а б"), []),  # two could be a letter and a sign on purpose
         ("a \ufffd b", [text.DAMAGED]),
         ("bell \x07", [text.CONTROL]),
         ("Tom &amp; Ann", [text.ESCAPED]),

@@ -12,6 +12,7 @@ import pytest
 from openwork.base.errors import DataError
 from openwork.data.readers.formats import FORMATS, Skips, format_of, read_file
 from openwork.data.readers.parallel import read_parallel
+from openwork.data.readers.sentence import as_sentence
 from openwork.data.records import Languages, Pair
 
 EN_DE = Languages("en", "de")
@@ -93,6 +94,12 @@ def test_bytes_that_are_no_text_are_named_with_the_line(tmp_path: Path, name: st
 def test_archives_cut_short(tmp_path: Path, name: str, pack: Callable[[bytes], bytes], program: str) -> None:
     error = refused(write(tmp_path, name, pack(SAMPLES[name].encode())[:-9]), f"the {program} archive is damaged")
     assert f"{program} -t" in error.hint
+
+
+def test_a_text_of_a_million_characters_is_the_longest() -> None:
+    assert as_sentence("x" * 1_000_000, Path("a"), 1) == "x" * 1_000_000
+    with pytest.raises(DataError, match="a:7: the text is longer than 1,000,000 characters"):
+        as_sentence("x" * 1_000_001, Path("a"), 7)
 
 
 @pytest.mark.slow

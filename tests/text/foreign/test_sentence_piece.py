@@ -3,6 +3,7 @@
 import builtins
 import io
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,23 @@ def test_the_steps_lead_to_what_the_package_gives(
     assert foreign.encode_batch(TEXTS) == reference.encode(TEXTS)
 
 
+def test_a_piece_without_a_score_has_the_score_zero(tmp_path: Path) -> None:
+    """As protocol buffers have it: "ab" is worth less than "a" and "b", and "cd" more than "c" and "d"."""
+    pytest.importorskip("sentencepiece")
+    scores = {"▁": -1.0, "a": 0.25, "b": 0.25, "ab": None, "c": -0.25, "d": -0.25, "cd": None}
+    data = field(1, field(1, b"<unk>") + b"\x18\x02")  # the type: unknown
+    for text, score in scores.items():
+        data += field(1, field(1, text.encode()) + (b"" if score is None else b"\x15" + struct.pack("<f", score)))
+    (tmp_path / "m.model").write_bytes(data)
+    foreign = read(tmp_path / "m.model")
+    assert foreign.encode_pieces("abcd").pieces == ["▁", "a", "b", "cd"]
+    assert [piece for word in foreign.work("abcd") for piece in word.pieces] == ["▁", "a", "b", "cd"]
+
+
+def field(number: int, content: bytes) -> bytes:
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
 def test_it_can_be_trained_on(tmp_path: Path) -> None:
     adopted = Adopted(read(made(tmp_path / "m.model", model_type="unigram", byte_fallback=True, vocab_size=400)))
     assert [adopted.piece(number) for number in range(5)] == ["<pad>", "<unk>", "<s>", "</s>", "<0x00>"]
@@ -118,3 +136,15 @@ def test_a_vocabulary_that_is_not_marians(tmp_path: Path, vocabulary: object, wh
     with pytest.raises(DataError, match="this is not a vocabulary of Marian's") as refused:
         read_marian(model, tmp_path / "vocab.json")
     assert refused.value.why == why and "vocab.json" in refused.value.hint
+
+
+def test_the_language_at_the_beginning_is_one_piece_of_marians(tmp_path: Path) -> None:
+    model = made(tmp_path / "source.spm", model_type="unigram", vocab_size=90)
+    text = ">>de<< the cat"
+    pieces = read(model).encode_pieces(text[6:]).pieces
+    names = dict.fromkeys(["<unk>", ">>de<<", *pieces])
+    (tmp_path / "vocab.json").write_text(json.dumps({name: number for number, name in enumerate(names)}))
+    found = read_marian(model, tmp_path / "vocab.json").encode_pieces(text)
+    assert found.pieces == [">>de<<", *pieces] and found.ids[0] == 1 and 0 not in found.ids
+    assert found.offsets[0] == (0, 6) and found.offsets[-1][1] == len(text)
+    assert "".join(text[begin:end] for begin, end in found.offsets).replace(" ", "") == ">>de<<thecat"
