@@ -77,8 +77,7 @@ def flags(said: Said, custom: Custom = NO_CUSTOM) -> tuple[str, ...]:
         return ()
     if not said.text.strip():
         return (EMPTY,)
-    words = plain_words(said.text)
-    own = plain_words(said.source)
+    words, own = _words(said.text), _words(said.source)
     lengths = sorted((said.source_pieces, said.pieces))
     found = (
         (LOOP, loops(words) and not loops(own)),
@@ -94,6 +93,11 @@ def flags(said: Said, custom: Custom = NO_CUSTOM) -> tuple[str, ...]:
         (LOST, bool(lost_placeholders(said.source, said.text)) or bool(_numbers(said.source) - _numbers(said.text))),
     )
     return tuple(flag for flag, holds in found if holds)
+
+
+def _words(text: str) -> list[str]:
+    """Without placeholders, which are the same in every language."""
+    return plain_words(" ".join(WithoutPlaceholders([text])))
 
 
 def _is_unfamiliar(said: Said, custom: Custom) -> bool:

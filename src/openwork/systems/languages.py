@@ -49,7 +49,7 @@ def with_languages(settings: RunSettings, before: RunSettings | None, say: Calla
     if new == (data.source_language, data.target_language):
         return settings
     if before is None:
-        say(f"languages: {new.source or 'unknown'} to {new.target or 'unknown'}, as the files show")
+        say(f"languages, as the files show: {new.source or '?'} to {new.target or '?'}")
     changes = {"source_language": new.source, "target_language": new.target}
     return settings.model_copy(update={"data": data.model_copy(update=changes)})
 

@@ -1,15 +1,15 @@
-"""Language codes: in the names of files (`train.en`, `corpus.zh-CN.gz`), and the scripts that languages are written in."""
+"""Language codes: in the names of files (`train.en`, `corpus.zh-CN.gz`), and the scripts of languages."""
 
 import re
 
-# ISO 639-1
-_CODES = frozenset(
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo "
-    "es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg "
-    "ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn "
-    "no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta "
-    "te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu".split()
+_ISO_639_1 = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el "
+    "en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu "
+    "ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na "
+    "nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so "
+    "sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu "
 )
+_CODES = frozenset(_ISO_639_1.split())
 _ENDING = re.compile(r"(?:^|[._-])(([a-z]{2})(?:[-_](?:[A-Z]{2}|[A-Z][a-z]{3}|cn|tw|hk))?)$")
 _NO_LANGUAGE = re.compile(r"(?:\.(?:txt|text|gz|xz|bz2|zst))+$", re.IGNORECASE)
 
@@ -25,7 +25,9 @@ _SCRIPTS = {
     ("Devanagari",): "hi mr ne",
     ("Bengali",): "bn as",
     ("Ethiopic",): "am ti",
-    ("Latin",): "en de fr es it pt nl sv da no nb nn fi is et lv lt pl cs sk sl hr ro hu tr id ms vi sw ca eu gl ga cy mt "
+    (
+        "Latin",
+    ): "en de fr es it pt nl sv da no nb nn fi is et lv lt pl cs sk sl hr ro hu tr id ms vi sw ca eu gl ga cy mt "
     "sq eo la af tl lb",
 }
 SCRIPTS_OF_LANGUAGE: dict[str, tuple[str, ...]] = {
