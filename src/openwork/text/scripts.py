@@ -23,7 +23,8 @@ def written_without_spaces(character: str) -> bool:
     return unicodedata.name(character, "").startswith(_WITHOUT_SPACES)
 
 
-_WORDS = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]|[^\W_]+")
+_HAN_OR_KANA = r"\u3400-\u9fff\u3040-\u30ff"
+_WORDS = re.compile(rf"[{_HAN_OR_KANA}]|[^\W_{_HAN_OR_KANA}]+")
 
 
 def plain_words(text: str) -> list[str]:
