@@ -79,6 +79,9 @@ def test_lost_placeholders_are_required_of_the_careful_way(tiny_bundle: Bundle) 
     ((found,),) = guarded.translate(["a {price} b <b> d"], [Request(required=("d",), forbidden=("x",))])
     assert asked == [Request(required=("d", "{price}", "<b>"), forbidden=("x",))]
     assert found.text == "a {price} b <b> c" and found.flags == ()
+    guarded.careful = Says("{price} c c c c <b>")  # type: ignore[assignment]
+    ((found,),) = guarded.translate(["a {price} b <b> d"])
+    assert found.flags == (LOOP,)  # as many flags, but nothing is lost
     guarded.careful = Says("")  # type: ignore[assignment]
     guarded.careful.translate = lambda texts, requests: [[Translation("", problem="cannot be")]]  # type: ignore[method-assign]
     ((found,),) = guarded.translate(["a {price} b <b> d"])

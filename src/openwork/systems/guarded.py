@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from openwork.decoding.settings import DecodingSettings
 from openwork.systems.bundle import Bundle
-from openwork.systems.guard import NO_CUSTOM, Custom, Said, characters_a_piece, flags, lost_placeholders
+from openwork.systems.guard import LOST, NO_CUSTOM, Custom, Said, characters_a_piece, flags, lost_placeholders
 from openwork.systems.requests import NOTHING, Request
 from openwork.systems.translator import Translation, Translator
 
@@ -17,7 +17,8 @@ CAREFUL = {"beam": 5, "no_repeat": 3, "samples": 0, "groups": 1, "minimum_bayes_
 class GuardedTranslator:
     """Translates as `translator` does; the first translation of each text bears its flags.
 
-    What is flagged is searched for once more in the careful way, and that is taken if it has fewer flags.
+    What is flagged is searched for once more in the careful way, and that is taken if it has fewer flags, or nothing
+    is lost any more.
     """
 
     def __init__(self, translator: Translator, custom: Custom = NO_CUSTOM) -> None:
@@ -40,9 +41,14 @@ class GuardedTranslator:
         again = self.careful.translate([texts[place] for place in places], asked)
         for place, ways in zip(places, again, strict=True):
             second = flagged(texts[place], list(ways), self.custom)
-            if not second[0].problem and len(second[0].flags) < len(found[place][0].flags):
+            if not second[0].problem and _weight(second[0].flags) < _weight(found[place][0].flags):
                 found[place] = [second[0], *found[place][1:]]
         return found
+
+
+def _weight(flags: Sequence[str]) -> tuple[bool, int]:
+    """What is lost counts more than any number of doubts: a placeholder that a model never saw makes it unsure."""
+    return LOST in flags, len(flags)
 
 
 def _with_placeholders(request: Request, source: str, text: str) -> Request:
