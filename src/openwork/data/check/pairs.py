@@ -92,9 +92,11 @@ class _Judge:
         """
         if not source or not target:
             return float("inf")
-        given_by = [(number, self.seen[number]) for word in source if (number := self.numbers.get(word)) in self.seen]
+        given_by = [
+            (number, self.seen[number]) for word in source if (number := self.numbers.get(word, -1)) in self.seen
+        ]
         unknown = len(source) - len(given_by)
-        known = [number for word in target if (number := self.numbers.get(word)) in self.frequency]
+        known = [number for word in target if (number := self.numbers.get(word, -1)) in self.frequency]
         gains = 0.0
         for word in known:
             alone = self.frequency[word]
