@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -183,6 +184,21 @@ def test_one_file_named_twice_is_seen(tmp_path: Path) -> None:
     file.write_text("".join(f"{one} {other}\n" for one in words for other in words))
     outcomes = carried_out(settings_of({"source": str(file), "target": str(file)}))
     assert failed(outcomes) == {"sides"}
+
+
+def test_characters_in_bytes_are_seen_with_what_to_type(monkeypatch: Patch, tmp_path: Path) -> None:
+    no_time(monkeypatch)
+    draw = random.Random(1)
+    for side in ("zh", "en"):
+        lines = (
+            "".join(chr(0x4E00 + draw.randrange(400)) for _ in range(9)) if side == "zh" else "a b" for _ in range(400)
+        )
+        (tmp_path / f"text.{side}").write_text("\n".join(lines) + "\n")
+    data = {"source": str(tmp_path / "text.zh"), "target": str(tmp_path / "text.en")}
+    outcomes = carried_out(settings_of(data))
+    assert "unknown" in failed(outcomes)
+    told = "\n".join(coach_lines(outcomes))
+    assert "bytes of characters" in told and "--set text.vocabulary_size=" in told
 
 
 def test_what_is_not_learnt_in_time_is_no_failure(monkeypatch: Patch) -> None:

@@ -11,6 +11,7 @@ from openwork.systems.guard import (
     LANGUAGE,
     LENGTH,
     LOOP,
+    LOST,
     UNFAMILIAR,
     UNFINISHED,
     UNSURE,
@@ -44,6 +45,16 @@ def said(source: str, text: str, **changes: object) -> Said:
         (said("one", "zwei"), ()),
         (said("A dog runs along.", "Ein Hund läuft", finished=False), (UNFINISHED,)),
         (said("A dog runs along.", "Ein Hund läuft", log_probability=-9.0), (UNSURE,)),
+        (said("See https://example.org/a?b now.", "Siehe jetzt."), (LOST,)),
+        (said("See https://example.org/a now.", "Siehe https://example.org/a jetzt."), ()),
+        (said("It costs {price} and {price}.", "Es kostet {price}."), (LOST,)),  # once of twice
+        (said("A <b>dog</b> runs.", "Ein <b>Hund< / b> läuft."), (LOST,)),
+        (said("Men &amp; dogs", "Männer & Hunde"), ()),  # an entity may be its character
+        (said("He was born in 1984.", "Er wurde 1894 geboren."), (LOST,)),
+        (said("It was 86,400 seconds.", "Es waren 86.400 Sekunden."), ()),
+        (said("他生于一九八四年。", "He was born in 1984."), ()),
+        (said("There were 500 people and 12 dogs.", "Da waren fünfhundert Leute, zwölf Hunde."), ()),  # in words
+        (said("https://one.two.three.org/four", "https://one.two.three.org/four"), ()),  # not copied: kept
     ],
 )
 def test_each_flag(one: Said, expected: tuple[str, ...]) -> None:
@@ -75,9 +86,30 @@ def test_another_language_on_either_side(monkeypatch: pytest.MonkeyPatch) -> Non
     assert flags(said(french, german), Custom(0.0, None, "de")) == ()  # nobody says what the source should be
 
 
+@pytest.mark.parametrize(
+    ("source", "text", "languages", "expected"),
+    [
+        ("The weather is fine today.", "It is so.", ("zh", "en"), (LANGUAGE,)),
+        ("今天天气很好。", "It is so.", ("zh", "en"), ()),
+        ("今天天气很好。", "Погода хорошая сегодня.", ("zh", "en"), (LANGUAGE,)),
+        ("Tom!", "Tom!", ("zh", "en"), ()),  # a name
+        ("iPhone多少钱，你知道吗？", "How much is an iPhone?", ("zh", "en"), ()),
+        ("看 https://example.org/a/very/long/address", "See https://example.org/a/very/long/address", ("zh", "en"), ()),
+        ("今天天气很好。", "It is so.", ("en", "de"), (LANGUAGE,)),
+        ("今天天气很好。", "It is so.", ("hsb", None), ()),  # nobody knows its script here
+    ],
+)
+def test_other_letters_are_another_language_without_any_package(
+    monkeypatch: pytest.MonkeyPatch, source: str, text: str, languages: tuple[str, str], expected: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(guard, "other_language", lambda text, wanted: None)
+    one = said(source, text, source_pieces=6, pieces=6)
+    assert flags(one, Custom(0.0, *languages)) == expected
+
+
 @given(st.text(), st.text())
 def test_any_two_texts_are_judged(source: str, text: str) -> None:
-    assert set(flags(said(source, text))) <= {EMPTY, LOOP, COPIED, LENGTH, UNFINISHED, UNSURE}
+    assert set(flags(said(source, text))) <= {EMPTY, LOOP, COPIED, LENGTH, UNFINISHED, UNSURE, LOST}
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), st.integers(4, 6))

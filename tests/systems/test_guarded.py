@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
-from openwork.systems.bundle import Bundle
-from openwork.systems.guard import LOOP, flags
-from openwork.systems.guarded import GuardedTranslator, Said, custom_of
+from openwork.models.build import build_model
+from openwork.models.settings import TransformerSettings
+from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.systems.guard import LOOP, LOST, flags
+from openwork.systems.guarded import GuardedTranslator, Said, custom_of, flagged
+from openwork.systems.requests import Request
 from openwork.systems.translator import Translation
+from openwork.text.pair import train_pair
+from openwork.text.settings import TextSettings
 
 TEXTS = ["a b c", "", "d e f g", "h"]
 
@@ -58,6 +63,47 @@ def test_the_careful_way_is_taken_where_it_is_better(tiny_bundle: Bundle) -> Non
     guarded.careful = Says("v v v v v")  # type: ignore[assignment]
     ((found,),) = guarded.translate(["a b c d"])
     assert found.text == "w w w w w" and found.flags == (LOOP,)
+
+
+def test_lost_placeholders_are_required_of_the_careful_way(tiny_bundle: Bundle) -> None:
+    guarded = GuardedTranslator(tiny_bundle.translator())
+    guarded.translator = Says("a b c d e")  # type: ignore[assignment]
+    asked: list[Request] = []
+
+    class Careful(Says):
+        def translate(self, texts: Sequence[str], requests: Sequence[Any] | None = None) -> list[list[Translation]]:
+            asked.extend(requests or ())
+            return super().translate(texts, requests)
+
+    guarded.careful = Careful("a {price} b <b> c")  # type: ignore[assignment]
+    ((found,),) = guarded.translate(["a {price} b <b> d"], [Request(required=("d",), forbidden=("x",))])
+    assert asked == [Request(required=("d", "{price}", "<b>"), forbidden=("x",))]
+    assert found.text == "a {price} b <b> c" and found.flags == ()
+    guarded.careful = Says("{price} c c c c <b>")  # type: ignore[assignment]
+    ((found,),) = guarded.translate(["a {price} b <b> d"])
+    assert found.flags == (LOOP,)  # as many flags, but nothing is lost
+    guarded.careful = Says("")  # type: ignore[assignment]
+    guarded.careful.translate = lambda texts, requests: [[Translation("", problem="cannot be")]]  # type: ignore[method-assign]
+    ((found,),) = guarded.translate(["a {price} b <b> d"])
+    assert found.text == "a b c d e" and found.flags == (LOST,)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("placeholders", [0, 10])
+def test_an_address_comes_through_whether_or_not_the_model_knows_placeholders(placeholders: int) -> None:
+    """Of a model that has learnt nothing, and with pieces for placeholders that no training text had."""
+    text = TextSettings(vocabulary_size=400, placeholders=placeholders)
+    tokenizers = train_pair(["see the page"] * 20, ["siehe die seite"] * 20, text)
+    settings = TransformerSettings(
+        width=16, heads=2, feedforward_width=16, encoder_layers=1, decoder_layers=1, norm="pre"
+    )
+    size = tokenizers.source.vocabulary_size
+    bundle = Bundle(BundleSettings(model=settings), tokenizers, build_model(settings, size, size).eval())
+    source = "see https://example.org/a now {price}"
+    ((plain, *_),) = bundle.translator().translate([source])
+    ((found, *_),) = GuardedTranslator(bundle.translator()).translate([source])
+    assert LOST in flagged(source, [plain])[0].flags
+    assert "https://example.org/a" in found.text and "{price}" in found.text and LOST not in found.flags
 
 
 def test_what_a_bundle_is_used_to_is_counted_in_its_golden_examples(tiny_bundle: Bundle) -> None:

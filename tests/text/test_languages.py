@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from openwork.text import languages
+from openwork.text.language_codes import language_in_name
 
 FRENCH = "Deux hommes marchent sous la pluie dans une rue de la ville."
 
@@ -45,3 +46,23 @@ def test_without_the_package_nothing_is_told(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(languages, "import_module", missing)
     assert not languages.can_tell_languages() and languages.other_language(FRENCH, "en") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("train.en", "en"),
+        ("train.zh-CN.gz", "zh-CN"),
+        ("corpus.tok.pt_BR.txt", "pt-BR"),
+        ("europarl.de-en.de", "de"),
+        ("en.txt", "en"),
+        ("train_fr", "fr"),
+        ("source.txt", None),
+        ("train.src", None),
+        ("train.xx", None),
+        ("garden", None),
+        ("", None),
+    ],
+)
+def test_names_of_files(name: str, expected: str | None) -> None:
+    assert language_in_name(name) == expected

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openwork.data.records import Pair
+from openwork.text.scripts import script_of
 
 PERCENTILES = (5, 50, 95, 99, 100)
 _MOST_SCRIPTS = 6
 _FEWEST_OF_A_SCRIPT = 0.0005  # of the letters; what is rarer is a foreign word here and there
-# Unicode's names begin with the script, but for these: (FULLWIDTH) LATIN, and so on.
-_NOT_SCRIPTS = frozenset({"FULLWIDTH", "HALFWIDTH", "MODIFIER", "MATHEMATICAL", "SMALL", "CAPITAL", "DOUBLE-STRUCK"})
 
 
 def nearest_rank(counts: Counter[int], percent: float) -> int:
@@ -86,7 +85,7 @@ class SideStatistics:
         letters: Counter[str] = Counter()
         for character, count in self.used.items():
             if unicodedata.category(character).startswith("L"):
-                letters[_script(character)] += count
+                letters[script_of(character)] += count
         total = sum(letters.values())
         common = letters.most_common(_MOST_SCRIPTS)
         return {script: count / total for script, count in common if count >= _FEWEST_OF_A_SCRIPT * total}
@@ -111,10 +110,3 @@ class Statistics:
         if pair.source and pair.target:
             self.ratios[round(100 * len(pair.target) / len(pair.source))] += 1
         self.seen.add(f"{pair.source}\n{pair.target}")  # no sentence holds a line end
-
-
-def _script(character: str) -> str:
-    """By the character's name in Unicode, which begins with the script: CJK, LATIN, CYRILLIC."""
-    words = unicodedata.name(character, "UNNAMED").replace("-", " ").split()
-    first = next((word for word in words if word not in _NOT_SCRIPTS), words[0])
-    return "Han" if first in ("CJK", "IDEOGRAPHIC") else first.capitalize()

@@ -1,17 +1,22 @@
 """Settings chosen from the size of the data, each with its reason. Rules, no magic: see the table."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
-from openwork.base.config import Layer, build
+from openwork.base.config import Layer, Settings, build
 from openwork.base.errors import UsageError
 from openwork.base.explain import Origin
-from openwork.data.records import Pair
+from openwork.data.batching import BatchSettings
+from openwork.systems.corpus_size import Corpus, measure, updates_a_pass
 from openwork.systems.inheritance import inherit, read_tuning
 from openwork.systems.pair_sources import nothing_to_train_on
 from openwork.systems.pairs import training_pairs
 from openwork.systems.run_file import DataSection, RunSettings, resolve_run
+from openwork.text.alphabet import COMMON, room_for_alphabet
+from openwork.text.settings import TextSettings
+from openwork.text.symbols import FIXED_NAMES
 
 
 @dataclass(frozen=True)
@@ -42,36 +47,32 @@ FEWEST_STEPS, MOST_STEPS = 1_500, 100_000
 VALIDATIONS = 15
 TUNING_SHARE, FEWEST_TUNING_STEPS = 5, 300  # of the updates and of the peak rate of a training from nothing
 BEAM, LENGTH_PENALTY = 5, 1.4  # the best on Multi30k's val; the paper's 4 and 0.6 are the defaults of a run file
-CHARACTERS_PER_TOKEN = 4  # about, with vocabularies of this order
-FILL = 0.93  # share of a batch that is no padding
+PLACEHOLDERS = 10  # of a sentence; what has none of its own is spelt out
+SMALLEST_WITH_PLACEHOLDERS = 1_000  # pieces
+LARGEST_VOCABULARY = 4  # times the table's, for scripts of many characters
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NO_ORIGINS: Mapping[str, Origin] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """What the choice depends on."""
-
-    pairs: int
-    characters: int  # of both sides together
+class _TextSection(Settings):
+    text: TextSettings = TextSettings()
 
 
-def measure(pairs: Iterable[Pair]) -> Corpus:
-    """Counts a corpus in one reading."""
-    count = characters = 0
-    for pair in pairs:
-        count += 1
-        characters += len(pair.source) + len(pair.target)
-    return Corpus(count, characters)
+def choose(
+    corpus: Corpus, text: Mapping[str, Any] = _NOTHING, origins: Mapping[str, Origin] = _NO_ORIGINS
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Sections of a run file, and the reasons in words.
 
-
-def choose(corpus: Corpus) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Sections of a run file, and the reasons in words."""
+    `text`: what is given of the section [text], and `origins` where.
+    """
     size = next(size for size in SIZES if corpus.pairs <= size.pairs)
-    tokens_per_pass = max(corpus.characters / 2 / CHARACTERS_PER_TOKEN, corpus.pairs)
-    wanted = size.passes * tokens_per_pass / (size.batch_tokens * FILL)
-    steps = round(min(MOST_STEPS, max(FEWEST_STEPS, wanted)) / 100) * 100
+    chosen, reason = _choose_text(corpus, size, text)
+    settings = build(_TextSection, {"text": {**chosen, **text}}, origins).text
+    a_pass = updates_a_pass(corpus, settings, BatchSettings(tokens=size.batch_tokens))
+    steps = round(min(MOST_STEPS, max(FEWEST_STEPS, size.passes * a_pass)) / 100) * 100
     interval = max(100, steps // VALIDATIONS // 50 * 50)
     sections: dict[str, dict[str, Any]] = {
-        "text": {"vocabulary_size": size.vocabulary},
+        "text": chosen,
         "batches": {"tokens": size.batch_tokens},
         "model": {"preset": size.preset, "dropout": size.dropout},
         "training": {
@@ -84,20 +85,49 @@ def choose(corpus: Corpus) -> tuple[dict[str, dict[str, Any]], list[str]]:
         },
         "decoding": {"beam": BEAM, "length_penalty": LENGTH_PENALTY},
     }
-    passes = steps * size.batch_tokens * FILL / tokens_per_pass
     reasons = [
         f"{corpus.pairs:,} pairs: preset {size.preset} with dropout {size.dropout} (the fewer pairs, the smaller)",
-        f"vocabulary: at most {size.vocabulary:,} pieces, shared by both sides",
-        f"length: {steps:,} updates of up to {size.batch_tokens:,} tokens, about {passes:.0f} "
+        reason,
+        f"length: {steps:,} updates of up to {size.batch_tokens:,} tokens, about {steps / a_pass:.0f} "
         f"passes over the corpus; a look at held-out pairs every {interval} updates",
         "all of it can be changed in a run file or with --set; the whole is saved as run.toml",
     ]
     return sections, reasons
 
 
-def choose_for_tuning(corpus: Corpus) -> tuple[dict[str, dict[str, Any]], list[str]]:
+def _choose_text(corpus: Corpus, size: Size, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """What is chosen of the section [text], and why: room for the characters of both sides, and placeholders."""
+    vocabulary, frequency = room_for_alphabet(
+        corpus.used, size.vocabulary, len(FIXED_NAMES) + PLACEHOLDERS, LARGEST_VOCABULARY * size.vocabulary
+    )
+    chosen: dict[str, Any] = {"vocabulary_size": vocabulary}
+    if frequency != COMMON:
+        chosen["character_frequency"] = frequency
+    if _may_have_placeholders(corpus, {**chosen, **given}):
+        chosen["placeholders"] = PLACEHOLDERS
+    if vocabulary == size.vocabulary:
+        return chosen, f"vocabulary: at most {vocabulary:,} pieces, shared by both sides"
+    different = len(corpus.used[0].keys() | corpus.used[1].keys())
+    return chosen, (
+        f"vocabulary: at most {vocabulary:,} pieces, shared by both sides, for there are {different:,} different "
+        "characters"
+    )
+
+
+def _may_have_placeholders(corpus: Corpus, text: Mapping[str, Any]) -> bool:
+    """Not where a vocabulary comes from a file, is small, has labels, or where there is no source to have them from."""
+    from_file = text.get("source_file") or text.get("target_file")
+    size = text["vocabulary_size"]
+    is_large = not isinstance(size, int) or size >= SMALLEST_WITH_PLACEHOLDERS
+    has_sides = not corpus.sample or any(pair.source for pair in corpus.sample)
+    return not from_file and is_large and text.get("target_kind") not in ("labels", "positions") and has_sides
+
+
+def choose_for_tuning(
+    corpus: Corpus, text: Mapping[str, Any] = _NOTHING, origins: Mapping[str, Origin] = _NO_ORIGINS
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """The same for a training that goes on from a bundle: shorter, and at lower rates that fall to nothing."""
-    sections, _ = choose(corpus)
+    sections, _ = choose(corpus, text, origins)
     size = next(size for size in SIZES if corpus.pairs <= size.pairs)
     steps = max(FEWEST_TUNING_STEPS, sections["training"]["steps"] // TUNING_SHARE)
     training = {
@@ -146,7 +176,11 @@ def choose_layer(layer: Layer, say: Callable[[str], None]) -> Layer:
     corpus = measure(pairs.read())
     if corpus.pairs == 0:
         raise nothing_to_train_on(pairs, "the corpus is empty")
-    chosen, reasons = (choose_for_tuning if tuned else choose)(corpus)
+    if data.validation is None:
+        corpus = replace(corpus, trained=1 - min(data.held_out / corpus.pairs, 0.1))
+    given = layer.mapping.get("text", {})
+    way = choose_for_tuning if tuned else choose
+    chosen, reasons = way(corpus, given if isinstance(given, Mapping) else {}, layer.origins)
     say("no run file, so these settings were chosen:")
     for reason in reasons:
         say(f"  {reason}")

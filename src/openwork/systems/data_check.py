@@ -13,7 +13,7 @@ from openwork.data import corpora
 from openwork.data.check.faults import Fault, FaultKind, Gathered
 from openwork.data.check.languages import language_faults
 from openwork.data.check.lengths import length_faults
-from openwork.data.check.pairs import LEAST_PAIRS, pair_faults
+from openwork.data.check.pairs import APART, LEAST_PAIRS, pair_faults
 from openwork.data.check.reading import COUNTS, FilePairs, NamedPairs, Pairs
 from openwork.data.check.repeats import leaks, repeats
 from openwork.data.check.text import text_faults
@@ -120,16 +120,18 @@ def report_lines(report: Report) -> Iterator[str]:
             lines = found.lines[kind]
             yield Joined(AsIs(f"  {len(lines):7,}  {len(lines) / max(found.pairs, 1):7.2%}  "), kind)
             for fault in found.examples[kind]:
-                yield AsIs(f"{'':20}{fault.line}: {fault.shown}")
+                yield AsIs(f"{'':20}{fault.place}: {fault.shown}")
     yield from note_lines(report)
     yield f"{report.faults:,} faults; nothing was changed or left out"
 
 
 def note_lines(report: Report) -> Iterator[str]:
-    """What could not be judged."""
+    """What could not be judged, and what is a guess."""
     for name, found in report.splits.items():
         if found.pairs < LEAST_PAIRS:
             yield f"{name}: whether its sides translate each other needs at least {LEAST_PAIRS:,} pairs"
+        if APART in found.lines:
+            yield f"{name}: whether sides translate each other is a ranking: free translations stand in it too"
 
 
 def report_values(report: Report) -> dict[str, Any]:
@@ -141,6 +143,7 @@ def report_values(report: Report) -> dict[str, Any]:
                 kind: {
                     "count": len(lines),
                     "lines": lines.tolist(),
+                    **({"partners": found.partners[kind].tolist()} if kind in found.partners else {}),
                     "examples": [{"line": fault.line, "shown": fault.shown} for fault in found.examples[kind]],
                 }
                 for kind, lines in found.lines.items()

@@ -38,7 +38,7 @@ def _split(name: str, found: Gathered, translate: Callable[[str], str]) -> Itera
     yield "<table>"
     for kind in sorted(found.lines, key=lambda kind: -len(found.lines[kind])):
         count = len(found.lines[kind])
-        examples = "".join(f"<div>{fault.line}: {escape(fault.shown)}</div>" for fault in found.examples[kind])
+        examples = "".join(f"<div>{fault.place}: {escape(fault.shown)}</div>" for fault in found.examples[kind])
         yield (
             f'<tr><td class="number">{count:,}</td><td class="number">{count / max(found.pairs, 1):.2%}</td>'
             f'<td>{escape(translate(kind))}<div class="shown">{examples}</div></td></tr>'

@@ -6,18 +6,19 @@ from dataclasses import replace
 
 from openwork.decoding.settings import DecodingSettings
 from openwork.systems.bundle import Bundle
-from openwork.systems.guard import NO_CUSTOM, Custom, Said, characters_a_piece, flags
-from openwork.systems.requests import Request
+from openwork.systems.guard import LOST, NO_CUSTOM, Custom, Said, characters_a_piece, flags, lost_placeholders
+from openwork.systems.requests import NOTHING, Request
 from openwork.systems.translator import Translation, Translator
 
 CAREFUL = {"beam": 5, "no_repeat": 3, "samples": 0, "groups": 1, "minimum_bayes_risk": "none"}
-"""The second way: a search, wider than greedy, in which no three pieces come twice."""
+"""The second way: a search, wider than greedy, in which no three pieces come twice, and placeholders must come."""
 
 
 class GuardedTranslator:
     """Translates as `translator` does; the first translation of each text bears its flags.
 
-    What is flagged is searched for once more in the careful way, and that is taken if it has fewer flags.
+    What is flagged is searched for once more in the careful way, and that is taken if it has fewer flags, or nothing
+    is lost any more.
     """
 
     def __init__(self, translator: Translator, custom: Custom = NO_CUSTOM) -> None:
@@ -33,13 +34,27 @@ class GuardedTranslator:
             for text, ways in zip(texts, self.translator.translate(texts, requests), strict=True)
         ]
         places = [place for place, ways in enumerate(found) if ways[0].flags]
-        asked = [requests[place] for place in places] if requests else None
+        asked = [
+            _with_placeholders(requests[place] if requests else NOTHING, texts[place], found[place][0].text)
+            for place in places
+        ]
         again = self.careful.translate([texts[place] for place in places], asked)
         for place, ways in zip(places, again, strict=True):
             second = flagged(texts[place], list(ways), self.custom)
-            if len(second[0].flags) < len(found[place][0].flags):
+            if not second[0].problem and _weight(second[0].flags) < _weight(found[place][0].flags):
                 found[place] = [second[0], *found[place][1:]]
         return found
+
+
+def _weight(flags: Sequence[str]) -> tuple[bool, int]:
+    """What is lost counts more than any number of doubts: a placeholder that a model never saw makes it unsure."""
+    return LOST in flags, len(flags)
+
+
+def _with_placeholders(request: Request, source: str, text: str) -> Request:
+    """What is asked, and besides it the placeholders that a translation has lost."""
+    lost = (placeholder for placeholder in lost_placeholders(source, text) if placeholder not in request.forbidden)
+    return replace(request, required=tuple(dict.fromkeys((*request.required, *lost))))
 
 
 def _carefully(decoding: DecodingSettings) -> DecodingSettings:

@@ -1,19 +1,104 @@
-"""Which languages the pairs are in: as the settings say, or as the corpora with a name are known to be. No torch."""
+"""Which languages the pairs are in. No torch.
 
-from collections.abc import Iterable
+The settings say it, or the name of a known corpus, or the endings of two files' names (`train.en`, `train.de`). Where
+none of them does, a training looks into the pairs.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
 
 from openwork.data import corpora
-from openwork.data.settings import DataSettings
+from openwork.data.readers.formats import FORMATS, format_of
+from openwork.data.readers.jsonl import keys_of_sides
+from openwork.data.records import UNSAID, Languages
+from openwork.data.settings import DataSettings, OriginSettings
+from openwork.systems.pairs import read_training_pairs
+from openwork.systems.run_file import RunSettings
+from openwork.text.language_codes import is_language, language_in_name
+from openwork.text.languages import language_of_lines
+
+LOOKED_AT = 1000  # pairs
 
 
-def languages_of(data: DataSettings) -> tuple[str | None, str | None]:
-    """Source and target language; None where nobody says it."""
-    source, target = corpus_languages(part.corpus for part in data.parts)
-    return data.source_language or source, data.target_language or target
+def languages_of(data: DataSettings) -> Languages:
+    """Source and target language, by what is named; None where nobody says it."""
+    source, target = _shared([_named(part) for part in data.parts])
+    return Languages(data.source_language or source, data.target_language or target)
 
 
-def corpus_languages(names: Iterable[str | None]) -> tuple[str | None, str | None]:
+def corpus_languages(names: Iterable[str | None]) -> Languages:
     """The languages that all these corpora share; None for a corpus without a name, or made-up languages."""
-    pairs = {corpora.find(name).languages if name is not None else () for name in names}
-    known = pairs.pop() if len(pairs) == 1 else ()
-    return (known[0], known[1]) if known else (None, None)
+    known = [corpora.find(name).languages if name is not None else () for name in names]
+    return _shared([Languages(*languages) for languages in known])
+
+
+def with_languages(settings: RunSettings, before: RunSettings | None, say: Callable[[str], None]) -> RunSettings:
+    """The settings with the languages of a user's own files, as names or texts show them.
+
+    A run that goes on keeps those with which it began (`before`).
+    """
+    data = settings.data
+    if before is not None:
+        found = Languages(before.data.source_language, before.data.target_language)
+    elif data.is_text or settings.text.has_labels or not all(map(_is_own, data.parts)):
+        return settings
+    else:
+        found = _found(data)
+    new = Languages(data.source_language or found.source, data.target_language or found.target)
+    if new == (data.source_language, data.target_language):
+        return settings
+    if before is None:
+        say(f"languages, as the files show: {new.source or '?'} to {new.target or '?'}")
+    changes = {"source_language": new.source, "target_language": new.target}
+    return settings.model_copy(update={"data": data.model_copy(update=changes)})
+
+
+def _found(data: DataSettings) -> Languages:
+    """What names say, or else the pairs themselves."""
+    named = _shared([_named(part) for part in data.parts])
+    if named == UNSAID:
+        named = _shared([_keys(part) for part in data.parts])
+    if named != UNSAID:
+        return named
+    sample = list(islice(read_training_pairs(data), LOOKED_AT))
+    source = language_of_lines([pair.source for pair in sample])
+    target = language_of_lines([pair.target for pair in sample])
+    return Languages(source, target) if source != target else UNSAID
+
+
+def _keys(part: OriginSettings) -> Languages:
+    """The languages under which a file of JSON lines has its texts."""
+    if part.file is None or _format_name(part) != "jsonl":
+        return UNSAID
+    found = keys_of_sides(Path(part.file))
+    return found if found != UNSAID and all(code is not None and is_language(code) for code in found) else UNSAID
+
+
+def _is_own(part: OriginSettings) -> bool:
+    """Whether the languages of these files decide nothing about how they are read."""
+    if part.corpus is not None or part.columns:
+        return False
+    if part.file is None:
+        return True
+    return _format_name(part) in ("tsv", "jsonl")
+
+
+def _format_name(part: OriginSettings) -> str:
+    if part.format is not None:
+        return part.format
+    found = format_of(Path(part.file or ""))
+    return next(name for name, known in FORMATS.items() if known is found)
+
+
+def _named(part: OriginSettings) -> Languages:
+    """What the names of a corpus or of two files say."""
+    if part.source is None or part.target is None:
+        return corpus_languages([part.corpus])
+    found = Languages(*(language_in_name(Path(path).name) for path in (part.source, part.target)))
+    return UNSAID if found.source == found.target or None in found else found
+
+
+def _shared(all_found: list[Languages]) -> Languages:
+    """The languages that all parts have."""
+    return all_found[0] if len(set(all_found)) == 1 else UNSAID

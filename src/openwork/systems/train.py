@@ -31,7 +31,7 @@ from openwork.systems.computing import arrangement, made_ready, validation_arran
 from openwork.systems.cost import weights_of
 from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, begin_tuning, check_fine_tuning
-from openwork.systems.languages import languages_of
+from openwork.systems.languages import languages_of, with_languages
 from openwork.systems.origins import check_origins, origins_of, read_origins, write_origins
 from openwork.systems.pairs import PairSource, Sampling, find_splits, store_pairs
 from openwork.systems.preflight.check import preflight, preflight_resumed
@@ -218,6 +218,7 @@ def train_bundle(settings: RunSettings, out: Path, say: Say, watchers: Sequence[
     """Trains, or continues the training in `out`, and writes `out/bundle`."""
     folder = RunFolder(out)
     device = choose_device()
+    settings = with_languages(settings, folder.read_settings() if checkpoints(folder.checkpoints) else None, say)
     settings = resolve_computing(settings, folder, device)
     choose_products(settings.training.precision, device)
     check_fine_tuning(settings)

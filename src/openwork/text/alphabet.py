@@ -1,7 +1,7 @@
 """Which characters a vocabulary is learnt over, and how the rare ones are kept out of the learning."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tokenizers import Regex, pre_tokenizers
 
@@ -13,6 +13,9 @@ RARE = "\x00"
 LONGEST_PIECE = 32
 COMMON = 5
 """Times that a character must occur to get a piece of its own, unless told otherwise."""
+RARELY = 2
+"""The same where too much of a text would have no piece: of what comes once, nothing can be learnt."""
+LEFT_TO_BYTES = 0.003  # share of a side's characters that may have no piece; each costs up to four pieces
 
 
 def refuse_small(vocabulary_size: int, fixed: int) -> None:
@@ -39,6 +42,38 @@ def common_characters(lines: Iterable[str], frequency: int, room: int) -> list[s
     del counts[RARE]
     common = [character for character, count in counts.items() if count >= frequency]
     return sorted(common, key=lambda character: (-counts[character], character))[:room]
+
+
+def room_for_alphabet(sides: Sequence[Counter[str]], size: int, fixed: int, most: int) -> tuple[int, int]:
+    """The size of a vocabulary in which nearly all of each side's characters have a piece, and its frequency for them.
+
+    `sides`: how often each character occurs. `size` is enough for scripts of few letters; the size stays below `most`.
+    Half of a vocabulary is for characters, besides the `fixed` pieces. Where those that come five times are not enough
+    of a side, those that come twice are taken in.
+    """
+    counts = sum(sides, Counter[str]())
+    del counts[RARE]
+    ranked = sorted(counts, key=lambda character: (-counts[character], character))
+    common = [character for character in ranked if counts[character] >= COMMON]
+    enough = _enough(common, sides)
+    frequency = COMMON
+    if enough is None:
+        frequency = RARELY
+        known = [character for character in ranked if counts[character] >= RARELY]
+        enough = _enough(known, sides) or len(known)
+    needed = -(-(fixed + 2 * enough) // 500) * 500
+    return (size, frequency) if fixed + 2 * enough <= size else (min(needed, most), frequency)
+
+
+def _enough(ranked: Sequence[str], sides: Sequence[Counter[str]]) -> int | None:
+    """How many of the characters, the first ones, leave little enough of each side; None where all of them do not."""
+    left = [side.total() for side in sides]
+    allowed = [LEFT_TO_BYTES * count for count in left]
+    for number, character in enumerate(ranked):
+        if all(count <= most for count, most in zip(left, allowed, strict=True)):
+            return number
+        left = [count - side[character] for count, side in zip(left, sides, strict=True)]
+    return len(ranked) if all(count <= most for count, most in zip(left, allowed, strict=True)) else None
 
 
 class _RareToMark(dict[int, int]):

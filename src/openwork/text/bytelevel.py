@@ -12,7 +12,7 @@ from typing import Any
 from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
 from tokenizers import Tokenizer as LibraryTokenizer
 
-from openwork.text.alphabet import LONGEST_PIECE, refuse_small
+from openwork.text.alphabet import COMMON, LONGEST_PIECE, refuse_small
 from openwork.text.bytepair import Merges, flaw_of_merges, merges_of
 from openwork.text.further import further_merges
 from openwork.text.learnt import LearntTokenizer
@@ -93,7 +93,12 @@ def _cut() -> pre_tokenizers.PreTokenizer:
 
 
 def train_byte_level(
-    lines: Iterable[str], vocabulary_size: int, *, minimum_frequency: int = 2, placeholders: int = 0
+    lines: Iterable[str],
+    vocabulary_size: int,
+    *,
+    minimum_frequency: int = 2,
+    placeholders: int = 0,
+    character_frequency: int = COMMON,
 ) -> ByteLevel:
     """Learn at most `vocabulary_size` pieces; a pair must occur `minimum_frequency` times to become one."""
     fixed = [*ByteLevel.fixed_names, *placeholder_names(placeholders)]

@@ -9,7 +9,7 @@ from typing import Any
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models
 
-from openwork.text.alphabet import common_characters, read_twice, refuse_small
+from openwork.text.alphabet import COMMON, common_characters, read_twice, refuse_small
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.symbols import FIXED_NAMES, SYMBOLS, placeholder_names
 
@@ -47,7 +47,12 @@ class Characters(LearntTokenizer):
 
 
 def train_characters(
-    lines: Iterable[str], vocabulary_size: int, *, minimum_frequency: int = 2, placeholders: int = 0
+    lines: Iterable[str],
+    vocabulary_size: int,
+    *,
+    minimum_frequency: int = 2,
+    placeholders: int = 0,
+    character_frequency: int = COMMON,
 ) -> Characters:
     """The characters that occur `minimum_frequency` times, the commonest first."""
     names = placeholder_names(placeholders)

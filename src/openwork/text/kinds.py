@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import BundleError
+from openwork.text.alphabet import COMMON
 from openwork.text.bytelevel import ByteLevel, train_byte_level
 from openwork.text.bytepair import BytePair, train_byte_pair
 from openwork.text.characters import Characters, train_characters
@@ -26,7 +27,13 @@ class Learn(Protocol):
     """Learns a vocabulary from lines, which are read more than once."""
 
     def __call__(
-        self, lines: Iterable[str], vocabulary_size: int, *, minimum_frequency: int = 2, placeholders: int = 0
+        self,
+        lines: Iterable[str],
+        vocabulary_size: int,
+        *,
+        minimum_frequency: int = 2,
+        placeholders: int = 0,
+        character_frequency: int = COMMON,
     ) -> LearntTokenizer: ...
 
 

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, pre_tokenizers
 
 from openwork.base.errors import ConfigError
+from openwork.text.alphabet import COMMON
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.symbols import SYMBOL_NAMES, SYMBOLS
 from openwork.text.tokenizer import refuse_surrogates
@@ -75,7 +76,12 @@ class Labels(LearntTokenizer):
 
 
 def train_labels(
-    lines: Iterable[str], vocabulary_size: int, *, minimum_frequency: int = 1, placeholders: int = 0
+    lines: Iterable[str],
+    vocabulary_size: int,
+    *,
+    minimum_frequency: int = 1,
+    placeholders: int = 0,
+    character_frequency: int = COMMON,
 ) -> Labels:
     """All labels of the lines, the commonest first. `ConfigError` where they are more than a vocabulary may have.
 
@@ -96,7 +102,12 @@ LONGEST = 512  # words of a source that have numbers, if the vocabulary has room
 
 
 def train_positions(
-    lines: Iterable[str], vocabulary_size: int, *, minimum_frequency: int = 1, placeholders: int = 0
+    lines: Iterable[str],
+    vocabulary_size: int,
+    *,
+    minimum_frequency: int = 1,
+    placeholders: int = 0,
+    character_frequency: int = COMMON,
 ) -> Labels:
     """The numbers of words as labels, 0 and up, whatever the lines hold: the word with number j is label 4 + j."""
     return Labels.of(str(number) for number in range(min(LONGEST, vocabulary_size - len(SYMBOL_NAMES))))

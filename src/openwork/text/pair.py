@@ -149,4 +149,5 @@ def _learn_or_read(lines: Iterable[str], settings: TextSettings, kind: str, file
         settings.vocabulary_size,
         minimum_frequency=settings.minimum_frequency,
         placeholders=settings.placeholders,
+        character_frequency=settings.character_frequency,
     )

@@ -2,9 +2,20 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # As Unicode names their letters.
 _WITHOUT_SPACES = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "BOPOMOFO")
+# Unicode's names begin with the script, but for these: (FULLWIDTH) LATIN, and so on.
+_NOT_SCRIPTS = frozenset({"FULLWIDTH", "HALFWIDTH", "MODIFIER", "MATHEMATICAL", "SMALL", "CAPITAL", "DOUBLE-STRUCK"})
+
+
+@lru_cache(maxsize=65_536)
+def script_of(letter: str) -> str:
+    """By the letter's name in Unicode, which begins with the script: Han, Latin, Cyrillic."""
+    words = unicodedata.name(letter, "UNNAMED").replace("-", " ").split()
+    first = next((word for word in words if word not in _NOT_SCRIPTS), words[0])
+    return "Han" if first in ("CJK", "IDEOGRAPHIC") else first.capitalize()
 
 
 def written_without_spaces(character: str) -> bool:
@@ -12,7 +23,8 @@ def written_without_spaces(character: str) -> bool:
     return unicodedata.name(character, "").startswith(_WITHOUT_SPACES)
 
 
-_WORDS = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]|[^\W_]+")
+_HAN_OR_KANA = r"\u3400-\u9fff\u3040-\u30ff"
+_WORDS = re.compile(rf"[{_HAN_OR_KANA}]|[^\W_{_HAN_OR_KANA}]+")
 
 
 def plain_words(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.limits import LINES
+from openwork.text.alphabet import COMMON
 from openwork.text.kinds import KINDS, TARGET_KINDS
 from openwork.text.symbols import SMALLEST_VOCABULARY
 
@@ -43,6 +44,12 @@ class TextSettings(Settings):
         ge=1,
         le=LINES,
         description="times that a pair of pieces, or a word, must occur to become a piece; unigram does not use it",
+    )
+    character_frequency: int = Field(
+        default=COMMON,
+        ge=1,
+        le=1_000_000,
+        description="times that a character must occur to become a piece of its own; rarer ones are written as bytes",
     )
     source_file: str | None = Field(
         default=None,

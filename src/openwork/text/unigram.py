@@ -56,17 +56,22 @@ class Unigram(LearntTokenizer):
 
 
 def train_unigram(
-    lines: Iterable[str], vocabulary_size: int, *, minimum_frequency: int = 2, placeholders: int = 0
+    lines: Iterable[str],
+    vocabulary_size: int,
+    *,
+    minimum_frequency: int = 2,
+    placeholders: int = 0,
+    character_frequency: int = COMMON,
 ) -> Unigram:
     """Learn at most `vocabulary_size` pieces by expectation maximisation and pruning (the library's trainer).
 
-    A character gets a piece if it occurs five times, as far as half of the room goes. `minimum_frequency` has no
-    effect: a piece stays by its probability.
+    A character gets a piece if it occurs `character_frequency` times, as far as half of the room goes.
+    `minimum_frequency` has no effect: a piece stays by its probability.
     """
     fixed = [*FIXED_NAMES, *placeholder_names(placeholders)]
     refuse_small(vocabulary_size, len(fixed))
     lines = read_twice(lines)
-    alphabet = common_characters(lines, COMMON, (vocabulary_size - len(fixed)) // 2)
+    alphabet = common_characters(lines, character_frequency, (vocabulary_size - len(fixed)) // 2)
     trainer = trainers.UnigramTrainer(
         vocab_size=vocabulary_size, special_tokens=fixed, unk_token=SYMBOLS.unknown, show_progress=False
     )

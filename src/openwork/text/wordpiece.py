@@ -85,17 +85,22 @@ class WordPiece(LearntTokenizer):
 
 
 def train_wordpiece(
-    lines: Iterable[str], vocabulary_size: int, *, minimum_frequency: int = 2, placeholders: int = 0
+    lines: Iterable[str],
+    vocabulary_size: int,
+    *,
+    minimum_frequency: int = 2,
+    placeholders: int = 0,
+    character_frequency: int = COMMON,
 ) -> WordPiece:
     """Learn at most `vocabulary_size` pieces; a pair must occur `minimum_frequency` times to become one.
 
-    A character that occurs five times gets two pieces, at the begin of a word and inside, as far as half of the room
-    goes, the commonest first.
+    A character that occurs `character_frequency` times gets two pieces, at the begin of a word and inside, as far as
+    half of the room goes, the commonest first.
     """
     fixed = [*FIXED_NAMES, *placeholder_names(placeholders)]
     refuse_small(vocabulary_size, len(fixed))
     lines = read_twice(lines)
-    alphabet = sorted(common_characters(lines, COMMON, (vocabulary_size - len(fixed)) // 4))
+    alphabet = sorted(common_characters(lines, character_frequency, (vocabulary_size - len(fixed)) // 4))
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary_size,
         min_frequency=minimum_frequency,

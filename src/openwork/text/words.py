@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from tokenizers import Regex, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as LibraryTokenizer
 
-from openwork.text.alphabet import refuse_small
+from openwork.text.alphabet import COMMON, refuse_small
 from openwork.text.learnt import LearntTokenizer
 from openwork.text.symbols import SPLIT, SYMBOL_NAMES, SYMBOLS, placeholder_names
 from openwork.text.tokenizer import refuse_surrogates
@@ -62,7 +62,12 @@ class Words(LearntTokenizer):
 
 
 def train_words(
-    lines: Iterable[str], vocabulary_size: int, *, minimum_frequency: int = 2, placeholders: int = 0
+    lines: Iterable[str],
+    vocabulary_size: int,
+    *,
+    minimum_frequency: int = 2,
+    placeholders: int = 0,
+    character_frequency: int = COMMON,
 ) -> Words:
     """The words that occur `minimum_frequency` times, the commonest first, as far as the room goes."""
     names = placeholder_names(placeholders)

@@ -22,9 +22,9 @@ TRAINING = [
 
 def test_copies_are_named_where_they_come_again() -> None:
     pairs = [*TRAINING, TRAINING[1], Pair("A dog runs!", "Ein Hund läuft."), Pair("a dog runs", "der hund rennt")]
-    assert [(fault.kind, fault.line) for fault in repeats([*pairs, Pair("", ""), Pair("", "")])] == [
-        (module.TWICE, 4),
-        (module.NEARLY_TWICE, 5),
+    assert [(fault.kind, fault.line, fault.partner) for fault in repeats([*pairs, Pair("", ""), Pair("", "")])] == [
+        (module.TWICE, 4, 2),
+        (module.NEARLY_TWICE, 5, 2),
     ]
 
 
@@ -37,11 +37,11 @@ def test_leaks_are_exact_or_near() -> None:
         Pair("two men walk along the street at noon", "zwei männer"),
         Pair("", ""),
     ]
-    assert [(fault.kind, fault.line) for fault in leaks(held_out, TRAINING)] == [
-        (module.LEAK, 1),
-        (module.SOURCE_LEAK, 2),
-        (module.NEAR_LEAK, 3),
-        (module.NEAR_LEAK, 4),
+    assert [(fault.kind, fault.line, fault.partner) for fault in leaks(held_out, TRAINING)] == [
+        (module.LEAK, 1, 2),
+        (module.SOURCE_LEAK, 2, 2),
+        (module.NEAR_LEAK, 3, 2),
+        (module.NEAR_LEAK, 4, 1),
     ]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openwork.base.errors import DataError
-from openwork.data.readers.jsonl import read_jsonl
+from openwork.data.readers.jsonl import keys_of_sides, read_jsonl
 from openwork.data.records import Languages
 
 TEXTS = st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"]), max_size=20)
@@ -45,6 +45,55 @@ def test_sides_stand_under_roles_or_languages(tmp_path: Path, line: str) -> None
 
 def test_languages_choose_the_direction(tmp_path: Path) -> None:
     assert read(tmp_path, '{"de": "A", "en": "a"}', Languages("de", "en")) == [("A", "a")]
+
+
+@pytest.mark.parametrize("nested", [True, False])
+@pytest.mark.parametrize(
+    ("languages", "expected"),
+    [
+        (Languages(), [("a", "A"), ("b", "B")]),
+        (Languages("de", "en"), [("A", "a"), ("B", "b")]),
+        (Languages("de", None), [("A", "a"), ("B", "b")]),
+        (Languages(None, "de"), [("a", "A"), ("b", "B")]),
+    ],
+)
+def test_two_languages_need_no_settings(
+    tmp_path: Path, nested: bool, languages: Languages, expected: list[tuple[str, str]]
+) -> None:
+    texts = [{"en": "a", "de": "A"}, {"de": "B", "en": "b"}]  # the first line says which is the source
+    lines = [json.dumps({"translation": one} if nested else one) for one in texts]
+    assert read(tmp_path, "\n".join(lines), languages) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "languages", "message"),
+    [
+        ('{"translation": {"en": "a", "de": "b", "fr": "c"}}', Languages(), "has no source"),
+        ('{"id": "a", "text": "b"}', Languages(), "has no source"),
+        ('{"translation": {"en": "a", "de": "b"}}', Languages("fr", None), "has no source"),
+        (
+            '{"translation": {"en": "a", "de": "b"}}\n{"translation": {"en": "a", "fr": "b"}}',
+            Languages(),
+            ":2: .* no target",
+        ),
+    ],
+)
+def test_other_keys_are_refused(tmp_path: Path, line: str, languages: Languages, message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        read(tmp_path, line, languages)
+    assert "source_language" in caught.value.hint
+
+
+def test_the_languages_that_a_file_names(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    for text, expected in (
+        ('{"translation": {"pt_BR": "a", "en": "b"}}', ("pt_BR", "en")),
+        ('{"a": ""}', (None, None)),
+    ):
+        path.write_text(text)
+        assert keys_of_sides(path) == expected
+    path.write_text("")
+    assert keys_of_sides(path) == (None, None)
 
 
 def test_null_is_a_blank_text_and_a_line_end_becomes_a_space(tmp_path: Path) -> None:

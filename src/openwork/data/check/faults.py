@@ -14,19 +14,29 @@ class FaultKind(str):
 
 
 class Fault(NamedTuple):
-    """One fault of one pair: its kind, the number of its line (from 1), and the text that shows it."""
+    """One fault of one pair: its kind, the number of its line (from 1), and the text that shows it.
+
+    `partner`: the line of the pair that it is a copy of, in the same corpus or in the training; 0 where there is none.
+    """
 
     kind: FaultKind
     line: int
     shown: str = ""
+    partner: int = 0
+
+    @property
+    def place(self) -> str:
+        """Its line, and that of its partner."""
+        return f"{self.line} ~ {self.partner}" if self.partner else f"{self.line}"
 
 
 @dataclass
 class Gathered:
-    """All faults of a split by kind: which lines, and of the first few what they say."""
+    """All faults of a split by kind: which lines with which partners, and of the first few what they say."""
 
     pairs: int = 0
     lines: dict[FaultKind, "array[int]"] = field(default_factory=dict)
+    partners: dict[FaultKind, "array[int]"] = field(default_factory=dict)
     examples: dict[FaultKind, list[Fault]] = field(default_factory=dict)
 
     def add(self, faults: Iterable[Fault]) -> None:
@@ -36,6 +46,8 @@ class Gathered:
             if lines and lines[-1] == fault.line:
                 continue
             lines.append(fault.line)
+            if fault.partner:
+                self.partners.setdefault(fault.kind, array("q")).append(fault.partner)
             shown = self.examples.setdefault(fault.kind, [])
             if len(shown) < EXAMPLES:
                 shown.append(fault._replace(shown=shorten(fault.shown)))

@@ -2,8 +2,13 @@
 
 Two halves of the corpus judge each other. From one half IBM model 1 (`text/lexicon.py`) learns which word translates
 which, in both directions; for a pair of the other half it says how much likelier the words of a side are given the
-words of the other side than without them. For a translation that is much; for a chance neighbour it is nothing.
-Judged by the half that it stands in, a pair would be its own best proof.
+words of the other side than without them. For a translation that is much; for a chance neighbour it is little or less
+than nothing. Judged by the half that it stands in, a pair would be its own best proof.
+
+A word that was seen a few times says little, whatever it was seen with: its probabilities are mixed with those that
+words have anyway, as if it had been seen some times more with chance neighbours (a Dirichlet prior). What speaks for
+or against a pair is added up over its words and not averaged, so that two words alone are no proof. It is a ranking
+and no proof anyway: free translations and proverbs stand at its top too.
 """
 
 import math
@@ -18,23 +23,25 @@ from openwork.data.check.reading import Pairs, at
 from openwork.text.lexicon import learn_lexicon
 from openwork.text.scripts import plain_words
 
-APART = FaultKind("sides that do not translate each other")
+APART = FaultKind("sides that seem not to translate each other, the worst first")
 LEAST_PAIRS = 2000  # with fewer there is too little to learn from
 MOST_TEACHERS = 50_000  # pairs of a half; more would learn rarer words and take a gigabyte
-THRESHOLD = -0.3  # nats a word; of captions 99 % are above -0.1, their chance neighbours mostly below -1
-KNOWN = 0.9  # how far the lexicon is trusted; the rest goes to the word's own frequency
+THRESHOLD = -5.0  # nats, both directions added; of captions 99.9 % are above it, and 3 % of their chance neighbours
+PRIOR = 5  # times that a word is thought to have been seen with chance neighbours
 
 
 def pair_faults(pairs: Pairs) -> Iterator[Fault]:
-    """The pairs whose worth is below the threshold; none are named where there is too little to learn from."""
+    """The pairs whose worth is below the threshold, the worst first; none where there is too little to learn from."""
     if len(pairs) < LEAST_PAIRS:
         return
-    low = np.nonzero(worth(pairs) < THRESHOLD)[0].tolist()
-    yield from (Fault(APART, line, f"{pair.source} ||| {pair.target}") for line, pair in at(pairs, low))
+    found = worth(pairs)
+    low = np.nonzero(found < THRESHOLD)[0].tolist()
+    faults = [Fault(APART, line, f"{pair.source} ||| {pair.target}") for line, pair in at(pairs, low)]
+    yield from sorted(faults, key=lambda fault: (found[fault.line - 1], fault.line))
 
 
 def worth(pairs: Pairs) -> NDArray[np.float64]:
-    """Of each pair, how much the sides tell of each other: nats a word, the mean of both directions.
+    """Of each pair, how much the sides tell of each other: nats, both directions added.
 
     Pairs without words on a side are worth infinitely much: there is nothing to judge, and other checks see them.
     """
@@ -44,7 +51,7 @@ def worth(pairs: Pairs) -> NDArray[np.float64]:
         for place, pair in enumerate(pairs):
             if place % 2 == half:
                 source, target = _words(pair.source), _words(pair.target)
-                found[place] = (judges[0].worth(source, target) + judges[1].worth(target, source)) / 2
+                found[place] = judges[0].worth(source, target) + judges[1].worth(target, source)
     return found
 
 
@@ -76,16 +83,26 @@ class _Judge:
         counts = Counter(word for target in targets for word in target)
         total = sum(counts.values()) + 1
         self.frequency = {word: count / total for word, count in counts.items()}
+        self.seen = Counter(word for source in sources for word in source)
 
     def worth(self, source: list[str], target: list[str]) -> float:
-        """Nats a target word that is known; infinite where a side has no words, 0 where it has none that are known."""
+        """Nats for all known target words; infinite where a side has no words, 0 where it has none that are known.
+
+        A source word that is not known may be translated by anything: it says what chance says.
+        """
         if not source or not target:
             return float("inf")
-        given_by = [number * self.span for word in source if (number := self.numbers.get(word)) is not None]
-        known = [number for word in target if (number := self.numbers.get(word)) in self.frequency]
+        given_by = [
+            (number, self.seen[number]) for word in source if (number := self.numbers.get(word, -1)) in self.seen
+        ]
+        unknown = len(source) - len(given_by)
+        known = [number for word in target if (number := self.numbers.get(word, -1)) in self.frequency]
         gains = 0.0
         for word in known:
             alone = self.frequency[word]
-            given = sum(self.table.get(first + word, 0.0) for first in given_by) / len(source)
-            gains += math.log((KNOWN * given + (1 - KNOWN) * alone) / alone)
-        return gains / len(known) if known else 0.0
+            given = sum(
+                (seen * self.table.get(first * self.span + word, 0.0) + PRIOR * alone) / (seen + PRIOR)
+                for first, seen in given_by
+            )
+            gains += math.log((given + unknown * alone) / len(source) / alone)
+        return gains

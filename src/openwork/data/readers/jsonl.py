@@ -9,6 +9,7 @@ from openwork.base.errors import DataError
 from openwork.base.files import read_lines
 from openwork.data.readers.sentence import as_sentence
 from openwork.data.records import UNSAID, Languages, Pair
+from openwork.text.language_codes import is_language
 
 _NESTED = "translation"
 
@@ -17,16 +18,43 @@ def read_jsonl(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair
     """Yield the pair of each line of a file (plain, gzip or xz).
 
     The texts stand under `source` and `target`, or under the codes of the languages (`{"en": ..., "de": ...}`), at the
-    top or within `translation`, as the data sets on Hugging Face have it. `null` is a blank text. `DataError` names the
-    line that is no JSON, no object, or lacks a side; a blank line is refused too.
+    top or within `translation`, as the data sets on Hugging Face have it. Where the languages are not said and the
+    first line has two of them and nothing else, the first is the source's. `null` is a blank text. `DataError` names
+    the line that is no JSON, no object, or lacks a side; a blank line is refused too.
     """
     path = Path(path)
     for number, line in enumerate(read_lines(path), start=1):
-        record = _parse(path, number, line)
-        texts = record.get(_NESTED, record)
-        if not isinstance(texts, Mapping):
-            texts = record
+        texts = _texts(_parse(path, number, line))
+        if number == 1:
+            languages = _completed(languages, texts)
         yield Pair(*(_text(texts, names, path, number) for names in zip(("source", "target"), languages, strict=True)))
+
+
+def keys_of_sides(path: Path) -> Languages:
+    """The languages that the first line names for its two texts; none where it names them otherwise."""
+    line = next(read_lines(path), None)
+    return _completed(UNSAID, _texts(_parse(path, 1, line))) if line is not None else UNSAID
+
+
+def _texts(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What holds the texts: the record, or what it has under `translation`."""
+    nested = record.get(_NESTED)
+    return nested if isinstance(nested, Mapping) else record
+
+
+def _completed(languages: Languages, texts: Mapping[str, Any]) -> Languages:
+    """The languages, and where the texts are those of two languages alone, the one or both that are not said."""
+    keys = list(texts)
+    if len(keys) != 2 or None not in languages or not all(map(is_language, keys)):
+        return languages
+    source, target = languages
+    if source is None and target is None:
+        return Languages(*keys)
+    said = source or target
+    if said not in keys:
+        return languages
+    (other,) = set(keys) - {said}
+    return Languages(source or other, target or other)
 
 
 def _parse(path: Path, number: int, line: str) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 import unicodedata
 from collections.abc import Sequence
 
+from openwork.base.phrases import AsIs, Joined
 from openwork.systems.coach.lesson import Seen, seen
 from openwork.systems.coach.trial import Trial
+from openwork.systems.preflight.coverage import remedy_of, unknown_ids
 from openwork.systems.verify.check import NotApplicable
 from openwork.text.scripts import plain_words
 from openwork.text.tokenizer import Tokenizer
@@ -12,6 +14,7 @@ from openwork.text.tokenizer import Tokenizer
 SAMPLE = 1000  # pairs
 SAME = 0.98  # least share of the lines that must come back
 UNKNOWN, UNKNOWN_WORDS = 0.02, 0.2  # greatest share of unknown pieces; the latter where pieces are whole words
+BYTES = 0.05  # the same of bytes, with which nothing is lost
 FEWEST, MOST = 0.5, 5.0  # pieces a word
 EQUAL = 0.5  # greatest share of pairs whose sides are the same text
 
@@ -39,13 +42,24 @@ def _unknown_reason() -> str:
 
 
 def few_unknown(trial: Trial) -> Seen:
-    """Pieces that the vocabulary does not have, of the side that has more of them."""
-    shares, most = [0.0], UNKNOWN
+    """Pieces that the vocabulary does not have, or bytes of characters that it lacks; of the side that has more."""
+    found = []
     for tokenizer, lines in _sides(trial):
         ids = [number for _, row in _encoded(tokenizer, lines) for number in row]
-        shares.append(sum(number == tokenizer.unknown_id for number in ids) / max(len(ids), 1))
-        most = UNKNOWN_WORDS if tokenizer.kind == "words" else most
-    return seen(max(shares) <= most, f"{max(shares):.1%} of the pieces are unknown", f"at most {most:.0%}")
+        bad, lost = unknown_ids(tokenizer), tokenizer.unknown_id in ids
+        share = sum(number in bad for number in ids) / max(len(ids), 1)
+        most = UNKNOWN_WORDS if tokenizer.kind == "words" else UNKNOWN if lost else BYTES
+        found.append((share / most, share, most, lost))
+    _, share, most, lost = max(found)
+    if lost or not share:
+        return seen(share <= most, f"{share:.1%} of the pieces are unknown", f"at most {most:.0%}")
+    remedy = remedy_of(trial.settings.text, trial.pairs) if share > most else ""
+    return seen(share <= most, _bytes_line(share, remedy), f"at most {most:.0%}")
+
+
+def _bytes_line(share: float, remedy: str) -> str:
+    said = f"{share:.1%} of the pieces are bytes of characters without a piece"
+    return Joined(said, AsIs("; "), f"more characters get a piece of their own with {remedy}") if remedy else said
 
 
 def pieces_a_word(trial: Trial) -> Seen:

@@ -10,7 +10,9 @@ import numpy as np
 from openwork.data.records import Pair
 from openwork.data.store import TokenSide, TokenStore
 from openwork.systems.preflight.subject import Subject
+from openwork.text.alphabet import room_for_alphabet
 from openwork.text.learnt import LearntTokenizer
+from openwork.text.settings import TextSettings
 from openwork.text.symbols import FIXED_NAMES, SYMBOL_NAMES
 from openwork.text.tokenizer import Tokenizer
 
@@ -18,6 +20,9 @@ LEVEL = 0.01  # share of pieces from which it is told: most of a text's characte
 LOOKED_AT = 20_000  # sentences of a store, spread over all of it
 READ = 2_000  # texts in which examples are looked for
 EXAMPLES = 5
+COUNTED = 200_000  # pairs whose characters are counted for a remedy
+LARGEST = 16  # times the vocabulary that is there
+_WITH_ALPHABETS = ("byte-pair", "unigram")  # half of their room is for characters
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,7 @@ class Coverage:
     """Of one side of the training or the validation pairs: the share of pieces that stand for what has no piece.
 
     `lost`: such a piece is the symbol for the unknown; else it is one byte of a character, and nothing is lost.
+    `remedy`: the settings that give more characters a piece; empty where none does.
     """
 
     split: str
@@ -32,6 +38,7 @@ class Coverage:
     share: float
     lost: bool
     examples: tuple[str, ...] = ()
+    remedy: str = ""
 
     @property
     def is_high(self) -> bool:
@@ -52,7 +59,26 @@ def _coverage(subject: Subject, split: str, side: str) -> Coverage:
         return Coverage(split, side, share, lost)
     pairs: Iterable[Pair] = subject.train_pairs.read() if split == "training" else subject.validator.pairs
     texts = (getattr(pair, side) for pair in islice(pairs, READ))
-    return Coverage(split, side, share, lost, examples(tokenizer, texts))
+    remedy = remedy_of(subject.settings.text, subject.train_pairs.read()) if split == "training" else ""
+    return Coverage(split, side, share, lost, examples(tokenizer, texts), remedy)
+
+
+def remedy_of(text: TextSettings, pairs: Iterable[Pair]) -> str:
+    """What to type for a vocabulary that has pieces for the characters of the pairs; empty where nothing is better."""
+    if text.source_file or text.target_file or text.kind not in _WITH_ALPHABETS:
+        return ""
+    sides = Counter[str](), Counter[str]()
+    for pair in islice(pairs, COUNTED):
+        for counts, sentence in zip(sides, pair, strict=True):
+            counts.update(sentence)
+    fixed, most = len(FIXED_NAMES) + text.placeholders, LARGEST * text.vocabulary_size
+    each = [sides] if text.shared else [(side,) for side in sides]
+    found = [room_for_alphabet(some, text.vocabulary_size, fixed, most) for some in each]
+    size, frequency = max(size for size, _ in found), min(frequency for _, frequency in found)
+    changes = [f"--set text.vocabulary_size={size}"] if size > text.vocabulary_size else []
+    if frequency < text.character_frequency:
+        changes.append(f"--set text.character_frequency={frequency}")
+    return " ".join(changes)
 
 
 def unknown_ids(tokenizer: Tokenizer) -> range:

@@ -105,6 +105,8 @@ def preflight_warnings(found: Preflight) -> Iterator[str]:
     for one in found.coverages:
         if one.is_high:
             yield _coverage_line(one)
+    for remedy in dict.fromkeys(one.remedy for one in found.coverages if one.is_high and one.remedy):
+        yield f"more characters get a piece of their own with {remedy}"
 
 
 def _coverage_line(one: Coverage) -> str:
