@@ -108,5 +108,5 @@ def test_heads_that_share_keys_unevenly_are_told_the_divisors() -> None:
 def test_a_base_that_no_file_can_have(tmp_path: Path) -> None:
     for base in (r"\u0000", "x" * 5000):
         (tmp_path / "run.toml").write_text(f'base = "{base}"\n')
-        with pytest.raises(ConfigError, match="is not there|holds a NUL character"):
+        with pytest.raises(ConfigError, match=r"is not there|holds a NUL character"):
             read_run_file(tmp_path / "run.toml")

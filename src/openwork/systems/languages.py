@@ -13,7 +13,7 @@ from openwork.data.readers.formats import FORMATS, format_of
 from openwork.data.readers.jsonl import keys_of_sides
 from openwork.data.records import UNSAID, Languages
 from openwork.data.settings import DataSettings, OriginSettings
-from openwork.systems.pairs import read_training_pairs
+from openwork.systems.pairs import training_pairs
 from openwork.systems.run_file import RunSettings
 from openwork.text.language_codes import is_language, language_in_name
 from openwork.text.languages import language_of_lines
@@ -61,7 +61,7 @@ def _found(data: DataSettings) -> Languages:
         named = _shared([_keys(part) for part in data.parts])
     if named != UNSAID:
         return named
-    sample = list(islice(read_training_pairs(data), LOOKED_AT))
+    sample = list(islice(training_pairs(data).read(), LOOKED_AT))
     source = language_of_lines([pair.source for pair in sample])
     target = language_of_lines([pair.target for pair in sample])
     return Languages(source, target) if source != target else UNSAID
