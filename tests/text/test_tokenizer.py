@@ -140,6 +140,17 @@ def test_a_file_cut_anywhere_is_refused(tokenizer: Tokenizer, tmp_path: Path) ->
             load_tokenizer(path)
 
 
+def test_a_damaged_file_is_judged_as_one_of_its_own_kind(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    train_wordpiece(["ab"] * 5, 300).save(path)
+    content = json.loads(path.read_text("utf-8"))
+    content["model"]["vocab"]["a"] = 9999
+    path.write_text(json.dumps(content), "utf-8")
+    with pytest.raises(BundleError) as refused:
+        load_tokenizer(path)
+    assert refused.value.why == "it holds no pieces, or their ids have gaps"
+
+
 def put(*keys: str, value: Any) -> Callable[[Any], None]:
     def change(content: Any) -> None:
         for key in keys[:-1]:
