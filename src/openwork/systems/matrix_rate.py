@@ -18,13 +18,12 @@ def matrix_rate(precision: PrecisionName, device: torch.device, seconds: float =
     """
     end, best = time.perf_counter() + seconds, 0.0
     for size in SIZES[device.type]:
-        operations = 2 * size**3
-        for number in range(MOST):
+        operations, matrices = 2 * size**3, None
+        for _ in range(MOST):
             if best and time.perf_counter() + operations / best > end:
                 break
-            if number == 0:
-                left, right = torch.ones(2, size, size, dtype=TYPES[precision], device=device)
-            best = max(best, operations / _seconds(left, right, device))
+            matrices = torch.ones(2, size, size, dtype=TYPES[precision], device=device) if matrices is None else matrices
+            best = max(best, operations / _seconds(matrices[0], matrices[1], device))
     return best
 
 
