@@ -17,7 +17,8 @@ from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.recurrent_lm_settings import RecurrentLMSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.systems.automatic import resolve
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.fine_tuning import extended_pair, grown, new_rows
 from openwork.systems.inheritance import inherit
 from openwork.systems.run_file import resolve_run

@@ -90,6 +90,11 @@ def is_run(folder: Path) -> bool:
     )
 
 
+def is_checkpoint(folder: Path) -> bool:
+    """Whether it is a checkpoint of a run."""
+    return (folder / "state.json").is_file() and folder.resolve().parent.name == "checkpoints"
+
+
 def check_folder(
     out: Path, kind: FolderKind, reads: Iterable[Path | None] = (), *, overwrite: bool | None = None
 ) -> None:

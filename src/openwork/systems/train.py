@@ -23,7 +23,8 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.label_model import LabelModel
 from openwork.systems.beginnings import are_texts, parted_texts
-from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_bundle
+from openwork.systems.bundle import Bundle, make_golden, write_bundle
+from openwork.systems.bundle_settings import settings_of_run
 from openwork.systems.card import write_card
 from openwork.systems.choice import choose_weights
 from openwork.systems.coach.probe import Probe, frequency_entropy
