@@ -240,7 +240,7 @@ def test_from_the_command_line_settings_are_chosen(call: Call, bundle_folder: Pa
     assignments = [word for assignment in small for word in ("--set", assignment)]
     result = call("train", "--from-bundle", bundle_folder, "--corpus", "reverse", "--out", tmp_path / "o", *assignments)
     assert result.code == 0, result.err
-    assert "a fifth of a training from nothing" in result.err
+    assert "at a fifth of the rate of a training from nothing" in result.err
     run = (tmp_path / "o/run.toml").read_text()
     assert "width = 16" in run and "dropout = 0.25" in run and 'schedule = "linear"' in run
     assert "maximum_length = 12" in run  # the bundle's search

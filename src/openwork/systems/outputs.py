@@ -71,7 +71,7 @@ EXPORT = FolderKind(
 )
 RUN = (
     *("run.toml", ".lock", "records.jsonl", "tokenizers", "stores", "checkpoints", "tensorboard"),
-    *("bad-batch.jsonl", "bundle"),
+    *("bad-batch.jsonl", "bundle", ".extended"),
 )
 """What lies in the folder of a run."""
 

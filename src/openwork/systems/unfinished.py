@@ -82,11 +82,13 @@ def _stamp(checkpoint: Path) -> tuple[int, ...]:
 def _written(checkpoint: Path, stamp: tuple[int, ...], named: Path) -> Path:
     """`stamp`: when its files were written; `named`: as the user calls it."""
     step, run = checkpoint_step(checkpoint), RunFolder(checkpoint.parents[1])
-    settings, tokenizers = run.read_settings(), TokenizerPair.load(run.tokenizers)
+    run.refuse_links()
+    settings = run.read_settings()
     if settings is None:
         raise BundleError(
             f"{run.path}: the run of these checkpoints has lost its run.toml", hint="copy the whole folder of the run"
         )
+    tokenizers = TokenizerPair.load(run.tokenizers)
     weights = tensors_to_bytes(merged_tensors(load_weights(checkpoint)))
     place = Path(tempfile.mkdtemp(prefix="openwork-checkpoint-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
