@@ -1,5 +1,6 @@
 """openwork train"""
 
+import math
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from openwork.systems.run_file import RunSettings
     from openwork.systems.run_folder import NewLength
     from openwork.systems.run_length import Budget
+
+
+MOST_MINUTES = 10_000_000.0  # 19 years
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,12 @@ class LengthOptions:
 
     steps: Annotated[int | None, typer.Option(min=1, help="End after so many updates of the weights.")] = None
     minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="End after about so many minutes of training, from now on.")
+        float | None,
+        typer.Option(min=0.01, max=MOST_MINUTES, help="End after about so many minutes of training, from now on."),
     ] = None
-
-    @property
-    def is_given(self) -> bool:
-        """Whether there is one."""
-        return self.steps is not None or self.minutes is not None
+    rehearse: Annotated[
+        int | None, typer.Option(min=1, help="Make only so many updates, on built-in data, to see that all works.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -96,9 +99,6 @@ def train(
         list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
     ] = None,
     length: LengthOptions,
-    rehearse: Annotated[
-        int | None, typer.Option(min=1, help="Make only so many updates, on built-in data, to see that all works.")
-    ] = None,
     plan: PlanOptions,
     instead: InsteadOptions,
 ) -> None:
@@ -123,14 +123,14 @@ def train(
     def work() -> None:
         _check(out, plan, instead, length, is_run=run_file is not None and run_file.is_dir())
         if run_file is not None and run_file.is_dir() and not _is_instead(plan, instead):
-            _check_alone(run_file, out, rehearse, given)
+            _check_alone(run_file, out, length, given)
             _change(run_file, assignments or [], length)
             return
         if instead.profile and out is not None and run_file is None and not given:
             settings = _settings_there(out, assignments or [])
         else:
             file = None if run_file is None else run_file_of(run_file)
-            settings = _settings(file, rehearse, given, _with_steps(assignments, length))
+            settings = _settings(file, length.rehearse, given, _with_steps(assignments, length))
         if plan.plan:
             _tell(plan, settings, as_json=instead.as_json)
         elif instead.profile:
@@ -160,6 +160,8 @@ def _check(
         )
     if length.steps is not None and length.minutes is not None:
         raise UsageError("--steps and --minutes are two lengths of one run", hint="give one of them")
+    if length.minutes is not None and math.isnan(length.minutes):
+        raise UsageError("--minutes nan: not a length of time", hint="give a number, such as --minutes 30")
     if length.minutes is not None and _is_instead(plan, instead):
         raise UsageError(
             "--minutes is measured when a training begins", hint="give --steps with --plan, --profile and their like"
@@ -172,8 +174,8 @@ def _check(
         raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de")
 
 
-def _check_alone(folder: Path, out: Path | None, rehearse: int | None, given: dict[str, Any]) -> None:
-    if rehearse is not None or given or (out is not None and out.resolve() != folder.resolve()):
+def _check_alone(folder: Path, out: Path | None, length: LengthOptions, given: dict[str, Any]) -> None:
+    if length.rehearse is not None or given or (out is not None and out.resolve() != folder.resolve()):
         raise UsageError(
             f"{folder}: a run goes on in its own folder, with its own data",
             hint=f"for another run with its settings, give its run file: {folder / 'run.toml'}",

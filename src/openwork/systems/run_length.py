@@ -191,7 +191,7 @@ def with_budget_of_then(folder: RunFolder, settings: RunSettings, minutes: float
     return None
 
 
-def history_lines(folder: RunFolder) -> Sequence[str]:
+def history_of(folder: RunFolder) -> Sequence[str]:
     """What was changed about the run's length while it was under way."""
     return [
         f"After update {record['step']:,} this was changed: {'; '.join(record['changes'])}"

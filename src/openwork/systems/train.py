@@ -42,7 +42,7 @@ from openwork.systems.preflight.subject import Subject
 from openwork.systems.reach import check_reach
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import NewLength, Presence, RunFolder
-from openwork.systems.run_length import Budget, history_lines
+from openwork.systems.run_length import Budget, history_of
 from openwork.systems.tasks import LinesInForm, check_known, in_form, task_of, wished_pairs
 from openwork.systems.validate import Validator
 from openwork.systems.validate_foretold import ForetellingValidator
@@ -374,7 +374,7 @@ def write_chosen(
     """Writes the bundle of a run whose model has the weights that were chosen."""
     folder, corpus, model = presence.folder, ready.corpus, ready.learner.model
     merge(model)
-    card = write_card(settings, corpus.report, chosen, progress, history_lines(folder))
+    card = write_card(settings, corpus.report, chosen, progress, history_of(folder))
     bundle = Bundle(settings_of_run(settings), corpus.tokenizers, model.eval(), card=card)
     bundle = make_golden(bundle, [pair.source for pair in corpus.examples])
     presence.check()
