@@ -12,7 +12,6 @@ from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.terminal import INTERRUPTED, print_lines, progress_console, run, say
-from openwork.systems.config_show import run_file_of
 
 if TYPE_CHECKING:
     from openwork.systems.run_file import RunSettings
@@ -129,8 +128,7 @@ def train(
         if instead.profile and out is not None and run_file is None and not given:
             settings = _settings_there(out, assignments or [])
         else:
-            file = None if run_file is None else run_file_of(run_file)
-            settings = _settings(file, length.rehearse, given, _with_steps(assignments, length))
+            settings = _settings(run_file, length.rehearse, given, _with_steps(assignments, length))
         if plan.plan:
             _tell(plan, settings, as_json=instead.as_json)
         elif instead.profile:
@@ -200,6 +198,7 @@ def _settings(
     """
     from openwork.base.phrases import Joined
     from openwork.systems.automatic import chosen_lengths, resolve, tuning_lengths
+    from openwork.systems.config_show import run_file_of
     from openwork.systems.inheritance import read_tuning
     from openwork.systems.outputs import is_run
     from openwork.systems.rehearsal import rehearsal
@@ -207,6 +206,7 @@ def _settings(
     from openwork.systems.run_length import follow_steps
     from openwork.systems.run_warnings import find_conflicts
 
+    run_file = None if run_file is None else run_file_of(run_file)
     file = layer = read_run(run_file, [], {})
     if rehearse is not None:
         layer = rehearsal(layer, rehearse)

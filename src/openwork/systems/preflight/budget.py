@@ -17,8 +17,8 @@ def within(budget: Budget, subject: Subject, say: Callable[[str], None]) -> RunS
     say("measuring how long an update takes")
     found = preflight(subject)
     settings = budget.applied(subject.settings, found.updates.usual, found.validation.seconds)
+    subject.out.rewrite(settings)  # first, for the record says that it is done
     with RecordWriter(subject.out.records) as records:
         records.write("budget", minutes=budget.minutes, steps=settings.training.steps)
-    subject.out.rewrite(settings)
     say(f"{settings.training.steps:,} updates fit into {budget.minutes:g} minutes")
     return settings
