@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from openwork.base.config import Layer, build
 from openwork.base.errors import UsageError
@@ -93,7 +93,7 @@ def _training(layer: Layer) -> Mapping[str, Any]:
     return section if isinstance(section, Mapping) else {}
 
 
-def _is_count(value: object) -> bool:
+def _is_count(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
