@@ -18,6 +18,7 @@ from openwork.systems.bundle import Bundle, write_bundle
 WORK: dict[str, str] = {
     "demo": "--out {}/a.en",  # a file: refused, for the demo itself takes minutes
     "train": "{}/run.toml --preflight",
+    "finish": "{}/none",  # a run is finished in tests/systems/test_run_length.py
     "translate": "--bundle {}/bundle",
     "classify": "--bundle {}/bundle",
     "tag": "--bundle {}/bundle",

@@ -9,7 +9,8 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.systems.bundle import Bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 

@@ -19,7 +19,8 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 from parity.hugging_face import make

@@ -15,7 +15,8 @@ from openwork.data.synthetic import copy
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import Bundle, BundleSettings, make_golden, write_bundle
+from openwork.systems.bundle import Bundle, make_golden, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 

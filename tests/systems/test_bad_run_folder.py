@@ -104,11 +104,6 @@ def test_no_checkpoint_left_whole(call: Call, run: Path):
     assert tree(run).keys() == before.keys()
 
 
-def test_bundle_of_an_unfinished_run(call: Call, run: Path):
-    result = call("translate", "--bundle", run / "out")
-    told(result, 4, "this run has no bundle yet", "its training has not finished", "same openwork train command")
-
-
 # ------------------------------------------------------------------------------------------------ the run's folder
 
 

@@ -18,7 +18,8 @@ from openwork.metrics.kneser_ney import KneserNey
 from openwork.models.build import build_model
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.systems.bits import bits_of
-from openwork.systems.bundle import Bundle, BundleSettings, write_bundle
+from openwork.systems.bundle import Bundle, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.complete import Completer, Dialogue, after_examples, unmarked
 from openwork.systems.requests import Asked
 from openwork.systems.translator import Translator

@@ -83,7 +83,7 @@ CASES = {
     "text.kind": ("unigram", "text.source_file=x", "text.placeholders=1"),
     "training.learning_rate": ("0.1", "training.schedule=paper", "training.schedule=constant"),
     "training.schedule_scale": ("2.0", "training.schedule=constant", "training.schedule=paper"),
-    "training.lowest_rate": ("0.0", "training.schedule=constant", "training.schedule=linear"),
+    "training.lowest_rate": ("0.00001", "training.schedule=constant", "training.schedule=linear"),
     "training.beta1": ("0.8", "training.optimiser=sgd", "training.optimiser=adamw"),
     "training.beta2": ("0.8", "training.optimiser=adafactor", "training.optimiser=adam"),
     "training.epsilon": ("1e-8", "training.optimiser=sgd", "training.optimiser=adagrad"),

@@ -10,7 +10,8 @@ from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.families import ModelSettings
 from openwork.models.wavenet_settings import WaveNetSettings
 from openwork.nn.convolution import CausalConvolution
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden
+from openwork.systems.bundle import Bundle, load_bundle, make_golden
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.verify.check import Outcome, Status
 from openwork.systems.verify.checks import verify_bundle
 from systems.kept import NEWEST

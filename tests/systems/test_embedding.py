@@ -9,7 +9,8 @@ from openwork.base.errors import UsageError
 from openwork.models.build import build_model
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.embedding import TextEmbedder, similarity
 
 TEXTS = ["a b c", "", "d e f g h a b c d e f g h", "d"]

@@ -18,7 +18,8 @@ from openwork.inspection.trace import Trace
 from openwork.inspection.tracing import exact_copy
 from openwork.models.build import build_model
 from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.systems.bundle import Bundle, BundleSettings, write_bundle
+from openwork.systems.bundle import Bundle, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.examples import EXAMPLES
 from openwork.systems.explain import LIKELY, explain
 

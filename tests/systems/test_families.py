@@ -12,7 +12,8 @@ from openwork.models.families import FAMILIES, ModelSettings
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.label_model import LabelModel
 from openwork.nn.batch_normalisation import has_batch_norms
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, make_golden, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.cost import cost_of
 from openwork.systems.run_file import model_settings
 from openwork.systems.tasks import in_form, task_of

@@ -17,7 +17,8 @@ from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.recurrent_lm_settings import RecurrentLMSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.systems.automatic import resolve
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.fine_tuning import extended_pair, grown, new_rows
 from openwork.systems.inheritance import inherit
 from openwork.systems.run_file import resolve_run
@@ -239,7 +240,7 @@ def test_from_the_command_line_settings_are_chosen(call: Call, bundle_folder: Pa
     assignments = [word for assignment in small for word in ("--set", assignment)]
     result = call("train", "--from-bundle", bundle_folder, "--corpus", "reverse", "--out", tmp_path / "o", *assignments)
     assert result.code == 0, result.err
-    assert "a fifth of a training from nothing" in result.err
+    assert "at a fifth of the rate of a training from nothing" in result.err
     run = (tmp_path / "o/run.toml").read_text()
     assert "width = 16" in run and "dropout = 0.25" in run and 'schedule = "linear"' in run
     assert "maximum_length = 12" in run  # the bundle's search

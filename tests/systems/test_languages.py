@@ -11,7 +11,8 @@ from openwork.data.filters import FilterReport
 from openwork.data.records import Pair
 from openwork.data.store import write_store
 from openwork.metrics.translation import chrf
-from openwork.systems.bundle import Bundle, load_bundle, settings_of_run
+from openwork.systems.bundle import Bundle, load_bundle
+from openwork.systems.bundle_settings import settings_of_run
 from openwork.systems.card import write_card
 from openwork.systems.languages import corpus_languages, languages_of, with_languages
 from openwork.systems.run_file import RunSettings, resolve_run

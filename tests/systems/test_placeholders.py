@@ -12,7 +12,8 @@ from openwork.decoding.hypothesis import Hypothesis
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.systems import translator as module
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.evaluate import Evaluation, kept_placeholders
 from openwork.systems.translator import Translation, Translator
 from openwork.text.pair import train_pair

@@ -16,7 +16,8 @@ from openwork.inspection.trace import Trace
 from openwork.inspection.tracing import trace_forward
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import Bundle, BundleSettings, write_bundle
+from openwork.systems.bundle import Bundle, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.examples import EXAMPLES
 from openwork.systems.examples.pronoun_heads import Reader, first_of_all, have_heads_of_their_own
 from openwork.systems.examples.pronoun_model import run_settings, trained, untrained

@@ -14,7 +14,8 @@ from openwork.decoding.rescore import score as rescore
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.systems.bundle import Bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.score import Scored, Scorer
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings

@@ -21,7 +21,8 @@ from openwork.models.build import build_model
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.systems.bag_of_words import label_baseline
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.filler import Filler
 from openwork.systems.label_scores import label_scores
 from openwork.systems.labeller import Labeller

@@ -6,7 +6,8 @@ import torch
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_transformer
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden, replay_golden, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, make_golden, replay_golden, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.translator import LONGEST_SOURCE
 from openwork.text.bytepair import train_byte_pair
 from openwork.text.pair import TokenizerPair

@@ -29,7 +29,8 @@ from openwork.nn.decoder import LayerCache
 from openwork.nn.kernels import fused
 from openwork.nn.masks import EVERYTHING, Mask
 from openwork.nn.positions import SinusoidalPositions
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle, make_golden, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, make_golden, write_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.tasks import in_form, task_of
 from openwork.systems.verify import keeping
 from openwork.systems.verify.check import Outcome, Status

@@ -21,7 +21,8 @@ from openwork.models.prepared.native import transformer as native
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import fused
 from openwork.nn.masks import Mask
-from openwork.systems.bundle import Bundle, BundleSettings, load_bundle
+from openwork.systems.bundle import Bundle, load_bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.verify.check import Outcome, Status
 from openwork.systems.verify.checks import CHECKS, verify_bundle
 from openwork.systems.verify.formulas import penalty

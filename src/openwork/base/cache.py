@@ -16,10 +16,13 @@ def find_cache(name: str) -> Path | None:
     root = os.environ.get(VARIABLE)
     try:
         folder = (Path(root) if root else Path.home() / ".cache") / "openwork" / name
+    except RuntimeError:
+        return None
+    try:
         os.stat(f"{folder}/.")  # fails as the opening of a file in the folder would
     except FileNotFoundError:
         return folder
-    except (OSError, RuntimeError):
+    except OSError:
         return None
     return folder
 

@@ -30,6 +30,7 @@ from openwork.cli import (
     explain,
     export,
     fill,
+    finish,
     import_model,
     info,
     paper,
@@ -77,6 +78,7 @@ def options(
 
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
+app.command("finish")(finish.finish)
 app.command("translate")(translate.translate)
 app.command("classify")(classify.classify)
 app.command("tag")(tag.tag)

@@ -5,6 +5,7 @@ Data goes to standard output, everything else to standard error. Exit codes: 0 d
 """
 
 import contextlib
+import logging
 import os
 import sys
 import tempfile
@@ -17,6 +18,7 @@ import typer
 from openwork.base.error_codes import code_of
 from openwork.base.errors import OpenworkError, wants_memory
 from openwork.base.messages import catalogue, find_language
+from openwork.base.notices import LOGGER
 from openwork.base.printing import escaped, one_line
 from openwork.cli.interrupts import INTERRUPTED, RaisingOnCtrlC, note_cursor, was_interrupted
 
@@ -51,6 +53,13 @@ def tell(text: str) -> None:
     # RuntimeError: a signal's handler speaks while a line is being printed
     with contextlib.suppress(OSError, RuntimeError):
         print(one_line(text), file=sys.stderr, flush=True)
+
+
+class _Saying(logging.Handler):
+    """Shows what the library has to say."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
 
 
 def progress_console() -> "Console":
@@ -95,8 +104,13 @@ def show_error(error: OpenworkError) -> None:
 
 def run(command: Callable[[], None]) -> None:
     """Runs the work of a command and ends with its exit code; only `--debug` lets a traceback reach the terminal."""
-    with RaisingOnCtrlC():
-        code = _attempt(command)
+    handler = _Saying()
+    LOGGER.addHandler(handler)
+    try:
+        with RaisingOnCtrlC():
+            code = _attempt(command)
+    finally:
+        LOGGER.removeHandler(handler)
     if code:
         raise typer.Exit(code)
 

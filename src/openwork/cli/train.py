@@ -1,5 +1,6 @@
 """openwork train"""
 
+import math
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.base.limits import LENGTH, OPERATIONS, RATIO, UPDATES
+from openwork.base.limits import LENGTH, OPERATIONS, RATIO
 from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.terminal import INTERRUPTED, print_lines, progress_console, run, say
 
 if TYPE_CHECKING:
     from openwork.systems.run_file import RunSettings
+    from openwork.systems.run_folder import NewLength
+    from openwork.systems.run_length import Budget
+
+
+MOST_MINUTES = 10_000_000.0  # 19 years
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,23 @@ class DataOptions:
     def section(self) -> dict[str, str]:
         """The keys of [data] that are given."""
         return {key: str(value) for key, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class LengthOptions:
+    """When it ends."""
+
+    steps: Annotated[int | None, typer.Option(min=1, max=UPDATES, help="End after so many updates of the weights.")] = (
+        None
+    )
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=MOST_MINUTES, help="End after about so many minutes of training, from now on."),
+    ] = None
+    rehearse: Annotated[
+        int | None,
+        typer.Option(min=1, max=UPDATES, help="Make only so many updates, on built-in data, to see that all works."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +100,8 @@ class InsteadOptions:
 def train(
     *,
     run_file: Annotated[
-        Path | None, typer.Argument(help="A run file (TOML); without one, settings are chosen.")
+        Path | None,
+        typer.Argument(help="A run file (TOML), or a run's folder to go on with; without one, settings are chosen."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a run that is there continues.")] = None,
     data: DataOptions,
@@ -85,10 +109,7 @@ def train(
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
     ] = None,
-    rehearse: Annotated[
-        int | None,
-        typer.Option(min=1, max=UPDATES, help="Make only so many updates, on built-in data, to see that all works."),
-    ] = None,
+    length: LengthOptions,
     plan: PlanOptions,
     instead: InsteadOptions,
 ) -> None:
@@ -99,17 +120,27 @@ def train(
     openwork train recipes/multi30k-en-de.toml --out multi30k
 
     openwork train recipes/multi30k-en-de.toml --preflight
+
+    openwork train --source train.en --target train.de --minutes 30 --out en-de
+
+    Given the folder of a run, go on with it; --steps and --minutes make it shorter or longer.
+
+    openwork train en-de --steps 600
     """
     given: dict[str, Any] = {"data": data.section()} if data.section() else {}
     if from_bundle is not None:
         given["fine_tuning"] = {"from_bundle": str(from_bundle)}
 
     def work() -> None:
-        _check(out, plan, instead)
+        _check(out, plan, instead, length, is_run=run_file is not None and run_file.is_dir())
+        if run_file is not None and run_file.is_dir() and not _is_instead(plan, instead):
+            _check_alone(run_file, out, length, given)
+            _change(run_file, assignments or [], length)
+            return
         if instead.profile and out is not None and run_file is None and not given:
             settings = _settings_there(out, assignments or [])
         else:
-            settings = _settings(run_file, rehearse, given, assignments or [])
+            settings = _settings(run_file, length.rehearse, given, _with_steps(assignments, length))
         if plan.plan:
             _tell(plan, settings, as_json=instead.as_json)
         elif instead.profile:
@@ -118,23 +149,56 @@ def train(
             _check_resume(settings)
         elif instead.preflight:
             _preflight(settings, out, as_json=instead.as_json)
+        elif out is not None and length.minutes is not None:
+            _train_for(length.minutes, settings, out, _set_keys(assignments))
         elif out is not None:
             _train(settings, out)
 
     run(work)
 
 
-def _check(out: Path | None, plan: PlanOptions, instead: InsteadOptions) -> None:
+def _is_instead(plan: PlanOptions, instead: InsteadOptions) -> bool:
+    return plan.plan or instead.profile or instead.check_resume or instead.preflight
+
+
+def _check(
+    out: Path | None, plan: PlanOptions, instead: InsteadOptions, length: LengthOptions, *, is_run: bool
+) -> None:
     if plan.plan + instead.profile + instead.check_resume + instead.preflight > 1:
         raise UsageError(
             "--plan, --profile, --preflight and --check-resume are different answers", hint="give one of them"
+        )
+    if length.steps is not None and length.minutes is not None:
+        raise UsageError("--steps and --minutes are two lengths of one run", hint="give one of them")
+    if length.minutes is not None and math.isnan(length.minutes):
+        raise UsageError("--minutes nan: not a length of time", hint="give a number, such as --minutes 30")
+    if length.minutes is not None and _is_instead(plan, instead):
+        raise UsageError(
+            "--minutes is measured when a training begins", hint="give --steps with --plan, --profile and their like"
         )
     if instead.as_json and not (plan.plan or instead.profile or instead.preflight):
         raise UsageError(
             "--json is the form of a plan, a profile or a preflight", hint="add --plan, --profile or --preflight"
         )
-    if out is None and not (plan.plan or instead.profile or instead.check_resume or instead.preflight):
+    if out is None and not is_run and not _is_instead(plan, instead):
         raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de")
+
+
+def _check_alone(folder: Path, out: Path | None, length: LengthOptions, given: dict[str, Any]) -> None:
+    if length.rehearse is not None or given or (out is not None and out.resolve() != folder.resolve()):
+        raise UsageError(
+            f"{folder}: a run goes on in its own folder, with its own data",
+            hint=f"for another run with its settings, give its run file: {folder / 'run.toml'}",
+        )
+
+
+def _with_steps(assignments: list[str] | None, length: LengthOptions) -> list[str]:
+    return [*(assignments or []), *([f"training.steps={length.steps}"] if length.steps is not None else [])]
+
+
+def _set_keys(assignments: list[str] | None) -> frozenset[str]:
+    """The keys of [training] that the user has set."""
+    return frozenset(one.partition("=")[0].strip().removeprefix("training.") for one in assignments or [])
 
 
 def _settings(
@@ -145,15 +209,23 @@ def _settings(
     Says which of them do not go together; a rehearsal is short on purpose.
     """
     from openwork.base.phrases import Joined
-    from openwork.systems.automatic import resolve
+    from openwork.systems.automatic import chosen_lengths, resolve, tuning_lengths
+    from openwork.systems.config_show import run_file_of
+    from openwork.systems.inheritance import read_tuning
+    from openwork.systems.outputs import is_run
     from openwork.systems.rehearsal import rehearsal
     from openwork.systems.run_file import lay_over, read_run
+    from openwork.systems.run_length import follow_steps
     from openwork.systems.run_warnings import find_conflicts
 
-    layer = read_run(run_file, [], {})
+    run_file = None if run_file is None else run_file_of(run_file)
+    file = layer = read_run(run_file, [], {})
     if rehearse is not None:
         layer = rehearsal(layer, rehearse)
     layer = lay_over(layer, assignments, given)
+    if run_file is not None and rehearse is None:
+        chosen = chosen_lengths if read_tuning(file).from_bundle is None else tuning_lengths
+        layer = follow_steps(file, layer, chosen if is_run(run_file.parent) else None, say)
     settings = resolve(layer, say, choose_rest=run_file is None)
     for conflict in find_conflicts(settings, layer) if rehearse is None else ():
         say(Joined("warning: ", conflict))
@@ -227,20 +299,67 @@ def _check_resume(settings: "RunSettings") -> None:
         raise typer.Exit(1)
 
 
-def _train(settings: "RunSettings", out: Path) -> None:
-    from openwork.systems.tasks import COMMANDS, task_of
+def _change(folder: Path, assignments: list[str], length: LengthOptions) -> None:
+    """Goes on with the run in the folder, with another length if one is given."""
+    from openwork.base.errors import ConfigError
+    from openwork.systems.run_file import lay_over, read_run, resolve_run
+    from openwork.systems.run_folder import RunFolder
+    from openwork.systems.run_length import Wanted, length_lines, new_length
+
+    run_folder = RunFolder(folder)
+    before = run_folder.read_settings()
+    if before is None:
+        raise ConfigError(f"{folder}: there is no run", hint="name the folder of a run")
+    layer = lay_over(read_run(run_folder.settings_file, [], {}), assignments, {})
+    steps = layer.mapping["training"].get("steps")
+    if not isinstance(steps, int) or steps < 1:
+        resolve_run(layer)  # which says what is wrong with it
+    others = [one for one in assignments if one.partition("=")[0].strip() != "training.steps"]
+    settings = resolve_run(lay_over(read_run(run_folder.settings_file, [], {}), others, {}))
+    wanted = Wanted(settings, length.steps or steps, length.minutes, _set_keys(assignments))
+    changed = new_length(run_folder, before, wanted)
+    if changed.changes:
+        for line in length_lines(changed):
+            say(line)
+    _train(changed.after, folder, length=changed)
+
+
+def _train_for(minutes: float, settings: "RunSettings", out: Path, kept: frozenset[str]) -> None:
+    """Trains for about so many minutes; a run that began so keeps the number of updates that it had then."""
+    from openwork.systems.run_folder import RunFolder
+    from openwork.systems.run_length import Budget, with_budget_of_then
+
+    then = with_budget_of_then(RunFolder(out), settings, minutes)
+    if then is None:
+        _train(settings, out, budget=Budget(minutes, kept))
+    else:
+        _train(then, out)
+
+
+def _train(
+    settings: "RunSettings", out: Path, *, length: "NewLength | None" = None, budget: "Budget | None" = None
+) -> None:
     from openwork.systems.train import train_bundle  # here: a mistake in the settings is told before torch is loaded
     from openwork.training.observers.console import console_observer
 
+    watchers = [console_observer(progress_console())]
     try:
-        outcome = train_bundle(settings, out, say, [console_observer(progress_console())])
+        outcome = train_bundle(settings, out, say, watchers, length=length, budget=budget)
     except KeyboardInterrupt:
         say("stopped at once; to continue from what was saved last, run the same command again")
         raise
     if outcome.bundle is None:
         say(f"saved after update {outcome.progress.step:,}; to continue, run the same command again")
+        say(f"it can be used as it is; to end it here, at its best: openwork finish {shlex.quote(str(out))}")
         raise typer.Exit(INTERRUPTED)
-    say(f"done: the translator is {outcome.bundle}")
+    tell_result(outcome.bundle, settings, out)
+
+
+def tell_result(written: Path, settings: "RunSettings", out: Path) -> None:
+    """That the bundle is there, and what to type to use it."""
+    from openwork.systems.tasks import COMMANDS, task_of
+
+    say(f"done: the translator is {written}")
     task, bundle = task_of(settings.model), shlex.quote(str(out))
     if task == "foretell":
         say(f"to go on from it: {COMMANDS[task]} {bundle}")

@@ -31,7 +31,8 @@ from openwork.interop.hugging_face_tokenizers import read_single
 from openwork.interop.hugging_face_weights import read_weights
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary
 from openwork.models.encoder_lm_settings import EncoderSettings, EncoderTask
-from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.systems.bundle import Bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.tasks import in_form
 from openwork.systems.their_activations import HUGGING_FACE_ACTIVATIONS
 from openwork.text.foreign.adopted import Adopted

@@ -12,7 +12,8 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.interop.ctranslate2_reading import read_ctranslate2
 from openwork.interop.ctranslate2_vocabulary import Conventions
 from openwork.interop.token_names import token_names
-from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.systems.bundle import Bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.text.pair import TokenizerPair
 
 # What CTranslate2 does where it is not told otherwise.

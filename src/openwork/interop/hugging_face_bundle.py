@@ -19,7 +19,8 @@ from openwork.interop.hugging_face_tokenizers import VOCABULARY, read_single, re
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm_settings import EncoderSettings
-from openwork.systems.bundle import Bundle, BundleSettings
+from openwork.systems.bundle import Bundle
+from openwork.systems.bundle_settings import BundleSettings
 from openwork.systems.outputs import EXPORT, put_export_mark
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import read_json

@@ -45,6 +45,8 @@ SIZES = (
 )
 FEWEST_STEPS, MOST_STEPS = 1_500, 100_000
 VALIDATIONS = 15
+MOST_GIVEN = 10**9  # more are refused when the settings are read
+SHORT_WARMUP = 200  # updates, in a run that is long enough
 TUNING_SHARE, FEWEST_TUNING_STEPS = 5, 300  # of the updates and of the peak rate of a training from nothing
 BEAM, LENGTH_PENALTY = 5, 1.4  # the best on Multi30k's val; the paper's 4 and 0.6 are the defaults of a run file
 PLACEHOLDERS = 10  # of a sentence; what has none of its own is spelt out
@@ -58,19 +60,40 @@ class _TextSection(Settings):
     text: TextSettings = TextSettings()
 
 
+def chosen_lengths(steps: int) -> dict[str, int]:
+    """What follows from the number of updates of a training from nothing."""
+    return {
+        "warmup": max(1, steps // 10, min(SHORT_WARMUP, steps // 5)),
+        "cooldown": steps // 4,
+        "validate_every": max(min(100, max(1, steps // 3)), steps // VALIDATIONS // 50 * 50),
+    }
+
+
+def tuning_lengths(steps: int) -> dict[str, int]:
+    """The same for a training that goes on from a bundle."""
+    return {
+        "warmup": max(1, steps // 20, min(10, steps // 5)),
+        "validate_every": max(min(50, max(1, steps // 3)), steps // 10),
+    }
+
+
 def choose(
-    corpus: Corpus, text: Mapping[str, Any] = _NOTHING, origins: Mapping[str, Origin] = _NO_ORIGINS
+    corpus: Corpus,
+    text: Mapping[str, Any] = _NOTHING,
+    origins: Mapping[str, Origin] = _NO_ORIGINS,
+    wanted: int | None = None,
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Sections of a run file, and the reasons in words.
 
-    `text`: what is given of the section [text], and `origins` where.
+    `text`: what is given of the section [text], and `origins` where. `wanted`: how many updates the user wants.
     """
     size = next(size for size in SIZES if corpus.pairs <= size.pairs)
     chosen, reason = _choose_text(corpus, size, text)
     settings = build(_TextSection, {"text": {**chosen, **text}}, origins).text
     a_pass = updates_a_pass(corpus, settings, BatchSettings(tokens=size.batch_tokens))
-    steps = round(min(MOST_STEPS, max(FEWEST_STEPS, size.passes * a_pass)) / 100) * 100
-    interval = max(100, steps // VALIDATIONS // 50 * 50)
+    steps = wanted or round(min(MOST_STEPS, max(FEWEST_STEPS, size.passes * a_pass)) / 100) * 100
+    lengths = chosen_lengths(steps)
+    interval = lengths["validate_every"]
     sections: dict[str, dict[str, Any]] = {
         "text": chosen,
         "batches": {"tokens": size.batch_tokens},
@@ -78,10 +101,8 @@ def choose(
         "training": {
             "schedule": "inverse-square-root",
             "learning_rate": size.peak,
-            "warmup": max(200, steps // 10),
-            "cooldown": steps // 4,
             "steps": steps,
-            "validate_every": interval,
+            **lengths,
         },
         "decoding": {"beam": BEAM, "length_penalty": LENGTH_PENALTY},
     }
@@ -124,21 +145,23 @@ def _may_have_placeholders(corpus: Corpus, text: Mapping[str, Any]) -> bool:
 
 
 def choose_for_tuning(
-    corpus: Corpus, text: Mapping[str, Any] = _NOTHING, origins: Mapping[str, Origin] = _NO_ORIGINS
+    corpus: Corpus,
+    text: Mapping[str, Any] = _NOTHING,
+    origins: Mapping[str, Origin] = _NO_ORIGINS,
+    wanted: int | None = None,
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """The same for a training that goes on from a bundle: shorter, and at lower rates that fall to nothing."""
     sections, _ = choose(corpus, text, origins)
     size = next(size for size in SIZES if corpus.pairs <= size.pairs)
-    steps = max(FEWEST_TUNING_STEPS, sections["training"]["steps"] // TUNING_SHARE)
+    steps = wanted or max(FEWEST_TUNING_STEPS, sections["training"]["steps"] // TUNING_SHARE)
     training = {
         "schedule": "linear",
         "learning_rate": size.peak / TUNING_SHARE,
-        "warmup": max(10, steps // 20),
         "steps": steps,
-        "validate_every": max(50, steps // 10),
+        **tuning_lengths(steps),
     }
     reasons = [
-        f"{corpus.pairs:,} pairs: {steps:,} updates, a fifth of a training from nothing, at a fifth of its rate",
+        f"{corpus.pairs:,} pairs: {steps:,} updates, at a fifth of the rate of a training from nothing",
         "sizes, vocabulary and search are the bundle's",
         "all of it can be changed in a run file or with --set; the whole is saved as run.toml",
     ]
@@ -168,6 +191,13 @@ def complete(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> 
     return inherit(choose_layer(layer, say) if choose_rest else layer)
 
 
+def _steps_given(layer: Layer) -> int | None:
+    """How many updates the user wants; None where nothing is said, or nothing that a run can have."""
+    section = layer.mapping.get("training")
+    steps = section.get("steps") if isinstance(section, Mapping) else None
+    return steps if isinstance(steps, int) and 0 < steps <= MOST_GIVEN else None
+
+
 def choose_layer(layer: Layer, say: Callable[[str], None]) -> Layer:
     """The layer with the chosen settings beneath it; their origin says that they were chosen."""
     data = build(DataSection, {"data": layer.mapping["data"]}, layer.origins).data
@@ -180,7 +210,7 @@ def choose_layer(layer: Layer, say: Callable[[str], None]) -> Layer:
         corpus = replace(corpus, trained=1 - min(data.held_out / corpus.pairs, 0.1))
     given = layer.mapping.get("text", {})
     way = choose_for_tuning if tuned else choose
-    chosen, reasons = way(corpus, given if isinstance(given, Mapping) else {}, layer.origins)
+    chosen, reasons = way(corpus, given if isinstance(given, Mapping) else {}, layer.origins, _steps_given(layer))
     say("no run file, so these settings were chosen:")
     for reason in reasons:
         say(f"  {reason}")

@@ -11,12 +11,12 @@ from openwork.base.errors import BundleError, UsageError
 from openwork.data.store import TokenStore
 from openwork.models.build import build_model
 from openwork.models.unfilled import undrawn
-from openwork.systems.bundle import Bundle, load_bundle, make_golden, settings_of_run, write_bundle
+from openwork.systems.bundle import Bundle, load_bundle, make_golden, write_bundle
 from openwork.systems.bundle_folder import CONFIG, MANIFEST, WEIGHTS
-from openwork.systems.bundle_settings import BundleSettings, read_bundle_settings
+from openwork.systems.bundle_settings import BundleSettings, read_bundle_settings, settings_of_run
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.device import choose_device
-from openwork.systems.outputs import BUNDLE, check_folder
+from openwork.systems.outputs import BUNDLE, check_folder, is_checkpoint
 from openwork.systems.run_folder import RunFolder
 from openwork.text.pair import TokenizerPair
 from openwork.training.averaging import average
@@ -50,17 +50,13 @@ def average_bundles(
 ) -> None:
     """Writes the mean of all checkpoints that `paths` name: runs (their last ones), checkpoints and bundles.
 
+    One alone is written as it is.
+
     BundleError in a sentence for weights or vocabularies that are not the same model's; `overwrite` allows a folder
     that holds another bundle.
     """
     members = [member for path in paths for member in find_members(path, last)]
     check_folder(out, BUNDLE, paths, overwrite=overwrite)
-    if len(members) < 2:
-        raise UsageError(
-            f"{members[0].path} is all there is to average",
-            why="a mean needs two sets of weights",
-            hint="name more checkpoints, or a run that has several",
-        )
     home = _shared_home(members)
     for member in members:
         say(f"averaging {member.path}")
@@ -80,7 +76,7 @@ def find_members(path: Path, last: int | None) -> list[Member]:
         return [Member(path, lambda: _bundle_weights(path), lambda: _home_of_bundle(path))]
     if (path / "checkpoints").is_dir():
         return _members_of_run(path, last)
-    if path.is_dir() and path.resolve() in checkpoints(path.resolve().parent):
+    if is_checkpoint(path):
         return [_checkpoint(path)]
     named = "name the folder of a run, checkpoints in it such as RUN/checkpoints/step-00001000, or bundles"
     if not path.exists():
@@ -175,5 +171,5 @@ def _shape(shape: tuple[int, ...] | None) -> str:
 
 def _card(members: Sequence[Member]) -> str:
     lines = [f"- {member.path}" for member in members]
-    title = f"# Mean of {len(members)} sets of weights"
+    title = f"# Mean of {len(members)} sets of weights" if len(members) > 1 else "# The weights of a checkpoint"
     return "\n".join([title, "", f"Written by openwork {__version__}; not evaluated yet.", "", *lines, ""])

@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from openwork import __version__
 from openwork.base.config import to_toml
 from openwork.base.errors import BundleError
-from openwork.base.files import sha256_file
 from openwork.base.folders import atomic_folder
 from openwork.base.printing import escaped, json_text
 from openwork.base.regular_files import read_regular
@@ -20,33 +18,16 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.models.unfilled import undrawn, unfilled
-from openwork.systems.bundle_folder import (
-    CARD,
-    CONFIG,
-    FORMAT,
-    GOLDEN,
-    MANIFEST,
-    MOST_BYTES,
-    VERSION,
-    WEIGHTS,
-    find_bundle,
-)
+from openwork.systems.bundle_folder import CARD, CONFIG, GOLDEN, MANIFEST, MOST_BYTES, WEIGHTS, write_manifest
+from openwork.systems.bundle_search import find_bundle
 from openwork.systems.bundle_settings import BundleSettings, read_bundle_settings
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.device import choose_device
-from openwork.systems.languages import languages_of
 from openwork.systems.outputs import BUNDLE
-from openwork.systems.run_file import RunSettings
 from openwork.systems.tasks import in_form, task_of
 from openwork.systems.translator import Translator
 from openwork.text.pair import TokenizerPair
 from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
-
-
-def settings_of_run(run: RunSettings) -> BundleSettings:
-    """What must be known of the run."""
-    source, target = languages_of(run.data)
-    return BundleSettings(model=run.model, decoding=run.decoding, source_language=source, target_language=target)
 
 
 @dataclass(frozen=True)
@@ -105,9 +86,7 @@ def write_bundle(folder: Path, bundle: Bundle) -> None:
         golden = [vars(example) for example in bundle.golden]
         (partial / GOLDEN).write_text(json_text(golden, indent=1), encoding="utf-8")
         (partial / CARD).write_text(escaped(bundle.card), encoding="utf-8")
-        sums = {path.name: sha256_file(path) for path in sorted(partial.iterdir())}
-        manifest = {"format": FORMAT, "version": VERSION, "openwork": __version__, "sha256": sums}
-        (partial / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        write_manifest(partial)
 
 
 READINGS = 5  # of a bundle that is replaced by another while it is read

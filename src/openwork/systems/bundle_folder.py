@@ -1,4 +1,4 @@
-"""The bundle's folder: finding it, and checking that it is whole. No torch here.
+"""The bundle's folder: its files, and checking that it is whole. No torch here.
 
 bundle.json            format and version, the checksum of every other file
 config.toml            model and decoding settings, languages
@@ -13,7 +13,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from openwork import __version__
 from openwork.base.errors import BundleError
+from openwork.base.files import sha256_file
 from openwork.base.regular_files import is_within, read_regular, sha256_regular
 from openwork.systems.outputs import TOKENIZERS
 
@@ -33,26 +35,11 @@ MOST_BYTES: dict[str, int] = {
 """All files that a bundle may have, and how large each may be: far above any that was ever written."""
 
 
-def find_bundle(path: Path) -> Path:
-    """The bundle's folder: `path` itself, or the `bundle` folder of a run."""
-    if (path / MANIFEST).is_file():
-        return path
-    if (path / "bundle" / MANIFEST).is_file():
-        return path / "bundle"
-    if not path.exists():
-        raise BundleError(f"{path}: no such folder", hint="--bundle takes the folder that openwork train --out wrote")
-    if (path / "checkpoints").is_dir():
-        raise BundleError(
-            f"{path}: this run has no bundle yet",
-            why="its training has not finished",
-            hint="run the same openwork train command again: it continues and writes the bundle",
-        )
-    what = "a folder" if path.is_dir() else "a file"
-    raise BundleError(
-        f"{path}: not an openwork bundle",
-        why=f"{what} without {MANIFEST}",
-        hint="--bundle takes the folder that openwork train --out wrote",
-    )
+def write_manifest(folder: Path) -> None:
+    """Makes a bundle of a folder that has all other files."""
+    sums = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
+    manifest = {"format": FORMAT, "version": VERSION, "openwork": __version__, "sha256": sums}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

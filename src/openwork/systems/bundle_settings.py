@@ -13,6 +13,8 @@ from openwork.base.regular_files import open_regular
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
 from openwork.systems.bundle_folder import CONFIG, MOST_BYTES, WEIGHTS
+from openwork.systems.languages import languages_of
+from openwork.systems.run_file import RunSettings
 
 _MOST_NAMES = 100_000_000  # bytes of the names and shapes at the head of weights; more the library does not read
 
@@ -24,6 +26,12 @@ class BundleSettings(Settings):
     decoding: DecodingSettings = DecodingSettings()
     source_language: str | None = Field(default=None, description="language of the source, such as en")
     target_language: str | None = Field(default=None, description="language of the target, such as de")
+
+
+def settings_of_run(run: RunSettings) -> BundleSettings:
+    """What must be known of the run."""
+    source, target = languages_of(run.data)
+    return BundleSettings(model=run.model, decoding=run.decoding, source_language=source, target_language=target)
 
 
 def read_bundle_settings(current: Path, folder: Path) -> tuple[BundleSettings, Layer]:

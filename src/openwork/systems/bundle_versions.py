@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from openwork.base.errors import BundleError
-from openwork.systems.bundle_folder import VERSION, check_files, find_bundle, read_manifest
+from openwork.systems.bundle_folder import VERSION, check_files, read_manifest
+from openwork.systems.bundle_search import find_bundle
 
 Contents = dict[str, bytes]
 """The files of a bundle by name, without its manifest."""

@@ -1,5 +1,6 @@
 """The card of a bundle: what it is, in words that a person reads."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from openwork import __version__
@@ -10,7 +11,9 @@ from openwork.systems.run_file import RunSettings
 from openwork.training.progress import Progress, Validation
 
 
-def write_card(settings: RunSettings, report: FilterReport, chosen: Validation, progress: Progress) -> str:
+def write_card(
+    settings: RunSettings, report: FilterReport, chosen: Validation, progress: Progress, history: Sequence[str] = ()
+) -> str:
     """Markdown: data, training, validation scores, all settings."""
     data = settings.data
     origin = ", ".join(
@@ -38,6 +41,8 @@ def write_card(settings: RunSettings, report: FilterReport, chosen: Validation, 
             "## Training",
             f"{progress.step:,} updates, {progress.target_tokens:,} target tokens, "
             f"{progress.seconds / 60:.1f} minutes.",
+            *_end(progress.step, settings.training.steps),
+            *history,
             "",
             "## Scores on the validation pairs (weights were chosen on them)",
             *scores,
@@ -49,6 +54,10 @@ def write_card(settings: RunSettings, report: FilterReport, chosen: Validation, 
             "",
         ]
     )
+
+
+def _end(made: int, steps: int) -> list[str]:
+    return [f"The run ended early: its settings ask for {steps:,} updates."] if made < steps else []
 
 
 def _terms(corpus: str | None) -> str:

@@ -16,7 +16,7 @@ from openwork.models.unfilled import unfilled
 from openwork.systems.budget import VOCABULARY as PIECES
 from openwork.systems.budget import Budget, compare_sizes, size_lines, size_values
 from openwork.systems.bundle import Bundle, Golden, load_bundle, replay_golden
-from openwork.systems.bundle_folder import find_bundle
+from openwork.systems.bundle_search import find_bundle
 from openwork.systems.cost import FORMULA, Cost, cost_of, weights_of
 from openwork.systems.model_options import list_options, option_lines, option_values
 from openwork.systems.modules import Module, list_modules, module_lines

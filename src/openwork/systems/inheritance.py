@@ -9,7 +9,7 @@ from openwork.base.config import Layer, build
 from openwork.base.errors import ConfigError
 from openwork.models.families import FAMILIES
 from openwork.models.presets import PRESETS
-from openwork.systems.bundle_folder import find_bundle
+from openwork.systems.bundle_search import find_bundle
 from openwork.systems.bundle_settings import read_bundle_settings
 from openwork.systems.bundle_versions import whole_bundle
 from openwork.systems.fine_tuning_settings import FineTuningSettings

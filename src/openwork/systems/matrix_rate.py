@@ -22,7 +22,9 @@ def matrix_rate(precision: PrecisionName, device: torch.device, seconds: float =
         for _ in range(MOST):
             if best and time.perf_counter() + operations / best > end:
                 break
-            matrices = torch.ones(2, size, size, dtype=TYPES[precision], device=device) if matrices is None else matrices
+            matrices = (
+                torch.ones(2, size, size, dtype=TYPES[precision], device=device) if matrices is None else matrices
+            )
             best = max(best, operations / _seconds(matrices[0], matrices[1], device))
     return best
 

@@ -71,7 +71,7 @@ EXPORT = FolderKind(
 )
 RUN = (
     *("run.toml", ".lock", "records.jsonl", "tokenizers", "stores", "checkpoints", "tensorboard"),
-    *("bad-batch.jsonl", "bundle"),
+    *("bad-batch.jsonl", "bundle", ".extended"),
 )
 """What lies in the folder of a run."""
 
@@ -88,6 +88,11 @@ def is_run(folder: Path) -> bool:
     return (folder / "run.toml").is_file() and any(
         (folder / name).exists() for name in (".lock", "records.jsonl", "checkpoints")
     )
+
+
+def is_checkpoint(folder: Path) -> bool:
+    """Whether it is a checkpoint of a run."""
+    return (folder / "state.json").is_file() and folder.resolve().parent.name == "checkpoints"
 
 
 def check_folder(

@@ -13,8 +13,35 @@ from typing import TextIO
 from openwork.base.config import build, read_written_file, to_toml
 from openwork.base.errors import ConfigError, OpenworkError
 from openwork.base.files import atomic_write_text
+from openwork.base.records import RecordWriter
 from openwork.systems.outputs import RUN, check_apart, is_run
 from openwork.systems.run_file import RunSettings
+
+LENGTH = ("training.steps:", "training.cooldown:", "training.patience:")
+"""How the differences begin that a run may have after some of its updates."""
+
+
+@dataclass(frozen=True)
+class NewLength:
+    """Another length for a run that has `made` some updates.
+
+    `is_exact`: these are the updates that a run with the new length makes.
+    """
+
+    before: RunSettings
+    after: RunSettings
+    made: int
+    is_exact: bool
+
+    @property
+    def changes(self) -> list[str]:
+        """As `differences` has them."""
+        return differences(self.before, self.after)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a length was asked for under which there is something left to do."""
+        return self.made < self.after.training.steps
 
 
 @dataclass(frozen=True)
@@ -65,15 +92,21 @@ class RunFolder:
         layer = read_written_file(self.settings_file)
         return build(RunSettings, layer.mapping, layer.origins)
 
+    @property
+    def extended(self) -> Path:
+        """Stands while a run that had its bundle already goes on: the bundle is that of the shorter run."""
+        return self.path / ".extended"
+
     @contextlib.contextmanager
-    def claimed(self, settings: RunSettings) -> Iterator["Presence"]:
+    def claimed(self, settings: RunSettings, length: NewLength | None = None) -> Iterator["Presence"]:
         """Makes the folder, or checks that the run in it is this one, and keeps other processes from training there.
 
-        The system gives it free when this process ends, however it ends.
+        `length`: the run in it is to have another length, which is noted in the folder. The system gives the folder
+        free when this process ends, however it ends.
         """
-        self._refuse_finished()
+        self._refuse_finished(length)
         self._make()
-        self._refuse_links()
+        self.refuse_links()
         with self._opened_lock() as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -84,8 +117,11 @@ class RunFolder:
                 ) from error
             except OSError:  # a file system without locks
                 pass
-            self._refuse_finished()
-            self._settle(settings)
+            self._refuse_finished(length)
+            if length is None:
+                self._settle(settings)
+            else:
+                self._change(length)
             yield Presence(self, lock)
 
     @property
@@ -102,13 +138,23 @@ class RunFolder:
                 hint="check who may write in this folder, and whether its disk is full; or give another --out",
             ) from error
 
-    def _refuse_finished(self) -> None:
-        if (self.bundle / "bundle.json").is_file():
-            raise OpenworkError(
-                f"{self.path}: this run is finished, there is nothing left to do",
-                why=f"its translator is {self.bundle}",
-                hint=f"use it: openwork translate --bundle {self.path}; or give another --out",
-            )
+    def rewrite(self, settings: RunSettings) -> None:
+        """Notes the settings of the run, which are those of all its updates."""
+        atomic_write_text(self.settings_file, to_toml(settings))
+
+    def _refuse_finished(self, length: NewLength | None) -> None:
+        if not (self.bundle / "bundle.json").is_file() or self.extended.exists():
+            return
+        if length is not None and length.goes_on:
+            return
+        settings = self.read_settings()
+        steps = settings.training.steps if settings is not None else 1
+        raise OpenworkError(
+            f"{self.path}: this run is finished, there is nothing left to do",
+            why=f"its translator is {self.bundle}",
+            hint=f"use it: openwork translate --bundle {self.path}; to go on: openwork train {self.path} "
+            f"--steps {2 * steps}",
+        )
 
     def _make(self) -> None:
         if self.path.exists() and not self.path.is_dir():
@@ -133,7 +179,7 @@ class RunFolder:
                 f"{self.path}: --out is a folder with other things in it", hint="name a new or empty folder"
             )
 
-    def _refuse_links(self) -> None:
+    def refuse_links(self) -> None:
         """What a training writes and removes would be another folder's or file's, wherever a link leads to."""
         for top in (self.path / name for name in RUN):
             inner = (Path(folder, name) for folder, *names in os.walk(top) for name in chain(*names))
@@ -149,15 +195,37 @@ class RunFolder:
     def _settle(self, settings: RunSettings) -> None:
         before = self.read_settings()
         if before is None:
-            atomic_write_text(self.settings_file, to_toml(settings))
+            self.rewrite(settings)
         elif (changes := differences(before, settings)) and not any(self.checkpoints.glob("step-*")):
-            atomic_write_text(self.settings_file, to_toml(settings))  # nothing is trained yet, as after a refusal
+            self.rewrite(settings)  # nothing is trained yet, as after a refusal
+        elif changes and all(change.startswith(LENGTH) for change in changes):
+            raise ConfigError(
+                f"{self.path}: the run in this folder has other settings: {'; '.join(changes)}",
+                why=_change_line(changes),
+                hint=f"to give it another length: openwork train {self.path} --steps {settings.training.steps}",
+            )
         elif changes:
             raise ConfigError(
                 f"{self.path}: the run in this folder has other settings: {'; '.join(changes[:5])}",
                 why=_change_line(changes),
                 hint="give the same settings to continue it, or another --out",
             )
+
+    def _change(self, length: NewLength) -> None:
+        changes = length.changes
+        if others := [change for change in changes if not change.startswith(LENGTH)]:
+            raise ConfigError(
+                f"{self.path}: the run in this folder has other settings: {'; '.join(others[:5])}",
+                why=_change_line(others),
+                hint="of a run that has begun only training.steps, cooldown and patience can be changed",
+            )
+        if changes:
+            with RecordWriter(self.records) as records:
+                records.write("changed", step=length.made, changes=changes, exact=length.is_exact)
+        if (self.bundle / "bundle.json").is_file():
+            self.extended.touch()
+        if changes:
+            self.rewrite(length.after)
 
 
 def _is_other(path: Path) -> bool:

@@ -12,6 +12,7 @@ from openwork.base.config import Layer
 from openwork.systems.config_show import holds
 from openwork.systems.run_file import RunSettings
 from openwork.systems.tasks import task_of
+from openwork.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,8 @@ def _peak_warning(run: RunSettings) -> str:
 
 def _validation_warning(run: RunSettings) -> str:
     training = run.training
-    if training.validate_every <= training.steps:
+    default = TrainingSettings.model_fields["validate_every"].default
+    if training.validate_every <= training.steps or training.validate_every == default:
         return ""
     return f"training.validate_every ({training.validate_every}) is longer than the run ({training.steps} steps)"
 
@@ -228,8 +230,15 @@ def find_warnings(settings: RunSettings, layer: Layer) -> list[str]:
 
 def find_conflicts(settings: RunSettings, layer: Layer) -> list[str]:
     """The same without a look at the files: a training reads them anyway."""
-    idle = [rule.sentence for rule in IDLE if holds(layer.mapping, rule.key.split(".")) and not rule.acts(settings)]
+    idle = [rule.sentence for rule in IDLE if _is_meant(rule.key, settings, layer) and not rule.acts(settings)]
     return [*idle, *(sentence for sentence in (rule(settings) for rule in RULES) if sentence)]
+
+
+def _is_meant(key: str, settings: RunSettings, layer: Layer) -> bool:
+    """Whether the key was written with another value than its default, which openwork itself writes into run.toml."""
+    section, name = key.split(".")
+    values = getattr(settings, section)
+    return holds(layer.mapping, [section, name]) and getattr(values, name) != type(values).model_fields[name].default
 
 
 def _file_warnings(settings: RunSettings) -> Iterator[str]:

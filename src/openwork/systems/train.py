@@ -23,7 +23,8 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.label_model import LabelModel
 from openwork.systems.beginnings import are_texts, parted_texts
-from openwork.systems.bundle import Bundle, make_golden, settings_of_run, write_bundle
+from openwork.systems.bundle import Bundle, make_golden, write_bundle
+from openwork.systems.bundle_settings import settings_of_run
 from openwork.systems.card import write_card
 from openwork.systems.choice import choose_weights
 from openwork.systems.coach.probe import Probe, frequency_entropy
@@ -32,15 +33,18 @@ from openwork.systems.cost import weights_of
 from openwork.systems.device import choose_device, choose_products
 from openwork.systems.fine_tuning import Beginning, begin_tuning, check_fine_tuning
 from openwork.systems.languages import languages_of, with_languages
+from openwork.systems.learner import Learner, go_back, resume
 from openwork.systems.origins import check_origins, origins_of, read_origins, write_origins
 from openwork.systems.pairs import PairSource, Sampling, find_splits, store_pairs
+from openwork.systems.preflight.budget import within
 from openwork.systems.preflight.check import preflight, preflight_resumed
 from openwork.systems.preflight.report import preflight_lines
 from openwork.systems.preflight.subject import Subject
 from openwork.systems.reach import check_reach
 from openwork.systems.room import check_room, free_memory
 from openwork.systems.run_file import RunSettings
-from openwork.systems.run_folder import Presence, RunFolder
+from openwork.systems.run_folder import NewLength, Presence, RunFolder
+from openwork.systems.run_length import Budget, history_of
 from openwork.systems.tasks import LinesInForm, check_known, in_form, task_of, wished_pairs
 from openwork.systems.validate import Validator
 from openwork.systems.validate_foretold import ForetellingValidator
@@ -49,7 +53,7 @@ from openwork.systems.validate_masked import MaskedValidator
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.word_by_word import beginnings
 from openwork.training.batches import BatchStream
-from openwork.training.checkpoint import checkpoints, resume_latest
+from openwork.training.checkpoint import checkpoints
 from openwork.training.loop import train
 from openwork.training.low_rank import merge
 from openwork.training.moments import Observer, Run
@@ -214,8 +218,19 @@ def resolve_computing(settings: RunSettings, folder: RunFolder | None, device: t
     return settings.model_copy(update={"training": training})
 
 
-def train_bundle(settings: RunSettings, out: Path, say: Say, watchers: Sequence[Observer] = ()) -> Outcome:
-    """Trains, or continues the training in `out`, and writes `out/bundle`."""
+def train_bundle(
+    settings: RunSettings,
+    out: Path,
+    say: Say,
+    watchers: Sequence[Observer] = (),
+    *,
+    length: NewLength | None = None,
+    budget: Budget | None = None,
+) -> Outcome:
+    """Trains, or continues the training in `out`, and writes `out/bundle`.
+
+    `length`: the run in `out` is to have another one. `budget`: a new run is to take so many minutes.
+    """
     folder = RunFolder(out)
     device = choose_device()
     settings = with_languages(settings, folder.read_settings() if checkpoints(folder.checkpoints) else None, say)
@@ -224,22 +239,31 @@ def train_bundle(settings: RunSettings, out: Path, say: Say, watchers: Sequence[
     check_fine_tuning(settings)
     if settings.training.tensorboard:
         watchers = [*watchers, TensorBoardObserver(folder.tensorboard)]
-    with ending_like_ctrl_c(), folder.claimed(settings) as presence:
-        return _train_claimed(settings, presence, device, say, watchers)
+    with ending_like_ctrl_c(), folder.claimed(settings, length) as presence:
+        ready, progress = made_ready_to_train(settings, folder, device, say)
+        if budget is not None and progress.step == 0:
+            settings = within(budget, ready.subject(settings, folder), say)
+            ready, progress = made_ready_with(ready.corpus, settings, folder, device, lambda line: None)
+        return _train_claimed(settings, presence, ready, progress, device, say, watchers)
 
 
 def _train_claimed(
-    settings: RunSettings, presence: Presence, device: torch.device, say: Say, watchers: Sequence[Observer]
+    settings: RunSettings,
+    presence: Presence,
+    ready: "Ready",
+    progress: Progress,
+    device: torch.device,
+    say: Say,
+    watchers: Sequence[Observer],
 ) -> Outcome:
     folder = presence.folder
-    ready, progress = made_ready_to_train(settings, folder, device, say)
     corpus, learner, stream, validator = ready.corpus, ready.learner, ready.stream, ready.validator
     model, training = learner.model, settings.training
     probe = Probe(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, validator.language)
     writer = RecordWriter(folder.records)
     observers = [
         PresenceObserver(presence.check),
-        RecoveryObserver(partial(_go_back, folder, learner), partial(_keep_batches, folder, corpus, stream), say),
+        RecoveryObserver(partial(go_back, folder, learner), partial(_keep_batches, folder, corpus, stream), say),
         *([AveragingObserver(learner.moving_average)] if learner.moving_average is not None else []),
         ValidationObserver(validator.validate),
         StoppingObserver(),
@@ -257,10 +281,7 @@ def _train_claimed(
     if run.stop_reason == INTERRUPTED:
         return Outcome(None, progress)
     chosen = choose_weights(folder.checkpoints, training, model, validator, progress, say)
-    bundle = _bundle(settings, corpus, model, chosen, progress)
-    presence.check()
-    write_bundle(folder.bundle, bundle)
-    return Outcome(folder.bundle, progress, chosen)
+    return Outcome(write_chosen(settings, presence, ready, chosen, progress), progress, chosen)
 
 
 def _look_ahead(subject: Subject, progress: Progress, say: Say) -> None:
@@ -273,15 +294,6 @@ def _look_ahead(subject: Subject, progress: Progress, say: Say) -> None:
     for line in preflight_lines(found):
         say(line)
     progress.divisions = found.divisions
-
-
-@dataclass(frozen=True)
-class Learner:
-    """What changes with each update."""
-
-    model: SequenceModel
-    optimiser: torch.optim.Optimizer
-    moving_average: MovingAverage | None
 
 
 @dataclass(frozen=True)
@@ -304,7 +316,13 @@ def made_ready_to_train(
     settings: RunSettings, folder: RunFolder, device: torch.device, say: Say
 ) -> tuple[Ready, Progress]:
     """Data, model and what trains it, and how far the run in the folder has come."""
-    corpus = prepare_corpus(settings, folder, say)
+    return made_ready_with(prepare_corpus(settings, folder, say), settings, folder, device, say)
+
+
+def made_ready_with(
+    corpus: Corpus, settings: RunSettings, folder: RunFolder, device: torch.device, say: Say
+) -> tuple[Ready, Progress]:
+    """The same with data that are there already."""
     learner, progress = _begin(settings, folder, corpus, device, say)
     model, training = learner.model, settings.training
     precision = choose_precision(training.precision, device)
@@ -333,7 +351,7 @@ def _begin(
     optimiser = make_optimiser(model, settings.training)
     moving_average = MovingAverage(model, settings.training.ema) if settings.training.ema else None
     learner = Learner(model, optimiser, moving_average)
-    return learner, _resume(folder, learner, say)
+    return learner, resume(folder, learner, settings.training, say)
 
 
 def _circumstances(corpus: Corpus, device: torch.device) -> dict[str, object]:
@@ -350,23 +368,6 @@ def _circumstances(corpus: Corpus, device: torch.device) -> dict[str, object]:
     }
 
 
-def _resume(folder: RunFolder, learner: Learner, say: Say) -> Progress:
-    resumed = resume_latest(folder.checkpoints, learner.model, learner.optimiser, learner.moving_average)
-    if resumed is None:
-        return Progress()
-    for error in resumed.damaged:
-        say(f"passed over a damaged checkpoint: {error.what}")
-    say(f"continuing after update {resumed.progress.step:,} from {resumed.path}")
-    return resumed.progress
-
-
-def _go_back(folder: RunFolder, learner: Learner) -> int | None:
-    """Brings the newest checkpoint back and gives its update; None if there is none."""
-    parts = learner.model, learner.optimiser, learner.moving_average
-    found = resume_latest(folder.checkpoints, *parts, in_trouble=False)
-    return None if found is None else found.progress.step
-
-
 def _keep_batches(folder: RunFolder, corpus: Corpus, stream: BatchStream, place: tuple[int, int], count: int) -> Path:
     """Writes the pairs of `count` batches from a place on, as text and as ids, one JSON object a line."""
     progress = Progress(epoch=place[0], batch=place[1])
@@ -379,10 +380,16 @@ def _keep_batches(folder: RunFolder, corpus: Corpus, stream: BatchStream, place:
     return folder.bad_batch
 
 
-def _bundle(
-    settings: RunSettings, corpus: Corpus, model: SequenceModel, chosen: Validation, progress: Progress
-) -> Bundle:
+def write_chosen(
+    settings: RunSettings, presence: Presence, ready: Ready, chosen: Validation, progress: Progress
+) -> Path:
+    """Writes the bundle of a run whose model has the weights that were chosen."""
+    folder, corpus, model = presence.folder, ready.corpus, ready.learner.model
     merge(model)
-    card = write_card(settings, corpus.report, chosen, progress)
+    card = write_card(settings, corpus.report, chosen, progress, history_of(folder))
     bundle = Bundle(settings_of_run(settings), corpus.tokenizers, model.eval(), card=card)
-    return make_golden(bundle, [pair.source for pair in corpus.examples])
+    bundle = make_golden(bundle, [pair.source for pair in corpus.examples])
+    presence.check()
+    write_bundle(folder.bundle, bundle)
+    folder.extended.unlink(missing_ok=True)
+    return folder.bundle

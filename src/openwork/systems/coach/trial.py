@@ -17,7 +17,8 @@ from openwork.data.records import Pair
 from openwork.data.store import TokenStore, write_store
 from openwork.models.interfaces import SequenceModel
 from openwork.systems.beginnings import are_texts, parted_texts
-from openwork.systems.bundle import Bundle, Golden, settings_of_run
+from openwork.systems.bundle import Bundle, Golden
+from openwork.systems.bundle_settings import settings_of_run
 from openwork.systems.device import choose_device
 from openwork.systems.pair_sources import PairSource
 from openwork.systems.pairs import find_splits, store_pairs

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from openwork.base.errors import OpenworkError
 from openwork.systems.bundle import Bundle, load_bundle
-from openwork.systems.bundle_folder import find_bundle, read_manifest
+from openwork.systems.bundle_folder import read_manifest
+from openwork.systems.bundle_search import find_bundle
 from openwork.systems.verify.check import Check, Outcome, Status, error_reason, examine
 from openwork.systems.verify.engines import compiled, half_precision, kernels, prepared
 from openwork.systems.verify.keeping import golden, written_again

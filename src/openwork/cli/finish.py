@@ -1,0 +1,28 @@
+"""openwork finish"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openwork.cli.terminal import run, say
+from openwork.cli.train import tell_result
+
+
+def finish(folder: Annotated[Path, typer.Argument(help="The folder of a run that was stopped.")]) -> None:
+    """End a training where it is, and write its bundle.
+
+    openwork finish en-de
+    """
+
+    def work() -> None:
+        from openwork.systems.finish import finish_run
+        from openwork.systems.run_folder import RunFolder
+
+        outcome = finish_run(folder, say)
+        settings = RunFolder(folder).read_settings()
+        say(f"the run has ended after update {outcome.progress.step:,}")
+        if outcome.bundle is not None and settings is not None:
+            tell_result(outcome.bundle, settings, folder)
+
+    run(work)
