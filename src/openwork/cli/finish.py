@@ -13,6 +13,8 @@ def finish(folder: Annotated[Path, typer.Argument(help="The folder of a run that
     """End a training where it is, and write its bundle.
 
     openwork finish en-de
+
+    openwork finish runs/multi30k
     """
 
     def work() -> None:
