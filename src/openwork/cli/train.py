@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.base.limits import LENGTH, OPERATIONS, RATIO
+from openwork.base.limits import LENGTH, OPERATIONS, RATIO, UPDATES
 from openwork.base.printing import write_json
 from openwork.cli.options import grouped
 from openwork.cli.terminal import INTERRUPTED, print_lines, progress_console, run, say
