@@ -1,5 +1,7 @@
 """Options that do not go together, and what is not there: refused in a sentence before anything is loaded or made."""
 
+import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -82,3 +84,32 @@ def test_telling_languages_without_its_package(call: Call, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
     result = call("data", "check", "copy", "--languages", "en-de")
     told(result, 2, "py3langid, which is not installed", "leave --languages out")
+
+
+WITHOUT_BUNDLE = [
+    "translate --bundle FOLDER/no", "classify --bundle FOLDER/no", "complete --bundle FOLDER/no",
+    "evaluate --bundle FOLDER/no --corpus copy", "score --bundle FOLDER/no", "verify FOLDER/no",
+    "bits --bundle FOLDER/no --text FILE", "shortlist --bundle FOLDER/no --corpus copy --out FOLDER/s",
+    "explain Hallo --bundle FOLDER/no", "export FOLDER/no --to hf --out FOLDER/x",
+    "export FOLDER --to onnx --out FOLDER/x",
+]  # fmt: skip
+
+
+def test_a_missing_bundle_is_told_before_torch_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a\n")
+    places = str(tmp_path / "file"), str(tmp_path)
+    commands = [line.replace("FILE", places[0]).replace("FOLDER", places[1]).split() for line in WITHOUT_BUNDLE]
+    program = (
+        "import sys, json\n"
+        "from openwork.cli.main import main\n"
+        "for command in json.loads(sys.argv[1]):\n"
+        "    sys.argv = ['openwork', *command]\n"
+        "    try: main()\n"
+        "    except SystemExit as end: assert end.code in (2, 4), (command, end.code)\n"
+        "    assert 'torch' not in sys.modules, command\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(commands)], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("no such folder") == len(WITHOUT_BUNDLE) - 1

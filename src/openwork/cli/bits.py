@@ -49,6 +49,9 @@ def bits(
 
     def work() -> None:
         texts.check()
+        from openwork.systems.bundle_search import check_bundle
+
+        check_bundle(bundle)
         from openwork.data.records import UNSAID
         from openwork.data.settings import OriginSettings
         from openwork.systems.bits import bits_of

@@ -57,6 +57,9 @@ def complete(
 
     def work() -> None:
         prompts.check()
+        from openwork.systems.bundle_search import check_bundle
+
+        check_bundle(bundle)
 
         from openwork.data.readers.tsv import read_tsv
         from openwork.systems.bundle import load_bundle

@@ -41,6 +41,9 @@ def evaluate(
 
     def work() -> None:
         test.check()
+        from openwork.systems.bundle_search import check_bundle
+
+        check_bundle(bundle)
         from openwork.systems.bundle import load_bundle
         from openwork.systems.evaluate import EvaluationSet, evaluate_bundle
         from openwork.systems.evaluate_labels import evaluate_labels, evaluate_texts

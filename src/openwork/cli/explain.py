@@ -87,6 +87,10 @@ def _check(what: What, which: Which) -> None:
 
 
 def _trace(what: What, which: Which) -> "Trace":
+    from openwork.systems.bundle_search import check_bundle
+
+    if what.bundle is not None:
+        check_bundle(what.bundle)
     from openwork.inspection.selection import Selection
     from openwork.systems.bundle import load_bundle
     from openwork.systems.examples import EXAMPLES

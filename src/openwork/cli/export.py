@@ -24,6 +24,9 @@ def export(
 
     def work() -> None:
         check_form(to)
+        from openwork.systems.bundle_search import check_bundle
+
+        check_bundle(bundle)
         from openwork.interop.forms import export_model
         from openwork.systems.tasks import task_of
 

@@ -24,6 +24,9 @@ def run_labelling(task: Literal["classify", "tag", "fill", "answer"], bundle: Pa
     """Labels standard input line for line."""
 
     def work() -> None:
+        from openwork.systems.bundle_search import check_bundle
+
+        check_bundle(bundle)
         from openwork.systems.bundle import load_bundle
         from openwork.systems.label_lines import labelling_of
         from openwork.systems.translate import answer_stream

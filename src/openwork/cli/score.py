@@ -29,6 +29,9 @@ def score(
     def work() -> None:
         if (source is None) != (target is None):
             raise UsageError("--source and --target go together", hint="give both files, or source<TAB>target lines")
+        from openwork.systems.bundle_search import check_bundle
+
+        check_bundle(bundle)
 
         from openwork.systems.bundle import load_bundle
         from openwork.systems.score import Scorer

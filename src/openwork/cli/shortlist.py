@@ -30,6 +30,9 @@ def shortlist(
     """
 
     def work() -> None:
+        from openwork.systems.bundle_search import check_bundle
+
+        check_bundle(bundle)
         from openwork.systems.shortlists import Sizes, write_shortlist
 
         write_shortlist(out, bundle, source, target, corpus, Sizes(each, common), say)

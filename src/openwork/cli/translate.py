@@ -59,6 +59,10 @@ def _check(lines: Any) -> None:
         raise UsageError("--guard does not go with --alternatives", hint="leave one of them out")
     if not lines.bundle:
         raise UsageError("no bundle was named", hint='--bundle DIR, or bundle = ["DIR"] in the file of --settings')
+    from openwork.systems.bundle_search import check_bundle
+
+    for bundle in lines.bundle:
+        check_bundle(Path(bundle))
 
 
 ALTERNATIVES = 5  # shown where --best does not say

@@ -25,6 +25,9 @@ def verify(
     """
 
     def work() -> None:
+        from openwork.systems.bundle_search import check_bundle
+
+        check_bundle(bundle)
         from openwork.interop.verifying import EXPORTED
         from openwork.systems.verify.checks import verify as verify_folder
         from openwork.systems.verify.report import all_passed, table_lines, to_json
