@@ -23,6 +23,7 @@ SPREADS = st.sampled_from([0.1, 1.0, 4.0])
 SEEDS = st.integers(0, 10**6)
 ALPHAS = st.sampled_from([0.0, 0.6, 1.0, 3.0])
 LENGTHS = st.lists(st.integers(1, 4), min_size=1, max_size=4)
+SHORT = st.lists(st.integers(1, 3), min_size=1, max_size=4)  # few enough targets for a beam of all of them
 DECIMALS = st.sampled_from([0, 6])  # 0 makes many equals
 
 
@@ -71,7 +72,7 @@ def test_the_length_penalty_can_prefer_the_less_probable_longer_target() -> None
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=SEEDS, vocabulary=st.integers(5, 7), spread=SPREADS, lengths=LENGTHS, alpha=ALPHAS, decimals=DECIMALS)
+@given(seed=SEEDS, vocabulary=st.integers(5, 7), spread=SPREADS, lengths=SHORT, alpha=ALPHAS, decimals=DECIMALS)
 def test_full_width_is_exhaustive_search(
     seed: int, vocabulary: int, spread: float, lengths: list[int], alpha: float, decimals: int
 ) -> None:

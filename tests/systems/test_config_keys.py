@@ -37,7 +37,9 @@ def test_defaults_are_those_of_the_settings():
 
 def test_a_key_is_explained():
     found = explain_key("training.warmup")[0]
-    assert found.forms[0].takes == "a whole number, at least 1" and found.forms[0].default == "4000"
+    assert (
+        found.forms[0].takes == "a whole number, at least 1 and at most 1000000000" and found.forms[0].default == "4000"
+    )
     text = "\n".join(found.lines())
     assert "updates in which the rate rises linearly" in text and "section:  [training]" in text
     assert "used in:  copy: 200" in text
@@ -84,7 +86,9 @@ def test_nothing_near():
 def test_lines():
     lines = key_lines()
     assert len(lines) == len(known_keys()) and all("\n" not in line for line in lines)
-    assert any(line.startswith("decoding.beam: a whole number, at least 1; default 4; ") for line in lines)
+    assert any(
+        line.startswith("decoding.beam: a whole number, at least 1 and at most 1000; default 4; ") for line in lines
+    )
     assert len(section_lines("decoding")) == len([key for key in known_keys() if key.section == "decoding"]) > 5
     assert section_lines("nonsense") == []
 

@@ -14,6 +14,7 @@ HEADS = 1024
 LAYERS = 1000
 KERNEL = 1000  # positions that one convolution sees
 HYPOTHESES = 1_000  # of one sentence
+SAMPLES = 10_000  # likewise
 CHECKPOINTS = 1000
 THREADS = 1024
 FACTOR = 1000.0  # rates, weights in a loss, temperatures, deviations

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
-from openwork.base.limits import EXPONENT, FACTOR, HYPOTHESES, LENGTH, SEED
+from openwork.base.limits import EXPONENT, FACTOR, HYPOTHESES, LENGTH, SAMPLES, SEED
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class DecodingSettings(Settings):
         description="lowers a token's log-probability, once for each earlier group's hypothesis with it",
     )
     samples: int = Field(
-        default=0, ge=0, le=HYPOTHESES, description="translations drawn at random per sentence; 0 searches instead"
+        default=0, ge=0, le=SAMPLES, description="translations drawn at random per sentence; 0 searches instead"
     )
     temperature: float = Field(
         default=1.0, gt=0, le=FACTOR, description="of sampling: below 1 draws the probable more often"

@@ -10,6 +10,7 @@ from typing import Any
 from openwork.base.config import fingerprint
 from openwork.base.errors import DataError, OpenworkError
 from openwork.base.files import atomic_file, atomic_write_text, sha256_file
+from openwork.base.limits import LENGTH, RATIO
 from openwork.base.printing import json_text
 from openwork.data import corpora
 from openwork.data.download import Told, silent
@@ -75,7 +76,7 @@ def prepare(
 def _passing(pairs: Iterator[Pair], filters: FilterSettings, split: str) -> tuple[Iterator[Pair], FilterReport]:
     if split == "train":
         return apply(pairs, filters)
-    everything = FilterSettings(maximum_characters=1 << 60, maximum_ratio=float(1 << 60), drop_blank=False)
+    everything = FilterSettings(maximum_characters=LENGTH, maximum_ratio=RATIO, drop_blank=False)
     return apply(pairs, everything)
 
 
