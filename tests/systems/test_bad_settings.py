@@ -126,7 +126,7 @@ def test_not_toml(call: Call, tmp_path: Path):
 
 def test_missing_run_file_and_a_folder_for_one(call: Call, tmp_path: Path):
     assert "no such run file" in refuse(call, tmp_path, tmp_path / "nothing.toml")
-    assert "cannot be read" in refuse(call, tmp_path, tmp_path)
+    assert "there is no run" in refuse(call, tmp_path, tmp_path)
 
 
 def test_no_data_given(call: Call, tmp_path: Path):
@@ -156,7 +156,7 @@ def test_more_translations_than_the_beam_holds(call: Call, bundle_folder: Path):
 
 def test_length_penalty_that_is_no_number(call: Call, bundle_folder: Path):
     told(call("translate", "--bundle", bundle_folder, "--length-penalty", "nan"), 2, "--length-penalty")
-    told(call("translate", "--bundle", bundle_folder, "--length-penalty", "inf"), 3, "length_penalty = inf")
+    told(call("translate", "--bundle", bundle_folder, "--length-penalty", "inf"), 2, "--length-penalty")
 
 
 def test_side_that_is_none(call: Call, bundle_folder: Path):

@@ -92,6 +92,7 @@ def test_only_the_length_can_change(call: Call, tmp_path: Path):
     told(call("train", out, "--set", "model.width=32"), 3, "model.width: 16 -> 32", "only training.steps, cooldown")
     told(call("train", out, "--out", tmp_path / "x"), 2, "a run goes on in its own folder")
     told(call("train", out, "--steps", "12", "--minutes", "1"), 2, "two lengths of one run")
+    told(call("train", out, "--minutes", "nan"), 2, "--minutes")
     same_command = ("train", tmp_path / "run.toml", "--out", out, "--set", "training.steps=20")
     told(call(*same_command), 3, "training.steps: 30 -> 20", "to give it another length: openwork train", "--steps 20")
     told(call("train", out, "--set", "training.steps=x"), 3, "training.steps")

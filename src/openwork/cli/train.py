@@ -1,6 +1,5 @@
 """openwork train"""
 
-import math
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,6 +133,7 @@ def train(
     def work() -> None:
         _check(out, plan, instead, length, is_run=run_file is not None and run_file.is_dir())
         if run_file is not None and run_file.is_dir() and not _is_instead(plan, instead):
+            _check_run(run_file)
             _check_alone(run_file, out, length, given)
             _change(run_file, assignments or [], length)
             return
@@ -170,8 +170,6 @@ def _check(
         )
     if length.steps is not None and length.minutes is not None:
         raise UsageError("--steps and --minutes are two lengths of one run", hint="give one of them")
-    if length.minutes is not None and math.isnan(length.minutes):
-        raise UsageError("--minutes nan: not a length of time", hint="give a number, such as --minutes 30")
     if length.minutes is not None and _is_instead(plan, instead):
         raise UsageError(
             "--minutes is measured when a training begins", hint="give --steps with --plan, --profile and their like"
@@ -182,6 +180,13 @@ def _check(
         )
     if out is None and not is_run and not _is_instead(plan, instead):
         raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de")
+
+
+def _check_run(folder: Path) -> None:
+    from openwork.base.errors import ConfigError
+
+    if not (folder / "run.toml").is_file():
+        raise ConfigError(f"{folder}: there is no run", hint="name the folder of a run")
 
 
 def _check_alone(folder: Path, out: Path | None, length: LengthOptions, given: dict[str, Any]) -> None:
@@ -301,15 +306,13 @@ def _check_resume(settings: "RunSettings") -> None:
 
 def _change(folder: Path, assignments: list[str], length: LengthOptions) -> None:
     """Goes on with the run in the folder, with another length if one is given."""
-    from openwork.base.errors import ConfigError
     from openwork.systems.run_file import lay_over, read_run, resolve_run
     from openwork.systems.run_folder import RunFolder
     from openwork.systems.run_length import Wanted, length_lines, new_length
 
     run_folder = RunFolder(folder)
     before = run_folder.read_settings()
-    if before is None:
-        raise ConfigError(f"{folder}: there is no run", hint="name the folder of a run")
+    assert before is not None, "a run has settings"
     layer = lay_over(read_run(run_folder.settings_file, [], {}), assignments, {})
     steps = layer.mapping["training"].get("steps")
     if not isinstance(steps, int) or steps < 1:
