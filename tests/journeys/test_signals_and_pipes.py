@@ -60,7 +60,7 @@ def test_second_signal_stops_at_once(tmp_path: Path):
     """Updates of many batches stand for a machine that is slow: the second Ctrl-C does not wait for their end."""
     out = tmp_path / "out"
     settings = run_file(tmp_path, **ENDLESS)
-    slow = ("--set", "training.accumulate=1000000", "--set", "training.log_every=1")
+    slow = ("--set", "training.accumulate=1000", "--set", "training.log_every=1", "--set", "model.width=256")
     process = start("train", settings, "--out", out, *slow)
     assert process.stderr is not None
     end = time.monotonic() + PATIENCE

@@ -320,7 +320,7 @@ WRONG = [
     (["--groups", "3", "--beam", "4"], 3, "must divide the beam"),
     (["--top-k", "3"], 3, "belong to sampling"),
     (["--samples", "2", "--groups", "2"], 3, "belong to beam search"),
-    (["--samples", "2", "--top-p", "1.5"], 3, "top_p = 1.5 is not allowed"),
+    (["--samples", "2", "--top-p", "1.5"], 2, "invalid value for '--top-p'"),
     (["--minimum-bayes-risk", "comet"], 3, "minimum_bayes_risk"),
     (["--minimum-bayes-risk", "chrf", "--beam", "1"], 3, "set beam or samples to 2 or more"),
 ]

@@ -24,7 +24,7 @@ from openwork.base.regular_files import read_regular
 from openwork.base.toml_bounds import DEEPEST, check_depth, check_values, too_deep, too_large
 
 _BASE_KEY = "base"
-_NOT_UNICODE = re.compile(r'[^"]*[\ud800-\udfff][^"]*')
+_NOT_UNICODE = re.compile(r"[\ud800-\udfff]")
 MOST_BYTES = 4 << 20  # of settings that openwork wrote, which have a few thousand
 LARGEST = 1_000_000  # bytes; a run file has some thousand
 
