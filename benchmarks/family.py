@@ -31,7 +31,7 @@ from openwork.metrics.bootstrap import interval
 from openwork.systems.automatic import resolve
 from openwork.systems.budget import Budget, Sized, compare_sizes
 from openwork.systems.bundle import load_bundle
-from openwork.systems.pairs import read_training_pairs
+from openwork.systems.pairs import training_pairs
 from openwork.systems.run_file import lay_over, read_run
 from openwork.systems.run_folder import RunFolder
 from openwork.systems.text_baselines import nearest
@@ -103,7 +103,7 @@ def measure(asked: argparse.Namespace) -> list[Line]:
     if name is None:
         raise SystemExit(f"{asked.run}: name a corpus that has a test split, as data.corpus")
     pairs = list(corpora.load(name, "test"))
-    told, answers = nearest(list(read_training_pairs(settings.data)), [pair.source for pair in pairs])
+    told, answers = nearest(list(training_pairs(settings.data).read()), [pair.source for pair in pairs])
     lines = [Line(told, *share(answers, pairs))]
     print(f"{told}: {lines[0].exact:.1f}", flush=True)
     for sized in compare_sizes(asked.presets, Budget.parse(asked.budget), settings.text.vocabulary_size):

@@ -25,7 +25,7 @@ from openwork.data.records import Pair
 from openwork.data.settings import DataSettings
 from openwork.inspection.plots import Series, line_chart
 from openwork.systems.automatic import resolve
-from openwork.systems.pairs import read_training_pairs
+from openwork.systems.pairs import training_pairs
 from openwork.systems.run_file import RunSettings, lay_over, read_run
 from openwork.systems.train import train_bundle
 
@@ -83,7 +83,7 @@ def measure(arguments: argparse.Namespace) -> list[Point]:
     """One training for each number of examples and each seed."""
     layer = read_run(arguments.run, arguments.set, {})
     data = resolve(layer, print, choose_rest=False).data
-    pairs = list(read_training_pairs(data))
+    pairs = list(training_pairs(data).read())
     points = []
     for count in [*arguments.examples, len(pairs)] if arguments.all else arguments.examples:
         for seed in range(1, (1 if count >= len(pairs) else arguments.seeds) + 1):
