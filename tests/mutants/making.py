@@ -1,10 +1,10 @@
 """Mutants: the package's code with one operator, number or condition changed, by the operators of cosmic-ray."""
 
 import ast
-import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +65,12 @@ def files() -> list[str]:
 
 
 def choose(count: int, seed: int) -> list[Mutant]:
-    """So many mutants, each of a file chosen by its number of places: the same for the same seed and sources."""
-    every = [mutant for path in files() for mutant in mutants_of(path)]
-    return random.Random(seed).sample(every, min(count, len(every)))
+    """So many mutants, by a hash of seed and name: a change of one file leaves those of other files as they are."""
+
+    def drawn(mutant: Mutant) -> bytes:
+        return sha256(f"{seed} {mutant.path} {mutant.operator} {mutant.occurrence}".encode()).digest()
+
+    return sorted((mutant for path in files() for mutant in mutants_of(path)), key=drawn)[:count]
 
 
 @cache

@@ -71,6 +71,17 @@ def read_records(path: Path | str) -> list[dict[str, Any]]:
 
     `DataError` names file and line of a record that is not a JSON object.
     """
+    records, damaged = readable_records(path)
+    if damaged:
+        raise DataError(f"{path}:{damaged[0]}: this line is not a record", hint="remove the line, or restore the file")
+    return records
+
+
+def readable_records(path: Path | str) -> tuple[list[dict[str, Any]], list[int]]:
+    """The records of a file that can be read, and the numbers of the lines that are none.
+
+    `DataError` where the file cannot be read.
+    """
     path = Path(path)
     try:
         data = read_regular(path, MOST_BYTES)
@@ -80,16 +91,17 @@ def read_records(path: Path | str) -> list[dict[str, Any]]:
             why=error.strerror or str(error),
             hint="check that the file is there, and that you may read it",
         ) from error
-    records: list[dict[str, Any]] = []
-    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise _damaged(path, number) from error
-        if not isinstance(record, dict):
-            raise _damaged(path, number)
-        records.append(record)
-    return records
+    lines = [_record(line) for line in data.split(b"\n")[:-1]]
+    damaged = [number for number, record in enumerate(lines, start=1) if record is None]
+    return [record for record in lines if record is not None], damaged
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def _opened(path: str, flags: int) -> int:
@@ -99,10 +111,6 @@ def _opened(path: str, flags: int) -> int:
         os.close(descriptor)
         raise OSError(EINVAL, "not a regular file")
     return descriptor
-
-
-def _damaged(path: Path, number: int) -> DataError:
-    return DataError(f"{path}:{number}: this line is not a record", hint="remove the line, or restore the file")
 
 
 def _cut_torn_line(file: Any, chunk: int = 1 << 16) -> int:

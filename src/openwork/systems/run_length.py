@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 from openwork.base.config import Layer, build
 from openwork.base.errors import UsageError
 from openwork.base.phrases import AsIs, Joined
-from openwork.base.records import read_records
+from openwork.base.records import readable_records
 from openwork.systems.run_file import RunSettings
 from openwork.systems.run_folder import NewLength, RunFolder
 from openwork.training.progress import Progress
@@ -147,8 +147,9 @@ def _new_cooldown(old: TrainingSettings, made: int, steps: int) -> int:
 
 def _is_exact(folder: RunFolder, before: RunSettings, after: RunSettings, made: int) -> bool:
     """Whether all updates so far had the rates that they would have had, had the run begun with these settings."""
-    if any(record.get("kind") == "changed" and not record.get("exact") for record in _records(folder)):
-        return False
+    records, damaged = _records(folder)
+    if damaged or any(record.get("kind") == "changed" and not record.get("exact") for record in records):
+        return False  # a line that cannot be read may have told of a change
     rates = [make_schedule(settings.training, settings.model.width) for settings in (before, after)]
     return all(rates[0](step) == rates[1](step) for step in range(1, made + 1))
 
@@ -180,7 +181,7 @@ def with_budget_of_then(folder: RunFolder, settings: RunSettings, minutes: float
     UsageError for a run that began otherwise, and has a checkpoint.
     """
     before = folder.read_settings()
-    known = [record.get("minutes") for record in _records(folder) if record.get("kind") == "budget"]
+    known = [record.get("minutes") for record in _records(folder)[0] if record.get("kind") == "budget"]
     if before is not None and known[-1:] == [minutes]:
         return _with(settings, **{key: getattr(before.training, key) for key in ("steps", *FOLLOWING)})
     if newest_progress(folder).step:
@@ -196,13 +197,14 @@ def history_of(folder: RunFolder) -> Sequence[str]:
     return [
         f"After update {record['step']:,} this was changed: {'; '.join(record['changes'])}"
         + ("." if record["exact"] else "; the rates before belong to the former length.")
-        for record in _records(folder)
+        for record in _records(folder)[0]
         if record.get("kind") == "changed"
     ]
 
 
-def _records(folder: RunFolder) -> Sequence[Mapping[str, Any]]:
-    return read_records(folder.records) if folder.records.is_file() else ()
+def _records(folder: RunFolder) -> tuple[Sequence[Mapping[str, Any]], Sequence[int]]:
+    """Those that can be read, and the lines that cannot: a training does not fail for a damaged note."""
+    return readable_records(folder.records) if folder.records.is_file() else ((), ())
 
 
 def length_lines(length: NewLength) -> Sequence[str]:
