@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="a file for the verdicts, one JSON object a line; it goes on there")
     parser.add_argument("--record", type=Path, help="a file for the result, such as benchmarks/results/mutants.json")
     options = parser.parse_args()
+    os.environ |= {"CI": "true", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}  # before torch is imported
     chosen = [mutant for mutant in choose(options.count, options.seed) if options.only in mutant.name]
     known = _known(options.out)
     wanted = [mutant for mutant in chosen if mutant.name not in known]

@@ -23,14 +23,18 @@ ROOMS = {
 }  # fmt: skip
 
 
-def tests_of(path: str) -> list[Path]:
-    """The files of tests for a module, the nearest first."""
+def near(path: str) -> list[Path]:
+    """The files of tests that import a module."""
     module = "openwork." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     parent, _, name = module.rpartition(".")
     asked = re.compile(rf"{re.escape(module)}\b|from {re.escape(parent)} import [^\n]*\b{name}\b")
-    naming = [test for test in _files() if asked.search(test.read_text("utf-8"))]
+    return [test for test in _files() if asked.search(test.read_text("utf-8"))]
+
+
+def tests_of(path: str) -> list[Path]:
+    """The files of tests for a module, the nearest first."""
     room = [test for place in ROOMS[path.partition("/")[0]] for test in _below(TESTS / place)]
-    return list(dict.fromkeys([*naming, *room]))
+    return list(dict.fromkeys([*near(path), *room]))
 
 
 def _below(place: Path) -> list[Path]:

@@ -1,20 +1,37 @@
 """Shows mutants to tests: each in a process of its own, which imports a copy of the package with the change."""
 
+import compileall
+import multiprocessing
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from py_compile import PycInvalidationMode
+from typing import Any, cast
 
-from mutants.choosing import TESTS, tests_of
+from mutants.choosing import TESTS, near, tests_of
 from mutants.making import SOURCE, Mutant
 from mutants.plugin import FAILED
 
 HANGS = 900.0  # seconds after which tests of a mutant are ended: a guard, and no measure
 EACH_TEST = 120  # likewise of one test
 KILLED, SURVIVED, HANGING, BROKEN = "killed", "survived", "hanging", "broken"
+# What takes longest to import and is never changed: a server imports it once, and each process is a copy of the server.
+IMPORTED_ONCE = [
+    "torch",
+    "numpy",
+    "pytest",
+    "hypothesis",
+    "jaxtyping",
+    "beartype",
+    "pydantic",
+    "tokenizers",
+    "sacrebleu",
+]
 
 
 @dataclass(frozen=True)
@@ -29,13 +46,23 @@ class Verdict:
         return {"mutant": self.mutant.name, "change": self.mutant.change(), "outcome": self.outcome, "by": self.by}
 
 
+@dataclass(frozen=True)
+class Done:
+    """How tests ended: `code` is pytest's exit code, or the negative number of the signal that ended the process."""
+
+    code: int
+    failed: Sequence[str]
+
+
 class Copy:
     """A copy of the package, in which one file at a time is changed."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="openwork-mutants-"))
         self._passing: set[str] = set()
-        shutil.copytree(SOURCE, self.folder / "openwork")
+        shutil.copytree(SOURCE, self.folder / "openwork", ignore=shutil.ignore_patterns("__pycache__"))
+        # By the hash of the source: by its time and size, one change of a second could be taken for another.
+        compileall.compile_dir(self.folder, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
 
     def show(self, mutant: Mutant) -> Verdict:
         """Writes the change, runs the tests until one fails, and takes the change back.
@@ -45,41 +72,71 @@ class Copy:
         path, sound = self.folder / "openwork" / mutant.path, (SOURCE / mutant.path).read_bytes()
         path.write_text(mutant.code(), "utf-8")
         try:
-            verdict = _judge(mutant, self._run([str(test) for test in tests_of(mutant.path)]))
-        except subprocess.TimeoutExpired:
-            verdict = Verdict(mutant, HANGING)
+            verdict = self._judge(mutant)
         finally:
             path.write_bytes(sound)
         if verdict.outcome == KILLED and not self._passes(verdict.by):
             return Verdict(mutant, BROKEN, f"{verdict.by} fails without the change too")
         return verdict
 
-    def _passes(self, test: str) -> bool:
-        if test not in self._passing and (not test or self._run([test]).returncode == 0):
-            self._passing.add(test)
-        return test in self._passing
+    def _judge(self, mutant: Mutant) -> Verdict:
+        nearest = near(mutant.path)
+        for tests in (nearest, [test for test in tests_of(mutant.path) if test not in nearest]):
+            done = self._run([str(test) for test in tests]) if tests else Done(0, ())
+            if done is None:
+                return Verdict(mutant, HANGING)
+            if done.code:  # a signal is that of a test that ended the process
+                outcome = KILLED if done.failed or done.code < 0 else BROKEN
+                return Verdict(mutant, outcome, done.failed[0] if done.failed else f"exit code {done.code}")
+        return Verdict(mutant, SURVIVED)
 
-    def _run(self, tests: list[str]) -> subprocess.CompletedProcess[str]:
-        environment = os.environ | {
-            "PYTHONPATH": f"{self.folder}{os.pathsep}{TESTS}", "PYTHONDONTWRITEBYTECODE": "1", "CI": "true",
-            "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1",
-        }  # fmt: skip
-        command = [
-            sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "mutants.plugin",
-            "--hypothesis-profile", "quick", "--timeout", str(EACH_TEST), *tests,
-        ]  # fmt: skip
-        return subprocess.run(
-            command, cwd=TESTS.parent, env=environment, capture_output=True, text=True, timeout=HANGS, check=False
-        )
+    def _passes(self, test: str) -> bool:
+        if test not in self._passing and not test.startswith("exit code"):
+            done = self._run([test])
+            if done is None or done.code:
+                return False
+        self._passing.add(test)
+        return True
+
+    def _run(self, tests: list[str]) -> Done | None:
+        """None for tests that do not end."""
+        output = self.folder / "output"
+        process = SERVER.Process(target=_tests, args=(str(self.folder), tests, str(output)))
+        process.start()
+        process.join(HANGS)
+        if process.exitcode is None:
+            os.kill(cast(int, process.pid), signal.SIGKILL)
+            process.join()
+            return None
+        lines = output.read_text("utf-8", errors="replace").splitlines()
+        return Done(process.exitcode, [line.removeprefix(FAILED) for line in lines if line.startswith(FAILED)])
 
     def close(self) -> None:
         shutil.rmtree(self.folder)
 
 
-def _judge(mutant: Mutant, done: subprocess.CompletedProcess[str]) -> Verdict:
-    if done.returncode == 0:
-        return Verdict(mutant, SURVIVED)
-    failed = [line.removeprefix(FAILED) for line in done.stdout.splitlines() if line.startswith(FAILED)]
-    if not failed:  # a signal is that of a test that ended the process
-        return Verdict(mutant, KILLED if done.returncode < 0 else BROKEN)
-    return Verdict(mutant, KILLED, failed[0])
+def _server() -> Any:
+    context: Any = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(IMPORTED_ONCE)
+    return context
+
+
+SERVER = _server()
+
+
+def _tests(folder: str, tests: list[str], output: str) -> None:
+    """Runs in the new process: the tests, with the package in `folder` instead of the one that is installed."""
+    import pytest
+
+    descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    sys.path[:0] = [folder, str(TESTS)]
+    os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{TESTS}"
+    os.chdir(TESTS.parent)
+    code = pytest.main(
+        ["-x", "-q", "-p", "no:cacheprovider", "-p", "mutants.plugin", "--hypothesis-profile", "quick",
+         "--timeout", str(EACH_TEST), *tests]
+    )  # fmt: skip
+    sys.stdout.flush()
+    os._exit(code)
