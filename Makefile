@@ -91,8 +91,9 @@ clean: ## remove environments and caches; trained systems stay
 
 ifneq ($(CORE),)
 # torch comes first and alone: asked for together with the rest, pip would take the CUDA build (several GB) on any
-# Linux. A local CPU wheel if pip knows one, else PyTorch's own index of CPU builds, else whatever PyPI offers.
-# The dependencies of torch follow with the second command, under the constraints.
+# Linux. A local CPU wheel if pip knows one, else PyTorch's own index of CPU builds; the CUDA build only where there is
+# a GPU, or CUDA=yes asks for it. On macOS every build is for the CPU. The dependencies of torch follow with the second
+# command, under the constraints.
 $(CORE): pyproject.toml constraints.txt
 	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo 'error: openwork needs Python 3.11 or newer; name one with: make PYTHON3=/path/to/python3'; exit 1; }
@@ -100,11 +101,12 @@ $(CORE): pyproject.toml constraints.txt
 		{ rm -rf $(VENV); echo 'error: $(PYTHON3) could not create $(VENV) (Debian, Ubuntu: apt install python3-venv)'; exit 1; }
 	@echo 'Setting up $(VENV) (once; about 1 GB, a minute or a few)...'
 	@echo '  torch'
-	@if nvidia-smi >/dev/null 2>&1; then $(INSTALL) --no-deps '$(TORCH)' >$(LOG) 2>&1; else \
-		$(INSTALL) --no-deps '$(TORCH)+cpu' >$(LOG) 2>&1 \
-		|| $(INSTALL) --no-deps --retries 1 --timeout 20 '$(TORCH)' \
-			--index-url $(TORCH_INDEX) >>$(LOG) 2>&1 \
-		|| $(INSTALL) --no-deps '$(TORCH)' >>$(LOG) 2>&1; fi $(OR_SHOW)
+	@if [[ -n "$(CUDA)" || "$$(uname)" == Darwin ]] || nvidia-smi >/dev/null 2>&1; then \
+		$(INSTALL) --no-deps '$(TORCH)' >$(LOG) 2>&1 $(OR_SHOW); \
+	elif ! $(INSTALL) --no-deps '$(TORCH)+cpu' >$(LOG) 2>&1 && \
+		! $(INSTALL) --no-deps --retries 1 --timeout 20 '$(TORCH)' --index-url $(TORCH_INDEX) >>$(LOG) 2>&1; then \
+		echo "error: no CPU build of $(TORCH) for $$($(PYTHON) --version) can be reached; the log is in $(LOG)"; \
+		echo "  hint: for the CUDA build, of several GB, which runs on a CPU too: make setup CUDA=yes"; exit 1; fi
 	@echo '  openwork and its libraries'
 	@$(INSTALL) -c constraints.txt -e . >>$(LOG) 2>&1 $(OR_SHOW)
 	@touch $@
