@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from openwork.base.errors import DataError
 
 Result = TypeVar("Result")
+HEEDING = 0.1  # seconds between looks for Ctrl-C
 _PANICS = "pyo3_runtime"  # the module that the class of a panic names; it cannot be imported
 
 
@@ -51,7 +52,8 @@ def _in_thread(work: Callable[[], Result]) -> Result:
 
     thread = Thread(target=run, daemon=True)
     thread.start()
-    thread.join()
+    while thread.is_alive():
+        thread.join(HEEDING)  # a wait without an end misses a signal that comes just before it begins
     result, error = outcome
     if error is not None:
         raise error
