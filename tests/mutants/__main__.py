@@ -13,7 +13,7 @@ from typing import Any
 from machine import describe_machine  # benchmarks/machine.py
 
 from mutants.making import Mutant, choose, files, mutants_of
-from mutants.running import BROKEN, SURVIVED, Copy, Verdict
+from mutants.running import SURVIVED, Copy, Verdict
 
 REASONS = Path(__file__).with_name("survivors.toml")
 
@@ -43,7 +43,7 @@ def main() -> None:
                 print(json.dumps(entry, ensure_ascii=False), file=file)
     result = summary([known[mutant.name] for mutant in chosen], options.seed)
     print(f"noticed: {result['noticed']} of {result['mutants']} ({result['percent']} %)")
-    for entry in (*result["survived"], *result["broken"]):
+    for entry in result["survived"]:
         print(f"  {entry['outcome']}: {entry['mutant']}: {entry['change']} {entry['reason']}")
     if options.record:
         options.record.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -52,11 +52,12 @@ def main() -> None:
 def summary(entries: list[Entry], seed: int) -> dict[str, Any]:
     """The result that is kept: how many were noticed, and each other one with the reason why it is not."""
     reasons = tomllib.loads(REASONS.read_text("utf-8"))
-    others: dict[str, list[Entry]] = {SURVIVED: [], BROKEN: []}
-    for entry in entries:
-        if entry["outcome"] in others:
-            others[entry["outcome"]].append(entry | {"reason": reasons.get(without_line(entry["mutant"]), "")})
-    noticed = len(entries) - sum(map(len, others.values()))
+    survived = [
+        entry | {"reason": reasons.get(without_line(entry["mutant"]), "")}
+        for entry in entries
+        if entry["outcome"] == SURVIVED
+    ]
+    noticed = len(entries) - len(survived)
     return {
         "command": f"make mutants ARGS='--count {len(entries)} --seed {seed}'",
         "machine": describe_machine(),
@@ -64,8 +65,7 @@ def summary(entries: list[Entry], seed: int) -> dict[str, Any]:
         "mutants": len(entries),
         "noticed": noticed,
         "percent": round(100 * noticed / max(1, len(entries)), 1),
-        "survived": others[SURVIVED],
-        "broken": others[BROKEN],
+        "survived": survived,
     }
 
 

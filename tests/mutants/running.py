@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from py_compile import PycInvalidationMode
@@ -19,7 +19,7 @@ from mutants.plugin import FAILED
 
 HANGS = 900.0  # seconds after which tests of a mutant are ended: a guard, and no measure
 EACH_TEST = 120  # likewise of one test
-KILLED, SURVIVED, HANGING, BROKEN = "killed", "survived", "hanging", "broken"
+KILLED, SURVIVED, HANGING = "killed", "survived", "hanging"
 # What takes longest to import and is never changed: a server imports it once, and each process is a copy of the server.
 IMPORTED_ONCE = [
     "torch",
@@ -55,29 +55,35 @@ class Done:
 
 
 class Copy:
-    """A copy of the package, in which one file at a time is changed."""
+    """A copy of the package, in which one file at a time is changed, and the folders that are found from its place."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="openwork-mutants-"))
+        self.package = self.folder / "src" / "openwork"
         self._passing: set[str] = set()
-        shutil.copytree(SOURCE, self.folder / "openwork", ignore=shutil.ignore_patterns("__pycache__"))
+        self._unfit: set[str] = set()
+        shutil.copytree(SOURCE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("recipes", "docs", "tests"):
+            (self.folder / name).symlink_to(TESTS.parent / name)
         # By the hash of the source: by its time and size, one change of a second could be taken for another.
-        compileall.compile_dir(self.folder, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+        compileall.compile_dir(self.package, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
 
     def show(self, mutant: Mutant) -> Verdict:
         """Writes the change, runs the tests until one fails, and takes the change back.
 
-        The test that failed runs once more without the change. One that fails there too says nothing of the mutant.
+        The test that failed runs once more without the change. One that fails there too says nothing of any mutant: it
+        is left out from then on, and the others are run again.
         """
-        path, sound = self.folder / "openwork" / mutant.path, (SOURCE / mutant.path).read_bytes()
-        path.write_text(mutant.code(), "utf-8")
-        try:
-            verdict = self._judge(mutant)
-        finally:
-            path.write_bytes(sound)
-        if verdict.outcome == KILLED and not self._passes(verdict.by):
-            return Verdict(mutant, BROKEN, f"{verdict.by} fails without the change too")
-        return verdict
+        path, sound = self.package / mutant.path, (SOURCE / mutant.path).read_bytes()
+        while True:
+            path.write_text(mutant.code(), "utf-8")
+            try:
+                verdict = self._judge(mutant)
+            finally:
+                path.write_bytes(sound)
+            if verdict.outcome != KILLED or self._passes(verdict.by):
+                return verdict
+            self._unfit.add(verdict.by)
 
     def _judge(self, mutant: Mutant) -> Verdict:
         nearest = near(mutant.path)
@@ -85,13 +91,12 @@ class Copy:
             done = self._run([str(test) for test in tests]) if tests else Done(0, ())
             if done is None:
                 return Verdict(mutant, HANGING)
-            if done.code:  # a signal is that of a test that ended the process
-                outcome = KILLED if done.failed or done.code < 0 else BROKEN
-                return Verdict(mutant, outcome, done.failed[0] if done.failed else f"exit code {done.code}")
+            if done.code:  # without a failed test: nothing could be imported, or the process was ended
+                return Verdict(mutant, KILLED, done.failed[0] if done.failed else str(tests[0]))
         return Verdict(mutant, SURVIVED)
 
     def _passes(self, test: str) -> bool:
-        if test not in self._passing and not test.startswith("exit code"):
+        if test not in self._passing:
             done = self._run([test])
             if done is None or done.code:
                 return False
@@ -101,7 +106,9 @@ class Copy:
     def _run(self, tests: list[str]) -> Done | None:
         """None for tests that do not end."""
         output = self.folder / "output"
-        process = SERVER.Process(target=_tests, args=(str(self.folder), tests, str(output)))
+        process = SERVER.Process(
+            target=_tests, args=(str(self.package.parent), [*tests, *self._left_out()], str(output))
+        )
         process.start()
         process.join(HANGS)
         if process.exitcode is None:
@@ -110,6 +117,10 @@ class Copy:
             return None
         lines = output.read_text("utf-8", errors="replace").splitlines()
         return Done(process.exitcode, [line.removeprefix(FAILED) for line in lines if line.startswith(FAILED)])
+
+    def _left_out(self) -> Iterator[str]:
+        for test in sorted(self._unfit):
+            yield from ("--deselect", test)
 
     def close(self) -> None:
         shutil.rmtree(self.folder)
@@ -131,6 +142,7 @@ def _tests(folder: str, tests: list[str], output: str) -> None:
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it, and its children
     sys.path[:0] = [folder, str(TESTS)]
     os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{TESTS}"
     os.chdir(TESTS.parent)

@@ -194,6 +194,7 @@ def test_our_own_tokenizers_have_our_own_patterns(tmp_path: Path) -> None:
 
 
 SLOW = """
+import signal
 import sys
 import time
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
@@ -201,6 +202,7 @@ from openwork.text.foreign.library import LibraryForeign
 made = Tokenizer(models.BPE({"a": 0, "c": 1}, [], unk_token="a"))
 made.pre_tokenizer = pre_tokenizers.Split(Regex(r"(a+)+c$"), "isolated")
 made = LibraryForeign(made)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job of a shell would not have
 try:
     print("ready", flush=True)
     made.encode(("a" * 19 + "cb ") * 1_000_000)

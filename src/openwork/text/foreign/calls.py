@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from openwork.base.errors import DataError
 
 Result = TypeVar("Result")
-HEEDING = 0.1  # seconds between looks for Ctrl-C
 _PANICS = "pyo3_runtime"  # the module that the class of a panic names; it cannot be imported
 
 
@@ -52,8 +51,7 @@ def _in_thread(work: Callable[[], Result]) -> Result:
 
     thread = Thread(target=run, daemon=True)
     thread.start()
-    while thread.is_alive():
-        thread.join(HEEDING)  # a wait without an end misses a signal that comes just before it begins
+    thread.join()
     result, error = outcome
     if error is not None:
         raise error
