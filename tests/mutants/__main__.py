@@ -5,7 +5,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -83,7 +83,7 @@ def _known(path: Path | None) -> dict[str, Entry]:
 
 
 def _verdicts(mutants: list[Mutant], processes: int) -> Iterator[Verdict]:
-    """In the order of the mutants; each process has a copy of the package of its own."""
+    """As soon as each is known; each process has a copy of the package of its own."""
     copies: SimpleQueue[Copy] = SimpleQueue()
     every = [Copy() for _ in range(processes)]
     for copy in every:
@@ -98,7 +98,8 @@ def _verdicts(mutants: list[Mutant], processes: int) -> Iterator[Verdict]:
 
     try:
         with ThreadPoolExecutor(processes) as pool:
-            yield from pool.map(show, mutants)
+            for done in as_completed([pool.submit(show, mutant) for mutant in mutants]):
+                yield done.result()
     finally:
         for copy in every:
             copy.close()

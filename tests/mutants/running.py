@@ -144,6 +144,7 @@ def _tests(folder: str, tests: list[str], output: str) -> None:
     os.dup2(descriptor, 2)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it, and its children
     sys.path[:0] = [folder, str(TESTS)]
+    sys.dont_write_bytecode = False  # what pytest and jaxtyping make of each file is kept for the next process
     os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{TESTS}"
     os.chdir(TESTS.parent)
     code = pytest.main(
