@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from py_compile import PycInvalidationMode
 from typing import Any, cast
 
 from mutants.choosing import TESTS, near, tests_of
@@ -65,8 +64,7 @@ class Copy:
         shutil.copytree(SOURCE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("recipes", "docs", "tests"):
             (self.folder / name).symlink_to(TESTS.parent / name)
-        # By the hash of the source: by its time and size, one change of a second could be taken for another.
-        compileall.compile_dir(self.package, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+        compileall.compile_dir(self.package, quiet=1)
 
     def show(self, mutant: Mutant) -> Verdict:
         """Writes the change, runs the tests until one fails, and takes the change back.
@@ -76,11 +74,11 @@ class Copy:
         """
         path, sound = self.package / mutant.path, (SOURCE / mutant.path).read_bytes()
         while True:
-            path.write_text(mutant.code(), "utf-8")
+            _write(path, mutant.code().encode())
             try:
                 verdict = self._judge(mutant)
             finally:
-                path.write_bytes(sound)
+                _write(path, sound)
             if verdict.outcome != KILLED or self._passes(verdict.by):
                 return verdict
             self._unfit.add(verdict.by)
@@ -124,6 +122,13 @@ class Copy:
 
     def close(self) -> None:
         shutil.rmtree(self.folder)
+
+
+def _write(path: Path, code: bytes) -> None:
+    """Writes a module, and removes what was compiled of it."""
+    path.write_bytes(code)
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+        compiled.unlink()
 
 
 def _server() -> Any:
