@@ -23,6 +23,8 @@ LONG, SHORT = "a" * 200, "b" * 22
         (Pair(LONG, SHORT), {}, "one side more than 9 times the other"),  # 200 / 22 = 9.09
         (Pair(SHORT, LONG), {}, "one side more than 9 times the other"),
         (Pair(LONG, SHORT), {"maximum_ratio": 10}, None),
+        (Pair("a", "b" * 180), {}, None),  # 180 / 20
+        (Pair("a", "b" * 181), {}, "one side more than 9 times the other"),
         (Pair("Hi", "Guten Tag zusammen, wie geht es?"), {}, None),  # short lines count as 20
         (Pair("same", "same"), {}, None),
         (Pair("same", "same"), {"drop_identical": True}, "source and target are the same"),

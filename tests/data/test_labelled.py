@@ -7,7 +7,7 @@ import pytest
 
 from openwork.base.errors import DataError
 from openwork.data import docstrings
-from openwork.data.corpora import load, splits
+from openwork.data.corpora import CORPORA, load, splits
 from openwork.data.docstrings import file_pairs, summary_and_rest
 from openwork.data.readers.columns import read_columns
 from openwork.data.records import Pair
@@ -42,6 +42,11 @@ def test_utterances_have_intents_and_slots(tmp_path: Path) -> None:
         put(tmp_path / "atis" / "dev" / name, text)
     assert list(load("atis-slots", "dev", tmp_path)) == [("fly to rome", "O O B-city")]
     assert list(load("atis-intent", "dev", tmp_path)) == [("fly to rome", "flight")]
+
+
+def test_intents_and_slots_are_of_the_same_utterances() -> None:
+    for name in ("atis", "snips"):
+        assert CORPORA[f"{name}-slots"].pairs == CORPORA[f"{name}-intent"].pairs
 
 
 @pytest.mark.parametrize("name", ["sst2", "atis-intent", "atis-slots", "snips-intent", "snips-slots"])

@@ -108,6 +108,11 @@ def test_changed_bytes_of_the_right_size_are_found_by_verify(folder: Path) -> No
         TokenStore.open(folder).verify()
 
 
+def test_the_id_that_is_wrong_is_named_and_not_the_lowest_right_one(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="pair 1: token id -1 on the source side"):
+        write_store(tmp_path / "store", [([0, 5, -1], [1])], vocabulary_size=10)
+
+
 @pytest.mark.parametrize(
     ("header", "message"),
     [

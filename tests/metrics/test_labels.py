@@ -63,6 +63,7 @@ def test_a_span_is_found_only_whole() -> None:
     assert found == Spans(2, 2, 1)
     assert (found.precision, found.recall, found.f1) == (0.5, 0.5, 0.5)
     assert count_spans(CORRECT, ["O"] * 5) == Spans(2, 0, 0)
+    assert Spans() == Spans(0, 0, 0)
     assert Spans().f1 == Spans().precision == Spans().recall == 0.0
 
 

@@ -47,6 +47,10 @@ def test_one_direction_is_the_forward_half() -> None:
     one.load_state_dict({name: tensor for name, tensor in both.state_dict().items() if "backwards" not in name})
     for row, count in enumerate(LENGTHS.tolist()):
         torch.testing.assert_close(told(one, SOURCE)[row, :count], told(both, SOURCE)[row, 0 : 2 * count : 2])
+    assert (
+        one.look(SOURCE, LENGTHS).shape[1] == SOURCE.shape[1]
+        and both.look(SOURCE, LENGTHS).shape[1] == told(both, SOURCE).shape[1]
+    )
     assert isinstance(one, ForetellingModel) and both.tells_backwards and not one.tells_backwards
     assert not isinstance(built(task="classify"), ForetellingModel)
 

@@ -114,6 +114,9 @@ def test_what_is_too_long(tiny_bundle: Bundle):
     short.longest_source, short.longest_target = 3, 4
     fits, source, target = short.score([("a b", "a b c"), ("a b c", "a"), ("a", "a b c d")])
     assert not fits.problem and not fits.cut
+    assert fits.total == pytest.approx(
+        Scorer(tiny_bundle.model, tiny_bundle.tokenizers).score([("a b", "a b c")])[0].total
+    )
     assert source.cut and source.total == pytest.approx(short.score([("a b", "a")])[0].total, abs=1e-4)
     assert "the target has 4 tokens, and 3 is the most" in target.problem and math.isnan(target.total)
 

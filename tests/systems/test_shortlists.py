@@ -15,7 +15,7 @@ from openwork.decoding.shortlist import Shortlist
 from openwork.models.prepared import prepare
 from openwork.systems.bundle import Bundle
 from openwork.systems.ensemble import translator_of
-from openwork.systems.shortlists import Sizes, make_shortlist, read_shortlist
+from openwork.systems.shortlists import Sizes, is_shortlist, make_shortlist, read_shortlist
 from openwork.systems.translator import Translator
 
 TEXTS = ["a b c", "d e", "f", "c a g d"]
@@ -117,6 +117,7 @@ def test_files_of_another_kind_are_refused(tiny_bundle: Bundle, tmp_path: Path) 
     with pytest.raises(BundleError, match="cannot be read"):
         read_shortlist(other, tokenizers)
     other.write_bytes(b"not safetensors")
+    assert not is_shortlist(other) and not is_shortlist(tmp_path / "nothing")
     with pytest.raises(BundleError, match="not a shortlist"):
         read_shortlist(other, tokenizers)
     size = tokenizers.source.vocabulary_size

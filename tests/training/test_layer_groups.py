@@ -26,6 +26,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
     return make_store(tmp_path_factory.mktemp("corpus") / "store")
 
 
+def test_a_shared_matrix_goes_by_any_of_its_names() -> None:
+    parts = torch.nn.ModuleDict({"embedding": torch.nn.Linear(2, 2, bias=False), "output": torch.nn.Linear(2, 2)})
+    parts["output"].weight = parts["embedding"].weight
+    assert group_layers(parts, ("output.weight",)) == [[parts["embedding"].weight], [parts["output"].bias]]
+
+
 def test_every_weight_is_in_one_group(store: TokenStore) -> None:
     model = make_training(store).model
     model.get_parameter("decoder.layers.0.feedforward.expand.bias").requires_grad_(False)

@@ -55,6 +55,7 @@ def test_as_many_as_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
     assert choose_workers(None, 8 * LEAST_TOKENS, CPU) == 4
     assert choose_workers(None, 3 * LEAST_TOKENS, CPU) == 3
+    assert [choose_workers(None, tokens, CPU) for tokens in (2047, 2048)] == [1, 2]
     assert choose_workers(None, 1, CPU) == 1
     assert choose_workers(7, 1, CPU) == 7
     assert choose_workers(None, 8 * LEAST_TOKENS, torch.device("cuda")) == 1

@@ -20,9 +20,12 @@ TRAINING = [
 ]
 
 
+BLANK = [Pair("", ""), Pair("", "a"), Pair("a", " ")]
+
+
 def test_copies_are_named_where_they_come_again() -> None:
     pairs = [*TRAINING, TRAINING[1], Pair("A dog runs!", "Ein Hund läuft."), Pair("a dog runs", "der hund rennt")]
-    assert [(fault.kind, fault.line, fault.partner) for fault in repeats([*pairs, Pair("", ""), Pair("", "")])] == [
+    assert [(fault.kind, fault.line, fault.partner) for fault in repeats([*pairs, *BLANK, *BLANK])] == [
         (module.TWICE, 4, 2),
         (module.NEARLY_TWICE, 5, 2),
     ]

@@ -101,6 +101,13 @@ def test_what_is_written_comes_back(tmp_path_factory: pytest.TempPathFactory, pa
     assert read(tmp_path_factory.mktemp("any"), text) == pairs
 
 
+def test_a_text_may_be_as_long_as_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openwork.data.readers.po.MAX_LINE_CHARACTERS", 5)
+    assert read(tmp_path, 'msgid "12345"\nmsgstr "123"\n"45"\n') == [("12345", "12345")]
+    with pytest.raises(DataError, match=r"de\.po:1: the text is longer"):
+        read(tmp_path, 'msgid "12345"\nmsgstr "123"\n"456"\n')
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
