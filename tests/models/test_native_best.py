@@ -8,8 +8,9 @@ from openwork.base.errors import OpenworkError
 from openwork.decoding.scoring import best_continuations
 from openwork.models.build import build_model
 from openwork.models.interfaces import can_choose
+from openwork.models.prepared.caches import Past
 from openwork.models.prepared.native import NativeTransformer, problem
-from openwork.models.prepared.native.sharing import SharingState
+from openwork.models.prepared.native.sharing import SharingState, with_room
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.text.symbols import SYMBOL_IDS
@@ -26,6 +27,15 @@ def native() -> NativeTransformer:
     model = build_model(SIZES, 11, 13).eval()
     assert isinstance(model, Transformer)
     return NativeTransformer(model)
+
+
+def test_more_rows_find_as_many_positions() -> None:
+    keys, values = torch.arange(24.0).reshape(4, 2, 3), torch.arange(40.0).reshape(4, 2, 5)
+    past = Past([(keys.clone(), values.clone())], 2)
+    assert with_room(past, 2, 2) is past
+    ((wider, also),) = with_room(past, 2, 6).buffers
+    assert wider.shape == (4, 6, 3) and also.shape == (4, 6, 5)
+    assert torch.equal(wider[:2, :2], keys[:2]) and torch.equal(also[:2, :2], values[:2])
 
 
 def test_it_is_a_model_that_can_choose(native: NativeTransformer) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from journeys.command import Finished, told
 from openwork.base.config import read_run_file
+from openwork.models.table3 import TRAININGS
 from openwork.systems.cost import Machine
 from openwork.systems.plan import KEPT, P100, Plan, capacity, make_plan, plan_lines, plan_values
 from openwork.systems.run_file import RunSettings, resolve_run
@@ -27,6 +28,10 @@ def plan(**training: object) -> Plan:
     settings = recipe("paper-base-wmt14-en-de")
     changed = settings.training.model_copy(update=training)
     return make_plan(settings.model_copy(update={"training": changed}), EIGHT)
+
+
+def test_the_papers_trainings_were_on_the_papers_machine() -> None:
+    assert {training.flops_per_second for training in TRAININGS.values()} == {P100}
 
 
 def test_the_papers_arithmetic():

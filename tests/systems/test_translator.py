@@ -34,6 +34,12 @@ def test_a_text_has_the_same_translation_alone_and_in_company(bundle):
     assert translator.best(CORPUS[::-1]) == together[::-1]
 
 
+def test_pieces_of_the_source_are_counted_with_its_end(bundle):
+    found = bundle.translator().translate(CORPUS[:2])
+    ids = bundle.tokenizers.source.encode_batch(CORPUS[:2])
+    assert [best.source_pieces for best, *_ in found] == [len(row) + 1 for row in ids]
+
+
 def test_blank_texts_stay_as_they_are(bundle):
     blanks = ["", "   ", "\t", "\u3000"]
     assert bundle.translator().best([CORPUS[0], *blanks])[1:] == blanks

@@ -4,13 +4,19 @@ from collections import Counter
 
 import pytest
 
-from openwork.text.alphabet import LEFT_TO_BYTES, room_for_alphabet
+from openwork.text.alphabet import LEFT_TO_BYTES, _enough, room_for_alphabet
 
 LATIN = Counter({chr(97 + number): 1000 for number in range(26)})
 
 
 def han(many: int, times: int) -> Counter[str]:
     return Counter({chr(0x4E00 + number): times for number in range(many)})
+
+
+def test_a_side_may_leave_just_so_many_characters() -> None:
+    ranked = ["a", "b", "c"]
+    assert _enough(ranked, [Counter(a=996, b=1, c=3)]) == 2  # 3 of 1,000 are allowed
+    assert _enough(ranked, [Counter(a=995, b=1, c=4)]) == 3
 
 
 def test_few_letters_need_no_more_room() -> None:

@@ -40,6 +40,13 @@ def test_with_the_package() -> None:
     assert languages.other_language("Two men are walking along a street in the rain.", "en") is None
 
 
+def test_letters_of_another_script() -> None:
+    assert languages.in_other_script("你好，世界，今天天气很好。" * 3, "de")
+    assert languages.in_other_script("The weather is fine today.", "zh-CN")
+    assert not languages.in_other_script("Das Wetter ist heute schön.", "de")
+    assert not languages.in_other_script("The weather is fine today.", "xx")
+
+
 def test_without_the_package_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)

@@ -220,6 +220,7 @@ def test_records(tmp_path: Path, store: TokenStore) -> None:
     first = records[1]
     assert first["learning_rate"] == pytest.approx(0.01 / 4) and first["tokens_per_second"] > 0
     assert {"loss", "likelihood", "gradient_norm", "target_tokens", "epoch", "seconds"} <= first.keys()
+    assert all(record["seconds"] == round(record["seconds"], 3) >= 0 for record in records if "seconds" in record)
     assert records[3]["bleu"] == 12.5 and records[3]["sample"] == ["日", EVIL, "c"]
     assert records[-1]["reason"] == "all updates made" and records[-1]["target_tokens"] == progress.target_tokens
 

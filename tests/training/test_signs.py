@@ -136,6 +136,13 @@ def test_what_a_look_at_the_model_shows(sight: Sight, chrf: float, name: str) ->
     assert unscored.told == ([name] if name in ("padding", "tokenizer") else [])
 
 
+def test_who_learns_all_the_same_may_look_everywhere() -> None:
+    watched = Watched(sight=Sight(0.99, 0.0, 30.0, 100.0))
+    watched.windows([5.0, 4.5, 4.0, 3.5, 3.0, *([2.9] * 12)])  # less than half of what the frequencies alone give
+    watched.validate(2.9, 20.0)
+    assert "uniform" not in watched.told
+
+
 def test_overfitting() -> None:
     watched = Watched()
     watched.windows([5.0, 3.0, 2.0])

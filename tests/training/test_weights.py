@@ -8,6 +8,7 @@ from torch import nn
 
 from openwork.base.errors import BundleError
 from openwork.models.build import build_model
+from openwork.training import precision as module
 from openwork.training.averaging import average
 from openwork.training.precision import choose_precision, computing_in
 from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
@@ -72,6 +73,13 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
         read_tensors(tmp_path / "none")
     with pytest.raises(BundleError, match="not a regular file"):
         read_tensors(tmp_path)
+
+
+@pytest.mark.parametrize(("bfloat16", "chosen"), [(0.1, "bfloat16"), (1.0, "float32"), (2.0, "float32")])
+def test_the_faster_type_is_chosen(bfloat16: float, chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {torch.float32: 1.0, torch.bfloat16: bfloat16}
+    monkeypatch.setattr(module, "_seconds", lambda dtype, device: seconds[dtype])
+    assert choose_precision("auto", torch.device("cpu")) == chosen
 
 
 @pytest.mark.slow

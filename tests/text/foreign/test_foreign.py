@@ -204,6 +204,7 @@ BAD = {
     "other model": (b'{"model": {"type": "Markov"}}', "tokenizer.json", "not a tokenizer of the tokenizers library"),
     "no merges": (b'{"a": 0}', "vocab.json", r"merges\.txt: no such file"),
     "odd vocabulary": (b'{"a": "b"}', "vocab.json", "not GPT-2's vocabulary"),
+    "number below nought": (b'{"a": -1}', "vocab.json", "not GPT-2's vocabulary"),
     "empty vocabulary": (b"{}", "vocab.json", "not GPT-2's vocabulary"),
     "no model": (b"\x00\x01nonsense", "m.model", "not a SentencePiece model"),
     "empty model": (b"", "m.spm", "not a SentencePiece model"),

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import time
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,16 @@ def test_our_own_tokenizers_have_our_own_patterns(tmp_path: Path) -> None:
     with pytest.raises(BundleError) as refused:
         load_tokenizer(tmp_path / "tokenizer.json")
     assert "pre_tokenizer is not openwork's" in refused.value.why
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_no_character_becomes_more_than_the_bound_says(form: Any) -> None:
+    most = max(len(unicodedata.normalize(form, chr(code))) for code in range(0x20000) if not 0xD800 <= code < 0xE000)
+    assert growth._factor({"type": form}) == most
+
+
+def test_what_is_put_before_a_text_is_counted_by_its_characters() -> None:
+    assert growth._factor({"type": "Prepend", "prepend": "ab"}) == len("ab" + "x")
 
 
 SLOW = """

@@ -144,7 +144,9 @@ def test_the_language_at_the_beginning_is_one_piece_of_marians(tmp_path: Path) -
     pieces = read(model).encode_pieces(text[6:]).pieces
     names = dict.fromkeys(["<unk>", ">>de<<", *pieces])
     (tmp_path / "vocab.json").write_text(json.dumps({name: number for number, name in enumerate(names)}))
-    found = read_marian(model, tmp_path / "vocab.json").encode_pieces(text)
+    marian = read_marian(model, tmp_path / "vocab.json")
+    assert marian.vocabulary_size == len(names)
+    found = marian.encode_pieces(text)
     assert found.pieces == [">>de<<", *pieces] and found.ids[0] == 1 and 0 not in found.ids
     assert found.offsets[0] == (0, 6) and found.offsets[-1][1] == len(text)
     assert "".join(text[begin:end] for begin, end in found.offsets).replace(" ", "") == ">>de<<thecat"
