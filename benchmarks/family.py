@@ -21,21 +21,20 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 from machine import describe_machine
-
-from openwork.base.config import Layer
+from openwork.base.config import Layer, lay_over, read_run
 from openwork.base.files import atomic_write_text
 from openwork.base.records import read_records
-from openwork.data import corpora
+from openwork.bundles.bundle import load_bundle
+from openwork.cost.budget import Budget, Sized, compare_sizes
+from openwork.data.corpora import catalogue as corpora
+from openwork.data.pairs import training_pairs
 from openwork.data.records import Pair
+from openwork.evaluation.text_baselines import nearest
+from openwork.inference.translator import BatchTranslator
 from openwork.metrics.bootstrap import interval
-from openwork.systems.automatic import resolve
-from openwork.systems.budget import Budget, Sized, compare_sizes
-from openwork.systems.bundle import load_bundle
-from openwork.systems.pairs import training_pairs
-from openwork.systems.run_file import lay_over, read_run
-from openwork.systems.run_folder import RunFolder
-from openwork.systems.text_baselines import nearest
-from openwork.systems.train import train_bundle
+from openwork.runs.file.automatic import resolve
+from openwork.runs.folder import RunFolder
+from openwork.runs.train import train_bundle
 
 PRESETS = (
     "rnn-small", "lstm-small", "gru-small", "luong-small", "plain-small", "convs2s-small", "bytenet-small",
@@ -79,7 +78,7 @@ def trained(layer: Layer, sized: Sized, pairs: Sequence[Pair], out: Path) -> Lin
     if done.bundle is None:
         raise SystemExit(f"{out}: interrupted; the same command goes on")
     finished = [one for one in read_records(RunFolder(out).records) if one["kind"] == "finished"]
-    scores = share(load_bundle(out).translator().best([pair.source for pair in pairs]), pairs)
+    scores = share(BatchTranslator.of(load_bundle(out)).best([pair.source for pair in pairs]), pairs)
     seconds, model = float(finished[-1]["seconds"]), layer.mapping["model"]
     line = Line(sized.name, *scores, weights=sized.weights, seconds=seconds, model=model)
     atomic_write_text(record, json.dumps(vars(line)))

@@ -26,25 +26,25 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_equality import differences
 from gpu_translating import translating
-from machine import describe_machine
 
+from machine import describe_machine
+from openwork.cost.cost import cost_of
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.store import TokenStore, write_store
+from openwork.machine.device import choose_products
+from openwork.machine.precision import TYPES, PrecisionName
 from openwork.models.build import build_model
 from openwork.models.presets import PRESETS
 from openwork.models.settings import TransformerSettings
-from openwork.systems.computing import arrangement, made_ready
-from openwork.systems.cost import cost_of
-from openwork.systems.device import choose_products
-from openwork.training.batches import BatchStream
-from openwork.training.moments import Run
+from openwork.training.batches.batch import BatchStream
+from openwork.training.batches.stream import Stream
+from openwork.training.computing.choice import arrangement, made_ready
+from openwork.training.moments import LoopState
 from openwork.training.optimisers import make_optimiser
-from openwork.training.precision import TYPES, PrecisionName
 from openwork.training.progress import Progress
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings
 from openwork.training.step import StepReport, Updater
-from openwork.training.stream import Stream
 
 WAYS = {
     "padded": TrainingSettings(layout="padded", compile="off"),
@@ -130,7 +130,7 @@ def train(shape: str, way: str, store: TokenStore, options: Options, rate: float
     plan = BatchPlan.of(store, BatchSettings(tokens=options.tokens), seed=1)
     arrange = arrangement(settings, model, options.precision, options.device)
     stream = BatchStream(store, plan, options.device, arrange)
-    run, said = Run(settings, Progress(), []), []
+    run, said = LoopState(settings, Progress(), []), []
     forget_peak(options.device)
     start = time.perf_counter()
     with made_ready(updater, stream, run, options.device, said.append) as batches:

@@ -7,16 +7,16 @@ import torch
 from torch import Tensor
 
 from openwork.data.batching import Batch
+from openwork.machine.precision import PrecisionName
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import packed, reference
 from openwork.nn.masks import Mask, Segments
-from openwork.training.batches import to_tensors
+from openwork.training.batches.batch import to_tensors
+from openwork.training.batches.packing import pack
+from openwork.training.batches.stream import TrainingBatch
 from openwork.training.objective import batch_loss
-from openwork.training.packing import pack
-from openwork.training.precision import PrecisionName
-from openwork.training.stream import TrainingBatch
 
 CPU = torch.device("cpu")
 # Largest difference as a share of the largest number: float32 in another order, and bf16, which keeps 8 binary digits.

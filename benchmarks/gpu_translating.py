@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
+from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.ctranslate2_writing import write_ctranslate2
-from openwork.systems.bundle import Bundle, load_bundle
-from openwork.systems.translator import Translator
-from openwork.training.precision import PrecisionName
+from openwork.inference.translator import BatchTranslator
+from openwork.interop.ctranslate2.writing import write_ctranslate2
+from openwork.machine.precision import PrecisionName
 
 BEAMS = (1, 4)
 BATCHES = (64, 256, 1024)  # sentences of a batch that CTranslate2 is tried with; the fastest counts
@@ -32,7 +32,7 @@ def translating(folder: Path, sentences: Path, device: torch.device, precision: 
     with tempfile.TemporaryDirectory() as scratch:
         for beam in BEAMS:
             decoding = DecodingSettings(beam=beam, maximum_length=LONGEST)
-            ours = Translator(bundle.model, bundle.tokenizers, decoding, precision=precision)
+            ours = BatchTranslator(bundle.model, bundle.tokenizers, decoding, precision=precision)
             ways: dict[str, Callable[[], object]] = {"openwork": lambda ours=ours: ours.best(lines)}
             ways |= _theirs(Path(scratch) / f"beam-{beam}", bundle, lines, beam, device)
             speeds = {name: len(lines) / _seconds(way) for name, way in ways.items()}

@@ -16,9 +16,9 @@ from pathlib import Path
 from machine import describe_machine
 
 from openwork.base.files import read_lines
-from openwork.systems.bundle import load_bundle
-from openwork.systems.ensemble import translator_of
-from openwork.systems.guarded import GuardedTranslator, custom_of, flagged
+from openwork.bundles.bundle import load_bundle
+from openwork.inference.guarded import GuardedTranslator, custom_of, flagged
+from openwork.inference.loading import translator_of
 
 RESULTS = Path(__file__).parent / "results" / "guard.json"
 LATIN = (

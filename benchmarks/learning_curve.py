@@ -19,15 +19,15 @@ from random import Random
 from statistics import fmean, pstdev
 from typing import Any
 
-from openwork.base.config import Layer
+from openwork.base.config import Layer, lay_over, read_run
 from openwork.base.files import atomic_write_text
+from openwork.data.pairs import training_pairs
 from openwork.data.records import Pair
 from openwork.data.settings import DataSettings
 from openwork.inspection.plots import Series, line_chart
-from openwork.systems.automatic import resolve
-from openwork.systems.pairs import training_pairs
-from openwork.systems.run_file import RunSettings, lay_over, read_run
-from openwork.systems.train import train_bundle
+from openwork.runs.file.automatic import resolve
+from openwork.runs.file.settings import RunSettings
+from openwork.runs.train import train_bundle
 
 ORIGINS = ("corpus", "count", "source", "target", "file", "text", "tsv", "format", "columns", "mix")
 

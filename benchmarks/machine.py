@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from openwork.systems.doctor import processor_name
+from openwork.checks.doctor import processor_name
 
 
 def _commit() -> str:

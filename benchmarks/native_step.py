@@ -14,9 +14,9 @@ from pathlib import Path
 import torch
 from machine import describe_machine
 
+from openwork.inference.prepared.native import NativeTransformer, problem
+from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.build import build_model
-from openwork.models.prepared.native import NativeTransformer, problem
-from openwork.models.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from machine import describe_machine
 
 from openwork.base.records import read_records
-from openwork.systems.run_folder import RunFolder
+from openwork.runs.folder import RunFolder
 
 
 def main() -> None:

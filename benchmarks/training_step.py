@@ -19,23 +19,22 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 from machine import describe_machine
-
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.store import TokenStore
+from openwork.machine.precision import PrecisionName
 from openwork.models.build import build_model
 from openwork.models.presets import PRESETS
 from openwork.models.settings import TransformerSettings
 from openwork.nn import dropout
 from openwork.nn.kernels import short
 from openwork.training import loss
-from openwork.training.batches import BatchStream
+from openwork.training.batches.batch import BatchStream
+from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.optimisers import make_optimiser
-from openwork.training.precision import PrecisionName
 from openwork.training.progress import Progress
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings
 from openwork.training.step import Updater
-from openwork.training.working_copy import WorkingCopy
 
 CPU = torch.device("cpu")
 ROUNDS, UPDATES = 5, 3

@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from machine import describe_machine
 from torch.nn.functional import scaled_dot_product_attention
 
+from machine import describe_machine
+from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.data.readers.parallel import read_parallel
 from openwork.data.records import Pair
 from openwork.decoding.scoring import highest, log_normaliser, most_probable_tokens
 from openwork.decoding.shortlist import Shortlist
+from openwork.inference import engine
+from openwork.inference import translator as translating
+from openwork.inference.prepared.attention import attend_to_past
+from openwork.inference.prepared.products import PRODUCTS, available
+from openwork.inference.shortlists import read_shortlist
+from openwork.inference.translator import BatchTranslator
 from openwork.metrics.translation import lowercased_bleu
-from openwork.models.prepared.attention import attend_to_past
-from openwork.models.prepared.products import PRODUCTS, available
-from openwork.systems import engine
-from openwork.systems import translator as translating
-from openwork.systems.bundle import Bundle, load_bundle
-from openwork.systems.shortlists import read_shortlist
-from openwork.systems.translator import Translator
 
 RESULTS = Path(__file__).parent / "results" / "translating.json"
 AS_IT_IS = "the model itself, float32"
@@ -60,20 +60,20 @@ def ways() -> Iterator[Way]:
             yield from (Way("int8", beam, batch_tokens=size) for size in (2048, 8192))
 
 
-def translator(bundle: Bundle, way: Way, shortlist: Shortlist | None) -> Translator:
+def translator(bundle: Bundle, way: Way, shortlist: Shortlist | None) -> BatchTranslator:
     """The bundle's translator in this way."""
     torch.set_num_threads(way.workers)
     engine.BATCHES_EACH = LEAST_BATCHES if way.processes else NEVER
     decoding = bundle.settings.decoding.model_copy(update={"beam": way.beam})
     precision: Any = "float32" if way.name == AS_IT_IS else way.name
     chosen = shortlist if way.shortlist else None
-    made = Translator(bundle.model, bundle.tokenizers, decoding, precision=precision, shortlist=chosen)
+    made = BatchTranslator(bundle.model, bundle.tokenizers, decoding, precision=precision, shortlist=chosen)
     if way.name == AS_IT_IS:
         made.engine.is_prepared = False
     return made
 
 
-def measure(bundle: Bundle, way: Way, made: Translator, test: list[Pair], passes: int) -> dict[str, object]:
+def measure(bundle: Bundle, way: Way, made: BatchTranslator, test: list[Pair], passes: int) -> dict[str, object]:
     """Sentences a second and lc-BLEU of one way."""
     translating.BATCH_TOKENS = way.batch_tokens
     sources, references = [pair.source for pair in test], [pair.target for pair in test]
@@ -89,7 +89,7 @@ def measure(bundle: Bundle, way: Way, made: Translator, test: list[Pair], passes
     }
 
 
-def latency(way: Way, made: Translator, sources: list[str]) -> dict[str, object]:
+def latency(way: Way, made: BatchTranslator, sources: list[str]) -> dict[str, object]:
     """Milliseconds of one sentence at a time."""
     made.best(sources[:5])
     taken = []

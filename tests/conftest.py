@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["calling"]
+
 # Read by torch and by its libraries when they are loaded, so it must stand before any of them. One thread each: the
 # tests run in several processes, and sums are then made in the same order on every machine.
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -25,7 +27,13 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.register_profile("quick", deadline=None, max_examples=20)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
-CHECKED_FLOORS = ("openwork.nn", "openwork.models", "openwork.decoding", "openwork.training", "openwork.annotated")
+CHECKED_FLOORS = (
+    "openwork.nn",
+    "openwork.models",
+    "openwork.decoding",
+    "openwork.training",
+    "openwork.study.annotated",
+)
 
 if importlib.util.find_spec("torch") and importlib.util.find_spec("beartype"):
     from jaxtyping import install_import_hook

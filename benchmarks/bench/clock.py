@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from openwork.base.files import atomic_write_text
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 
 WEIGHTS = "weights.safetensors"
 
@@ -38,7 +38,7 @@ class Clock(Observer):
         times = {**self.times(), name: round(self.seconds(), 2)}
         atomic_write_text(self.folder / "times.json", json.dumps(times))
 
-    def saved(self, run: Run, folder: Path) -> None:
+    def saved(self, run: LoopState, folder: Path) -> None:
         copy = self.folder / folder.name
         copy.mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / WEIGHTS, copy / WEIGHTS)

@@ -6,8 +6,8 @@ from pathlib import Path
 from bench.options import Options
 from bench.training import assignments
 from bench.workload import training_settings
-from openwork.systems import bundle_folder
-from openwork.systems.train import train_bundle
+from openwork.bundles import folder as bundle_folder
+from openwork.runs.train import train_bundle
 
 
 def find_bundle(options: Options, say: Callable[[str], None]) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.files import sha256_file
-from openwork.systems import bundle_folder
+from openwork.bundles import folder as bundle_folder
 
 ROOT = Path(__file__).parent.parent.parent
 WHAT_IS_COMPARED = ("device", "threads", "rounds", "updates", "warm_up", "passes", "singles", "sentences", "corpus")

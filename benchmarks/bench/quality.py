@@ -14,14 +14,16 @@ from machine import describe_machine
 
 from bench.clock import WEIGHTS, Clock
 from bench.options import Options
+from openwork.base.config import read_run
 from openwork.base.files import atomic_write_text
-from openwork.data import corpora
+from openwork.bundles.bundle import load_bundle
+from openwork.data.corpora import catalogue as corpora
+from openwork.inference.loading import translator_of
 from openwork.metrics.translation import lowercased_bleu
-from openwork.systems.bundle import load_bundle
-from openwork.systems.ensemble import translator_of
-from openwork.systems.run_file import RunSettings, read_run, resolve_run
-from openwork.systems.train import train_bundle
-from openwork.training.weights import read_tensors, restore_weights
+from openwork.models.weights import read_tensors, restore_weights
+from openwork.runs.file.resolve import resolve_run
+from openwork.runs.file.settings import RunSettings
+from openwork.runs.train import train_bundle
 
 END = "bundle"
 STOPPED = 3

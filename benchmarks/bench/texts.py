@@ -8,11 +8,11 @@ from itertools import islice
 from pathlib import Path
 
 from openwork.base.folders import atomic_folder
-from openwork.data import corpora
+from openwork.data.corpora import catalogue as corpora
+from openwork.inference.shortlists import Sizes, write_shortlist
 from openwork.interop.forms import export_model
 from openwork.interop.token_names import token_names
 from openwork.metrics.translation import bleu
-from openwork.systems.shortlists import Sizes, write_shortlist
 from openwork.text.pair import TokenizerPair
 
 SHORT, LONG = 1000, 10_000

@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from openwork.base.config import read_run
 from openwork.base.folders import atomic_folder
+from openwork.cost.cost import cost_of
 from openwork.data.batching import Batch, BatchPlan, assemble
 from openwork.data.store import TokenSide, TokenStore
 from openwork.models.settings import TransformerSettings
-from openwork.systems.cost import cost_of
-from openwork.systems.run_file import RunSettings, read_run, resolve_run
-from openwork.systems.run_folder import RunFolder
-from openwork.systems.train import prepare_corpus
+from openwork.runs.corpus import prepare_corpus
+from openwork.runs.file.resolve import resolve_run
+from openwork.runs.file.settings import RunSettings
+from openwork.runs.folder import RunFolder
 from openwork.text.symbols import SYMBOLS
 
 RUN_FILE = Path(__file__).parent.parent / "shape-s.toml"

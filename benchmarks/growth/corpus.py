@@ -21,15 +21,15 @@ import torch
 from growth.resident import anonymous_bytes, begin_peak, peak_bytes
 from growth.shapes import BASE
 from growth.training_step import make_batch, make_updater
-from openwork.data import corpora
 from openwork.data.batching import BatchPlan, BatchSettings
+from openwork.data.corpora import catalogue as corpora
+from openwork.data.pairs import store_pairs
 from openwork.data.records import Pair
+from openwork.data.sources import PairSource
 from openwork.data.store import TokenStore, write_store
-from openwork.systems.pair_sources import PairSource
-from openwork.systems.pairs import store_pairs
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
-from openwork.training.batches import BatchStream
+from openwork.training.batches.batch import BatchStream
 from openwork.training.progress import Progress
 
 UPDATES = 20

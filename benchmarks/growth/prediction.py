@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from growth.shapes import Shape
-from openwork.systems.cost import cost_of
-from openwork.systems.cost_memory import Memory
+from openwork.cost.cost import cost_of
+from openwork.cost.memory import MemoryCost
 
 WORK = ("a constant", "operations of projections", "operations of attention", "numbers kept", "logits", "weights")
 ROUNDS = 2000
 SIZES = {"bfloat16": 2, "float32": 4}
 
 
-def predicted_memory(shape: Shape, precision: str) -> Memory:
+def predicted_memory(shape: Shape, precision: str) -> MemoryCost:
     """Of an update with Adam."""
     return _cost(shape).memory(shape.tokens, SIZES[precision])
 

@@ -16,10 +16,10 @@ import torch
 
 from growth.resident import begin_peak, peak_bytes, resident_bytes
 from growth.shapes import Shape
+from openwork.machine.precision import PrecisionName
 from openwork.models.build import build_model
-from openwork.training.batches import TensorBatch
+from openwork.training.batches.batch import TensorBatch
 from openwork.training.optimisers import make_optimiser
-from openwork.training.precision import PrecisionName
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings
 from openwork.training.step import Updater

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from openwork.text.kinds import KINDS
+from openwork.text.pieces.kinds import KINDS
 from openwork.text.tokenizer import Tokenizer
 from parts.comparison import Comparison
 

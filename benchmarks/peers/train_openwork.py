@@ -7,9 +7,10 @@ from typing import Any
 
 import speaking
 
-from openwork.systems.run_file import read_run, resolve_run
-from openwork.systems.train import train_bundle
-from openwork.training.moments import Observer, Run
+from openwork.base.config import read_run
+from openwork.runs.file.resolve import resolve_run
+from openwork.runs.train import train_bundle
+from openwork.training.moments import LoopState, Observer
 from openwork.training.step import StepReport
 
 
@@ -23,10 +24,10 @@ class Watch(Observer):
     def __init__(self) -> None:
         self._since = 0.0
 
-    def started(self, run: Run) -> None:
+    def started(self, run: LoopState) -> None:
         self._since = time.perf_counter()
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         now = time.perf_counter()
         speaking.tell_update(report.target_tokens, now - self._since)
         if report.step == run.settings.steps - 1:

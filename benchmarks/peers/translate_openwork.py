@@ -7,7 +7,7 @@ from pathlib import Path
 import speaking
 import torch
 
-from openwork.systems.ensemble import load_bundles, translator_of
+from openwork.inference.loading import load_bundles, translator_of
 
 
 def main() -> None:

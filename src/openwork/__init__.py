@@ -1,8 +1,58 @@
-"""openwork: the Transformer of "Attention Is All You Need", complete and open to view."""
+"""openwork: the Transformer of "Attention Is All You Need", complete and open to view.
+
+>>> import openwork
+>>> translator = openwork.load(en_de)
+>>> translator.translate("a b c")
+Translation(...)
+
+What stands in `__all__` is public. It changes only as semantic versioning allows (docs/python.md); everything else is
+private. Each name is imported when it is first used, so that `import openwork` takes no time.
+"""
 
 import os
+from typing import TYPE_CHECKING
+
+from openwork.base.public import import_when_used
+
+if TYPE_CHECKING:
+    from openwork import data, decoding, models, nn
+    from openwork.api.evaluating import Scores, evaluate
+    from openwork.api.explanation import Explanation
+    from openwork.api.loading import load
+    from openwork.api.models import (
+        Answerer,
+        Classifier,
+        Embedder,
+        LanguageModel,
+        MaskFiller,
+        Tagger,
+        TrainedModel,
+        Translator,
+    )
+    from openwork.api.training import Run, train
+    from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkError, UsageError
+    from openwork.inference.translator import Translation
+    from openwork.models.seq2seq import Transformer
 
 __version__ = "0.1.0"
+
+_PLACES = {
+    "load": "api.loading", "train": "api.training", "evaluate": "api.evaluating",
+    "TrainedModel": "api.models", "Translator": "api.models", "Classifier": "api.models", "Tagger": "api.models",
+    "Answerer": "api.models", "MaskFiller": "api.models", "LanguageModel": "api.models", "Embedder": "api.models",
+    "Translation": "inference.translator", "Explanation": "api.explanation", "Run": "api.training",
+    "Scores": "api.evaluating",
+    "OpenworkError": "base.errors", "UsageError": "base.errors", "ConfigError": "base.errors",
+    "DataError": "base.errors", "BundleError": "base.errors",
+    "Transformer": "models.seq2seq",
+    "nn": "", "models": "", "data": "", "decoding": "",
+}  # fmt: skip
+
+__all__ = [
+    "Answerer", "BundleError", "Classifier", "ConfigError", "DataError", "Embedder", "Explanation", "LanguageModel",
+    "MaskFiller", "OpenworkError", "Run", "Scores", "Tagger", "TrainedModel", "Transformer", "Translation",
+    "Translator", "UsageError", "__version__", "data", "decoding", "evaluate", "load", "models", "nn", "train",
+]  # fmt: skip
 
 # On a CPU torch's libraries keep what they prepared for each shape of a matrix product, a thousand of each kind by
 # themselves. Sentences make a new shape in almost every batch, so a training grew by gigabytes (3.4 GB in its first
@@ -10,3 +60,6 @@ __version__ = "0.1.0"
 # read these when they begin, hence here, before torch is loaded; whoever sets them has them as set.
 for _name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
     os.environ.setdefault(_name, "64")
+
+
+__getattr__ = import_when_used(__name__, _PLACES)

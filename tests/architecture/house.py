@@ -5,6 +5,7 @@ A *floor* is a folder of `src/openwork`.
 """
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -17,20 +18,30 @@ DOCUMENT = REPOSITORY / "docs" / "architecture.md"
 # From the ground up. A floor imports only floors on a lower line; floors on one line never import each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("base",),
-    ("text", "nn", "metrics"),
-    ("data", "models"),
-    ("training", "decoding", "inspection"),
-    ("systems", "annotated"),
-    ("interop",),  # joins bundles with the forms of other toolkits
+    ("machine", "metrics"),
+    ("nn", "text"),
+    ("models", "data"),
+    ("decoding", "inspection", "training"),
+    ("bundles",),
+    ("inference",),
+    ("interop",),
+    ("checks", "cost", "evaluation"),
+    ("runs",),
+    ("demo", "migration", "study"),
     ("cli",),
+    ("api",),
 )
 
 # Where a floor may use only a part of a lower floor: (floor, lower floor) -> the modules allowed.
 NARROW_DOORS: dict[tuple[str, str], frozenset[str]] = {
     # Searches and training know no model: any object that can start, step and select will do.
     ("decoding", "models"): frozenset({"models.interfaces"}),
-    ("training", "models"): frozenset({"models.interfaces"}),
+    ("training", "models"): frozenset({"models.interfaces", "models.weights"}),
     ("inspection", "models"): frozenset({"models.interfaces"}),
+    # Models see no text.
+    **{(floor, "text"): frozenset() for floor in ("models", "decoding", "training")},
+    # Using a trained model needs nothing that trains one.
+    **{(floor, "training"): frozenset() for floor in ("bundles", "inference", "interop", "checks", "evaluation")},
 }
 
 # These never import torch, nor anything that does, so that help texts and text tools start at once.
@@ -39,27 +50,39 @@ TORCH_FREE_FLOORS = ("base", "text", "metrics", "data")
 TORCH_FREE_MODULES = (
     "models.families",
     "models.presets",
-    "systems.run_file",
-    "systems.bundle_folder",
-    "systems.lines",
-    "systems.tokenize",
-    "systems.cost",
-    "systems.model_options",
-    "systems.paper_table",
-    "systems.paper.contents",
-    "systems.paper.cited",
-    "systems.migration.report",
-    "systems.config_show",
-    "systems.config_keys",
-    "systems.config_schema",
-    "systems.config_check",
-    "systems.evaluation_folder",
-    "systems.compare",
+    "bundles.folder",
+    "bundles.search",
+    "cost.cost",
+    "cost.table3",
+    "evaluation.compare",
+    "evaluation.saved",
+    "inference.filters.tokenize",
+    "migration.report",
+    "models.options",
+    "runs.file.check",
+    "runs.file.keys",
+    "runs.file.resolve",
+    "runs.file.schema",
+    "runs.file.show",
+    "runs.usable",
+    "study.paper.cited",
+    "study.paper.contents",
 )
 
 MOST_LINES_A_FILE = 400
 MOST_LINES_A_FUNCTION = 80
 MOST_PARAMETERS = 8
+
+MOST_FILES_A_FOLDER = 23  # of its own, `__init__.py` aside
+LARGEST_SHARE = 0.12  # of the package's lines, in one floor
+
+# Folders whose listing reads like a table of contents, and may be long.
+LONG_FOLDERS = {
+    "cli": "one file a command",
+    "decoding": "one file a search, a rule or a penalty",
+    "models": "one file a family or a part of one",
+    "nn": "one file a section of the paper or a later part",
+}
 
 # What may break a size, and why: "models/build.py" or "models/build.py::build" -> the reason. Empty is best.
 SIZE_EXCEPTIONS: dict[str, str] = {}
@@ -127,10 +150,18 @@ class Source:
 
     def _imports(self, node: ast.AST, at_load: bool) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
+            if self._is_list_of_public_names(child):
+                continue
             for target in self._targets(child):
                 yield Import(target, getattr(child, "lineno", 0), at_load)
             inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             yield from self._imports(child, at_load and not inside)
+
+    def _is_list_of_public_names(self, node: ast.AST) -> bool:
+        """A package tells type checkers the names that it imports when they are used (`base/public.py`)."""
+        return (
+            self.path.name == "__init__.py" and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        )
 
     def _targets(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Import):
@@ -197,6 +228,11 @@ class House:
         """Groups of modules that import each other in a ring (Tarjan's strongly connected components)."""
         graph = {source.module: list(self.uses(source)) for source in self.sources}
         return [tuple(sorted(group)) for group in strongly_connected(graph) if len(group) > 1]
+
+    def files_by_folder(self) -> dict[str, int]:
+        """How many files each folder has of its own, `__init__.py` aside."""
+        places = [source.path for source in self.sources if source.path.name != "__init__.py"]
+        return dict(Counter(path.parent.relative_to(self.root).as_posix() for path in places))
 
     def sizes(self) -> dict[str, tuple[int, int]]:
         """For each floor of the plan, bottom to top: number of files and number of lines."""

@@ -19,21 +19,22 @@ MAKES_LINES = re.compile(r"(^|_)(lines?|reason|problem|warnings?)$")
 # Calls whose arguments are said to a person, and which of them.
 TOLD = {
     "Joined": slice(None),
+    "CommandGroup": slice(1),
     "Padded": slice(1),
     "Idle": slice(2, 3),
     # a line of `openwork verify`, and why it is left out
     "Check": slice(1, 2),
-    "Outcome": slice(1, 2),
+    "CheckResult": slice(1, 2),
     "NotApplicable": slice(1),
     # what is noted while a model is traced, and the words around it
-    "Kind": slice(1),
+    "StepKind": slice(1),
     "translate": slice(1),
     # the documents' worked examples
     "Step": slice(1, 2),
     "Trace": slice(1, 2),
     "Worked": slice(1),
     "Relation": slice(3, 4),
-    "Said": slice(1, 4),
+    "Statement": slice(1, 4),
     "Pictured": slice(1, 2),
     "quantity": slice(1, 2),
     "quantities": slice(1, 2),
@@ -54,7 +55,7 @@ TOLD = {
     "_number": slice(1, 2),
     # what is wrong with a corpus, what the doctor finds, what a resumed training is compared by
     "FaultKind": slice(1),
-    "Finding": slice(3),
+    "DoctorLine": slice(3),
     "Extra": slice(1, 2),
     "Likeness": slice(1),
     # what the coach looks at, and what it says of a training
@@ -70,7 +71,7 @@ TOLD = {
     # what a study shows
     "Study": slice(1, 3),
     "Claim": slice(1),
-    "Compared": slice(1, 2),
+    "Variant": slice(1, 2),
     "Chart": slice(3),
     "ChartLine": slice(1),
     "Figures": slice(2),

@@ -6,6 +6,9 @@ import pytest
 
 from architecture.house import (
     EMPTY_NAMES,
+    LARGEST_SHARE,
+    LONG_FOLDERS,
+    MOST_FILES_A_FOLDER,
     MOST_LINES_A_FILE,
     MOST_LINES_A_FUNCTION,
     MOST_PARAMETERS,
@@ -63,6 +66,29 @@ def test_every_exception_is_still_needed_and_has_a_reason():
 def test_names_say_something():
     parts = {part for source in house().sources for part in source.module.split(".")}
     assert {part for part in parts if part in EMPTY_NAMES or EMPTY_NAMES & set(part.split("_"))} == set()
+
+
+def test_a_folder_can_be_read_at_a_glance():
+    counts = {place: count for place, count in house().files_by_folder().items() if place not in LONG_FOLDERS}
+    assert {place: count for place, count in counts.items() if count > MOST_FILES_A_FOLDER} == {}
+    assert all(house().files_by_folder()[place] > MOST_FILES_A_FOLDER for place in LONG_FOLDERS), "no longer needed"
+
+
+def test_no_folder_holds_most_of_the_package():
+    sizes = {floor: lines for floor, (_, lines) in house().sizes().items()}
+    total = sum(sizes.values())
+    assert {floor: lines for floor, lines in sizes.items() if lines > LARGEST_SHARE * total} == {}
+
+
+def test_a_class_name_is_used_once():
+    """The documents' interface has the documents' names, some of which are also the paper's."""
+    places: dict[str, list[str]] = {}
+    for source in house().sources:
+        if not source.place.startswith("study/annotated/"):
+            for node in ast.walk(source.tree):
+                if isinstance(node, ast.ClassDef):
+                    places.setdefault(node.name, []).append(source.place)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_the_measures():

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings, build, find_mistakes, to_toml
-from openwork.base.explain import Origin
+from openwork.base.explain import ValueOrigin
 from openwork.base.fields import all_keys
 
 
@@ -70,7 +70,7 @@ def test_tables_of_an_array():
 
 def test_all_mistakes_at_once():
     mapping = {"shape": {"kind": "round", "radius": 0, "colour": "green", "sides": 3}, "live": "yes", "tilte": "x"}
-    origins = {"shape.radius": Origin("a.toml", 3), "tilte": Origin("a.toml", 7)}
+    origins = {"shape.radius": ValueOrigin("a.toml", 3), "tilte": ValueOrigin("a.toml", 7)}
     whats = [error.what for error in find_mistakes(Everything, mapping, origins)]
     assert len(whats) == 5
     assert whats[0].endswith("unknown key shape.sides") and "a.toml:7: unknown key tilte" in whats[1]

@@ -16,8 +16,9 @@ from pathlib import Path
 from statistics import mean, pstdev
 from typing import Any, NamedTuple
 
-from openwork.systems.cost import cost_of
-from openwork.systems.run_file import read_run, resolve_run
+from openwork.base.config import read_run
+from openwork.cost.cost import cost_of
+from openwork.runs.file.resolve import resolve_run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "benchmarks" / "results"

@@ -9,8 +9,8 @@ import pytest
 from family import own_run, share
 
 from openwork.base.config import Layer
+from openwork.cost.budget import Budget, compare_sizes
 from openwork.data.records import Pair
-from openwork.systems.budget import Budget, compare_sizes
 
 RUN = """
 [data]

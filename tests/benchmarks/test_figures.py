@@ -16,9 +16,10 @@ REASONS: dict[str, list[dict[str, Any]]] = tomllib.loads(Path(__file__).with_nam
 # Pages that a program writes, and the test that writes them again.
 WRITTEN = {
     "docs/errors.md": "tests/architecture/test_errors.py",
+    "docs/files.md": "tests/architecture/test_document.py",
     "docs/growth.md": "tests/benchmarks/test_pages_and_pictures.py",
     "docs/mutations.md": "tests/truth/test_mutations.py",
-    "docs/paper.md": "tests/systems/paper/test_paper.py",
+    "docs/paper.md": "tests/study/paper/test_paper.py",
 }
 ALL = ["README.md", *sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))]
 PAGES = [page for page in ALL if page not in WRITTEN and not page.endswith(".zh-CN.md")]

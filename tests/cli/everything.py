@@ -11,14 +11,14 @@ import pytest
 import typer
 
 from journeys.command import TINY
+from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.cli.main import app, main
-from openwork.systems.bundle import Bundle, write_bundle
 
 # {} is the folder that `prepared` fills. What a tiny translator cannot do is refused, in a sentence of its own.
 WORK: dict[str, str] = {
     "demo": "--out {}/a.en",  # a file: refused, for the demo itself takes minutes
     "train": "{}/run.toml --preflight",
-    "finish": "{}/none",  # a run is finished in tests/systems/test_run_length.py
+    "finish": "{}/none",  # a run is finished in tests/runs/test_run_length.py
     "translate": "--bundle {}/bundle",
     "classify": "--bundle {}/bundle",
     "tag": "--bundle {}/bundle",

@@ -28,7 +28,7 @@ def follow(frame: FrameType, event: str, _: object) -> None:
     name = frame.f_code.co_name
     if event == "return" and name == "end_at_once_on_ctrl_c":
         begun = True
-    elif event == "return" and name == "run_command_line":
+    elif event == "return" and name == "flush_streams":
         sys.setprofile(None)
         if not number:
             print(f"CALLS {count}", file=sys.stderr)

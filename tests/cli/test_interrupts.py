@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from journeys.command import PATIENCE
-from openwork.systems.bundle import Bundle, write_bundle
+from openwork.bundles.bundle import Bundle, write_bundle
 
 pytestmark = pytest.mark.slow
 
@@ -22,15 +22,19 @@ import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from openwork.cli.interrupts import end_at_once_on_ctrl_c
 end_at_once_on_ctrl_c()
-from openwork.cli.terminal import run, run_command_line
+from openwork.cli.options import as_command
+from openwork.cli.terminal import ErrorsTold, flush_streams
 def work():
     {}
 def line():
-    run(work)
+    as_command(work)()
     return 0
 import typer
 try:
-    sys.exit(run_command_line(line))
+    with ErrorsTold() as told:
+        told.code = line()
+    flush_streams()
+    sys.exit(told.code)
 except typer.Exit as ended:
     sys.exit(ended.exit_code)
 """

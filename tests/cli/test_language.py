@@ -49,7 +49,7 @@ def test_an_error_is_told_in_chinese(
 def test_help_is_in_chinese():
     result = openwork("translate", "--help", "--lang", "zh")
     assert result.code == 0
-    assert "把标准输入逐行翻译到标准输出" in result.out.decode()
+    assert "逐行翻译标准输入" in result.out.decode()
     assert "选项" in result.out.decode()
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from openwork.cli.options import grouped
+from openwork.cli.options import as_command
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def application() -> typer.Typer:
     app = typer.Typer(add_completion=False)
 
     @app.command()
-    @grouped
+    @as_command
     def draw(*, name: Annotated[str, typer.Argument()] = "it", size: Size, loud: bool = False) -> None:
         """Say how large it is."""
         print(name, size.area, loud)

@@ -12,7 +12,7 @@ from cli.everything import COMMANDS, WORK, arguments_of, prepare, run_main
 from journeys.command import COMMAND, PATIENCE
 from openwork.base.messages import LANGUAGE_VARIABLE
 from openwork.base.printing import UNSAFE
-from openwork.systems.bundle import Bundle
+from openwork.bundles.bundle import Bundle
 
 pytestmark = pytest.mark.slow
 

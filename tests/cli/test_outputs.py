@@ -12,12 +12,12 @@ import typer
 
 from journeys.command import TINY, Finished, told
 from openwork.base.config import read_run_file
+from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.cli.main import app
-from openwork.interop.hugging_face_bundle import write_hugging_face_folder
-from openwork.systems.bundle import Bundle, write_bundle
-from openwork.systems.run_file import resolve_run
-from openwork.systems.train import train_bundle
-from openwork.training.moments import Observer, Run
+from openwork.interop.hugging_face.bundle import write_hugging_face_folder
+from openwork.runs.file.resolve import resolve_run
+from openwork.runs.train import train_bundle
+from openwork.training.moments import LoopState, Observer
 from openwork.training.observers.interruption import INTERRUPTED
 from openwork.training.step import StepReport
 
@@ -215,7 +215,7 @@ def test_what_others_put_into_a_run_stays(call: Call, home: Path):
     """While it goes on: checkpoints are cleared away, and the bundle is written."""
 
     class Leave(Observer):
-        def stepped(self, run: Run, report: StepReport) -> None:
+        def stepped(self, run: LoopState, report: StepReport) -> None:
             if report.step == 10:
                 run.stop(INTERRUPTED)
 

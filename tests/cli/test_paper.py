@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from openwork.base.messages import catalogue
 from openwork.base.phrases import shown_width
 from openwork.cli.main import app
-from openwork.systems.paper.contents import CONTENTS, contents_lines
-from openwork.systems.paper.exhibits import page_of
-from openwork.systems.paper.showing import page_text
+from openwork.study.paper.contents import CONTENTS, contents_lines
+from openwork.study.paper.exhibits import page_of
+from openwork.study.paper.showing import page_text
 
 pytestmark = pytest.mark.slow
 

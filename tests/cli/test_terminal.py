@@ -8,12 +8,13 @@ import pytest
 import typer
 
 from openwork.base.errors import DataError, OpenworkError
-from openwork.cli.terminal import run, show_error
+from openwork.cli.options import as_command
+from openwork.cli.terminal import show_error
 
 
 def outcome(command: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     with pytest.raises(typer.Exit) as ended:
-        run(command)
+        as_command(command)()
     return ended.value.exit_code, capsys.readouterr().err
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.data import corpora, download, multi30k, tatoeba
-from openwork.data.corpora import CORPORA, load, splits
-from openwork.data.splits import split_of
+from openwork.data.corpora import catalogue as corpora
+from openwork.data.corpora import download, multi30k, tatoeba
+from openwork.data.corpora.catalogue import CORPORA, load, splits
+from openwork.data.corpora.splits import split_of
 
 SIZES = {"train": 29_000, "valid": 1_014, "test": 1_000}
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from openwork.data import corpora
-from openwork.data.dialogues import ASSISTANT, TALKS, USER, generate
+from openwork.data.corpora import catalogue as corpora
+from openwork.data.corpora.dialogues import ASSISTANT, TALKS, USER, generate
 from openwork.data.records import Pair
 from openwork.text.scripts import written_without_spaces
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import DataError, OpenworkError
-from openwork.data import download
-from openwork.data.download import RemoteFile, fetch
+from openwork.data.corpora import download
+from openwork.data.corpora.download import RemoteFile, fetch
 
 CONTENT = bytes(range(256)) * 40
 URL = "https://example.org/folder/file.tgz"

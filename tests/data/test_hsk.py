@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.data import hsk
-from openwork.data.corpora import ROLES, find, load
+from openwork.data.corpora import hsk
+from openwork.data.corpora.catalogue import ROLES, find, load
 
 Package = Callable[[object], None]
 

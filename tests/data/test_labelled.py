@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.data import docstrings
-from openwork.data.corpora import CORPORA, load, splits
-from openwork.data.docstrings import file_pairs, summary_and_rest
+from openwork.data.corpora import docstrings
+from openwork.data.corpora.catalogue import CORPORA, load, splits
+from openwork.data.corpora.docstrings import file_pairs, summary_and_rest
 from openwork.data.readers.columns import read_columns
 from openwork.data.records import Pair
 

@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openwork.data.corpora.splits import SPLITS, divide, split_of
 from openwork.data.records import Pair
-from openwork.data.splits import SPLITS, divide, split_of
 
 
 def test_the_proportion_and_that_it_never_changes() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openwork.data.records import Pair
-from openwork.data.statistics import PERCENTILES, SideStatistics, Statistics, nearest_rank
+from openwork.data.statistics import PERCENTILES, CorpusStatistics, SideStatistics, nearest_rank
 
 
 def side(*sentences: str) -> SideStatistics:
@@ -27,7 +27,7 @@ def test_a_side_by_hand() -> None:
 
 
 def test_pairs_by_hand() -> None:
-    found = Statistics()
+    found = CorpusStatistics()
     for pair in (Pair("ab", "abc"), Pair("ab", "abcd"), Pair("ab", "abc"), Pair("x", "x"), Pair("", "y")):
         found.add(pair)
     assert found.pairs == 5 and found.identical == 1
@@ -44,7 +44,7 @@ def test_overlap_counts_each_occurrence_on_its_own_side() -> None:
 
 def test_a_pair_is_more_than_its_sides() -> None:
     """(a, bc) and (ab, c) are two pairs, though they are the same characters."""
-    found = Statistics()
+    found = CorpusStatistics()
     found.add(Pair("a", "bc"))
     found.add(Pair("ab", "c"))
     assert found.seen.repeated == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from openwork.data.synthetic import LONGEST, SHORTEST, copy, reverse
+from openwork.data.corpora.synthetic import LONGEST, SHORTEST, copy, reverse
 
 
 def test_answers_are_right_and_lengths_span_the_range() -> None:

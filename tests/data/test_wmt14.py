@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.data import corpora, wmt14
-from openwork.data.archives import extract
-from openwork.data.download import RemoteFile
+from openwork.data.corpora import catalogue as corpora
+from openwork.data.corpora import wmt14
+from openwork.data.corpora.archives import extract
+from openwork.data.corpora.download import RemoteFile
 
 SGM = '<refset setid="x">\n<doc docid="d">\n<p>\n{}</p>\n</doc>\n</refset>\n'
 

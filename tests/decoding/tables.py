@@ -8,8 +8,8 @@ from itertools import product
 import torch
 from torch import Tensor
 
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.scoring import length_penalty
-from openwork.text.symbols import SYMBOL_IDS
 
 FIRST = 4  # the first id that is a real token: 0 to 3 are pad, unknown, start and end
 

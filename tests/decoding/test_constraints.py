@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.tables import TableModel, exhaustive, holds, log_probability, probabilities, random_logits, sources
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.automaton import Automaton, phrase_automaton, text_automaton
 from openwork.decoding.banks import ExpandInBanks, in_turn
 from openwork.decoding.beam import Live
 from openwork.decoding.constraints import AnyOf, SentenceConstraints
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.phrases import RequiredPhrases
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.text.symbols import SYMBOL_IDS
 
 VOCABULARY, LIMIT = 7, 5  # three real tokens: 4, 5 and 6
 WIDE = 3**LIMIT
@@ -44,7 +44,7 @@ def searched(
     """One sentence, with a table of its own, for each of the constraints."""
     model = TableModel(random_logits(seed, VOCABULARY, 1.5))
     count = len(constraints)
-    return search(model, *sources(range(count), [limit] * count), chosen, constraints=constraints)
+    return decode(model, *sources(range(count), [limit] * count), chosen, constraints=constraints)
 
 
 def expect(found: list[Hypothesis], seed: int, keep: Keep, key: int = 0, limit: int = LIMIT) -> None:
@@ -163,9 +163,9 @@ def test_a_batch_gives_what_its_sentences_give_alone(
     lengths = [4 + number % 3 for number in range(len(constraints))]
     for others in ({}, {"no_repeat": 2}, {"samples": 2}, {"beam": 4, "groups": 2}):
         chosen = DecodingSettings.model_validate({"beam": beam, "extra_length": 0, "best": 1, **others})
-        together = search(model, *sources(range(len(lengths)), lengths), chosen, constraints=constraints)
+        together = decode(model, *sources(range(len(lengths)), lengths), chosen, constraints=constraints)
         for key, (length, one) in enumerate(zip(lengths, constraints, strict=True)):
-            (alone,) = search(model, *sources([key], [length]), chosen, constraints=[one])
+            (alone,) = decode(model, *sources([key], [length]), chosen, constraints=[one])
             assert [h.tokens for h in alone] == [h.tokens for h in together[key]]
 
 
@@ -174,10 +174,10 @@ def test_sentences_without_constraints_are_searched_as_always(chosen: dict[str, 
     decoding = options(**{"best": 1, **chosen})
     model = TableModel(random_logits(5, VOCABULARY, 1.5))
     source, lengths = sources([0, 1], [LIMIT, LIMIT])
-    free = search(model, source, lengths, decoding)
+    free = decode(model, source, lengths, decoding)
     mixed = [SentenceConstraints(), SentenceConstraints(required=((6, 6),))]
-    assert search(model, source, lengths, decoding, constraints=[SentenceConstraints()] * 2) == free
-    assert search(model, source, lengths, decoding, constraints=mixed)[0] == free[0]
+    assert decode(model, source, lengths, decoding, constraints=[SentenceConstraints()] * 2) == free
+    assert decode(model, source, lengths, decoding, constraints=mixed)[0] == free[0]
 
 
 def test_sentence_whose_constraints_cannot_be_met_has_no_hypothesis() -> None:
@@ -209,7 +209,7 @@ def test_an_improbable_phrase_is_placed_where_it_costs_least() -> None:
     }  # fmt: skip
     model = TableModel(probabilities(table, 6))
     constraints = [SentenceConstraints(required=((5,),))]
-    ((best, *_),) = search(model, *sources([0], [9]), options(beam=2, best=1), constraints=constraints)
+    ((best, *_),) = decode(model, *sources([0], [9]), options(beam=2, best=1), constraints=constraints)
     assert best.tokens == (4, 5)
     assert best.log_probability == pytest.approx(torch.tensor(0.15).log().item(), abs=1e-6)
 
@@ -225,7 +225,7 @@ def test_banks_keep_a_place_for_those_that_began_the_phrase() -> None:
 
     constraints = [SentenceConstraints(required=((6,),))]
     chosen = options(beam=2, best=1, length_penalty=0.0)
-    ((best,),) = search(TableModel(logits), *sources([0], [8]), chosen, constraints=constraints)
+    ((best,),) = decode(TableModel(logits), *sources([0], [8]), chosen, constraints=constraints)
     assert best.tokens == (6,)
 
 

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.tables import TableModel, exhaustive, log_probability, probabilities, random_logits, sources
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.alternatives import alternatives
 from openwork.decoding.bayes_risk import equal_weights, expected_utilities, probability_weights
 from openwork.decoding.ensemble import Ensemble
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
-from openwork.text.symbols import SYMBOL_IDS
 
 VOCABULARY = 13
 TRANSFORMER = TransformerSettings(width=8, heads=2, feedforward_width=8, encoder_layers=1, decoder_layers=2, norm="pre")
@@ -60,7 +60,7 @@ def test_an_ensemble_is_the_mean_of_the_probabilities() -> None:
 def test_an_ensemble_of_the_same_is_the_same() -> None:
     for kind in (TRANSFORMER, RECURRENT):
         (member,) = models([kind])
-        alone, twice = (search(model, SOURCE, LENGTHS, OPTIONS) for model in (member, Ensemble([member, member])))
+        alone, twice = (decode(model, SOURCE, LENGTHS, OPTIONS) for model in (member, Ensemble([member, member])))
         assert [[h.tokens for h in one] for one in alone] == [[h.tokens for h in one] for one in twice]
 
 
@@ -90,13 +90,13 @@ def test_attending_is_stepping_and_looking(kind: TransformerSettings | Recurrent
 def test_coverage_penalty_of_real_models_in_a_batch_and_alone(kind: TransformerSettings | RecurrentSettings) -> None:
     for model in (*models([kind]), Ensemble(models([kind, kind]))):
         chosen = OPTIONS.model_copy(update={"coverage_penalty": 0.4})
-        found = search(model, SOURCE, LENGTHS, chosen)
+        found = decode(model, SOURCE, LENGTHS, chosen)
         for row, length in enumerate(LENGTHS.tolist()):
             one = slice(row, row + 1)
-            (alone,) = search(model, SOURCE[one, :length], LENGTHS[one], chosen)
+            (alone,) = decode(model, SOURCE[one, :length], LENGTHS[one], chosen)
             assert [h.tokens for h in alone] == [h.tokens for h in found[row]]
             assert [h.score for h in alone] == pytest.approx([h.score for h in found[row]], abs=1e-4)
-        plain = {h.tokens: h.score for h in search(model, SOURCE, LENGTHS, OPTIONS)[0]}
+        plain = {h.tokens: h.score for h in decode(model, SOURCE, LENGTHS, OPTIONS)[0]}
         assert all(h.score < plain[h.tokens] for h in found[0] if h.tokens in plain)
 
 
@@ -142,7 +142,7 @@ def test_expected_utility_by_hand() -> None:
 def test_risk_over_all_targets_is_the_sum_over_the_list() -> None:
     """With every target in the beam, the expected utility is the one under the model itself."""
     logits = random_logits(4, 6, 1.0)
-    (found,) = search(
+    (found,) = decode(
         TableModel(logits), *sources([0], [3]), DecodingSettings(beam=2**4, best=2**4, extra_length=0, patience=9.0)
     )
     every = exhaustive(logits, 0, 6, 3, 0.0)

@@ -8,7 +8,7 @@ import pytest
 from decoding.tables import TableModel, probabilities, sources
 from openwork.decoding.beam import beam_search
 from openwork.decoding.scoring import length_penalty
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 
 END = 3
@@ -65,5 +65,5 @@ def test_the_score_of_a_search_is_by_its_rule(beam: int) -> None:
     source, lengths = sources([0], [4])
     logits = probabilities(defaultdict(lambda: {END: 0.2, 4: 0.5, 5: 0.3}), 6)
     chosen = DecodingSettings(beam=beam, length_penalty=0.7, length_rule="power", extra_length=3)
-    ((one,),) = search(TableModel(logits), source, lengths, chosen)
+    ((one,),) = decode(TableModel(logits), source, lengths, chosen)
     assert one.score == pytest.approx(one.log_probability / (len(one.tokens) + one.finished) ** 0.7)

@@ -8,16 +8,16 @@ from hypothesis import given, settings, strategies
 from torch import Tensor
 
 from decoding.tables import TableModel, random_logits, sources
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import beam_search
-from openwork.decoding.greedy import greedy
+from openwork.decoding.greedy import greedy_search
 from openwork.decoding.lone import search_one
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
+from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.build import build_model
-from openwork.models.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
-from openwork.text.symbols import SYMBOL_IDS
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "as usual": {"beam": 4},
@@ -64,7 +64,7 @@ def test_it_finds_what_tensors_find(
     (wanted,) = beam_search(model, *sources([seed], [3]), chosen)
     assert search_one(model, *sources([seed], [3]), chosen, SYMBOL_IDS) == wanted
     if chosen.beam == 1:
-        assert greedy(model, *sources([seed], [3]), chosen) == [wanted]
+        assert greedy_search(model, *sources([seed], [3]), chosen) == [wanted]
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_it_goes_on_from_the_states_of_a_prepared_model() -> None:
     model = made(3, 2.0)
     prepared, chosen = PreparedTransformer(model), DecodingSettings(beam=4, best=4, maximum_length=14)
     (wanted,) = beam_search(model, *sentence(7), chosen)
-    (found,) = search(prepared, *sentence(7), chosen)
+    (found,) = decode(prepared, *sentence(7), chosen)
     assert [one.tokens for one in found] == [one.tokens for one in wanted]
     assert [one.score for one in found] == pytest.approx([one.score for one in wanted], abs=1e-5)
 
@@ -83,8 +83,8 @@ def test_a_search_for_one_sentence_takes_it_and_for_two_does_not(monkeypatch: py
     monkeypatch.setattr("openwork.decoding.search.search_one", lambda *given: taken.append(len(given)) or [])
     model, chosen = made(1, 1.0), DecodingSettings(beam=2, maximum_length=4)
     source, lengths = sentence(3)
-    assert search(model, source, lengths, chosen) == [[]] and len(taken) == 1
-    assert len(search(model, source.repeat(2, 1), lengths.repeat(2), chosen)[1]) == 1 and len(taken) == 1
-    search(model, source, lengths, chosen.model_copy(update={"no_repeat": 2}))
-    search(model, source, lengths, chosen.model_copy(update={"coverage_penalty": 0.2}))
+    assert decode(model, source, lengths, chosen) == [[]] and len(taken) == 1
+    assert len(decode(model, source.repeat(2, 1), lengths.repeat(2), chosen)[1]) == 1 and len(taken) == 1
+    decode(model, source, lengths, chosen.model_copy(update={"no_repeat": 2}))
+    decode(model, source, lengths, chosen.model_copy(update={"coverage_penalty": 0.2}))
     assert len(taken) == 1

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from openwork.decoding.constraints import AnyOf, SentenceConstraints
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
@@ -77,12 +77,12 @@ def test_cached_uncached_together_and_alone(kind: str, options: dict[str, Any], 
         parameter.data.mul_(2.5)
     chosen = DecodingSettings.model_validate({"extra_length": 6, **options})
     constraints = CONSTRAINTS if with_constraints else None
-    found = search(model, SOURCE, LENGTHS, chosen, constraints=constraints)
-    again = search(WithoutCache(model), SOURCE, LENGTHS, chosen, constraints=constraints)
+    found = decode(model, SOURCE, LENGTHS, chosen, constraints=constraints)
+    again = decode(WithoutCache(model), SOURCE, LENGTHS, chosen, constraints=constraints)
     for row, length in enumerate(LENGTHS.tolist()):
         one = slice(row, row + 1)
         own = None if constraints is None else constraints[one]
-        (alone,) = search(model, SOURCE[one, :length], LENGTHS[one], chosen, constraints=own)
+        (alone,) = decode(model, SOURCE[one, :length], LENGTHS[one], chosen, constraints=own)
         assert found[row]
         for others in (again[row], alone):
             assert [h.tokens for h in others] == [h.tokens for h in found[row]]

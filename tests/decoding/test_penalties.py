@@ -23,13 +23,13 @@ from decoding.tables import (
     targets,
 )
 from openwork.base.errors import OpenworkError
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import Live
 from openwork.decoding.diverse import ExpandInGroups
-from openwork.decoding.rules import Beginnings, Rule
+from openwork.decoding.rules import Beginnings, TokenRule
 from openwork.decoding.scoring import length_penalty
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings, RuleClass
-from openwork.text.symbols import SYMBOL_IDS
 
 SEEDS = st.integers(0, 10**6)
 VOCABULARY = 7
@@ -75,7 +75,7 @@ def coverage(seed: int, tokens: tuple[int, ...], size: int, beta: float) -> floa
 def test_coverage_penalty_is_the_formula(seed: int, beta: float, lengths: list[int]) -> None:
     model = LookingTable(seed, lengths)
     chosen = options(beam=3**4, best=5, coverage_penalty=beta)
-    for key, found in enumerate(search(model, *sources(range(len(lengths)), lengths), chosen)):
+    for key, found in enumerate(decode(model, *sources(range(len(lengths)), lengths), chosen)):
         every = exhaustive(model.logits, key, VOCABULARY, lengths[key], 0.6)
         scored = {tokens: score + coverage(seed, tokens, lengths[key], beta) for score, tokens in every}
         assert [h.score for h in found] == pytest.approx(sorted(scored.values(), reverse=True)[:5], abs=1e-4)
@@ -91,7 +91,7 @@ def test_coverage_follows_its_hypothesis(beam: int) -> None:
     for seed in range(30):
         model = LookingTable(seed, [4, 3])
         chosen = options(beam=beam, best=beam, coverage_penalty=0.5)
-        for key, found in enumerate(search(model, *sources([0, 1], [4, 3]), chosen)):
+        for key, found in enumerate(decode(model, *sources([0, 1], [4, 3]), chosen)):
             for h in found:
                 length = len(h.tokens) + h.finished
                 looked = h.tokens if h.finished else h.tokens[:-1]
@@ -102,7 +102,7 @@ def test_coverage_follows_its_hypothesis(beam: int) -> None:
 
 def test_a_model_that_does_not_tell_where_it_looks_is_refused() -> None:
     with pytest.raises(OpenworkError, match="needs a model that tells where it looks"):
-        search(TableModel(random_logits(0, VOCABULARY, 1.0)), *sources([0], [3]), options(coverage_penalty=0.1))
+        decode(TableModel(random_logits(0, VOCABULARY, 1.0)), *sources([0], [3]), options(coverage_penalty=0.1))
 
 
 def lowered(logits: Any, key: int, tokens: tuple[int, ...], strength: float) -> float:
@@ -122,7 +122,7 @@ def lowered(logits: Any, key: int, tokens: tuple[int, ...], strength: float) -> 
 def test_repetition_penalty_is_the_formula(seed: int, strength: float, limits: list[int]) -> None:
     logits = random_logits(seed, VOCABULARY, 1.5)
     chosen = options(beam=3**4, best=5, repetition_penalty=strength)
-    for key, found in enumerate(search(TableModel(logits), *sources(range(len(limits)), limits), chosen)):
+    for key, found in enumerate(decode(TableModel(logits), *sources(range(len(limits)), limits), chosen)):
         every = {tokens: lowered(logits, key, tokens, strength) for tokens in targets(VOCABULARY, limits[key])}
         scored = {tokens: total / length_penalty(len(tokens) + 1, 0.6) for tokens, total in every.items()}
         assert [h.score for h in found] == pytest.approx(sorted(scored.values(), reverse=True)[:5], abs=1e-4)
@@ -134,7 +134,7 @@ def test_repetition_penalty_is_the_formula(seed: int, strength: float, limits: l
 def test_no_search_repeats_what_is_punished_hard(values: dict[str, int]) -> None:
     for seed in range(5):
         model = TableModel(random_logits(seed, VOCABULARY, 0.5))
-        (found,) = search(model, *sources([0], [12]), options(**values, repetition_penalty=1000.0))
+        (found,) = decode(model, *sources([0], [12]), options(**values, repetition_penalty=1000.0))
         assert len(set(found[0].tokens)) == len(found[0].tokens)
 
 
@@ -144,13 +144,13 @@ def test_minimum_length_keeps_the_longer_targets(seed: int, least: int, limits: 
     """A target whose limit comes before is as long as the limit, and unfinished."""
     logits = random_logits(seed, VOCABULARY, 1.5)
     chosen = options(beam=3**4, best=5, minimum_length=least)
-    for key, found in enumerate(search(TableModel(logits), *sources(range(len(limits)), limits), chosen)):
+    for key, found in enumerate(decode(TableModel(logits), *sources(range(len(limits)), limits), chosen)):
         every = exhaustive(logits, key, VOCABULARY, limits[key], 0.6, lambda tokens: len(tokens) >= least)
         assert [h.score for h in found if h.finished] == pytest.approx([score for score, _ in every[:5]], abs=1e-4)
         assert every or all(len(h.tokens) == limits[key] and not h.finished for h in found)
 
 
-class Shy(Rule):
+class Shy(TokenRule):
     """A rule for the test below: the likelier a token is, the less it counts."""
 
     def __init__(self, shyness: float) -> None:
@@ -170,7 +170,7 @@ def test_a_new_rule_takes_its_class_and_the_line_of_its_key(monkeypatch: pytest.
     model = TableModel(probabilities({**rows, (6,): {3: 1.0}}, VOCABULARY))
     for shyness, token in ((0.0, 4), (1.0, 5)):
         chosen = ShySettings.model_validate({"beam": 1, "extra_length": 0, "shyness": shyness})
-        ((best,),) = search(model, *sources([0], [3]), chosen)
+        ((best,),) = decode(model, *sources([0], [3]), chosen)
         assert best.tokens == (token,)
 
 
@@ -211,7 +211,7 @@ def test_diverse_groups_are_the_papers(seed: int, shape: tuple[int, int], divers
     logits = random_logits(seed, VOCABULARY, 1.0)
     lengths = [3, 5]
     chosen = options(beam=beam, best=beam, groups=groups, diversity=diversity)
-    for key, found in enumerate(search(TableModel(logits), *sources([0, 1], lengths), chosen)):
+    for key, found in enumerate(decode(TableModel(logits), *sources([0, 1], lengths), chosen)):
         every = [one for group in plain_groups(logits, key, lengths[key], beam, groups, diversity) for one in group]
         finished = any(done for _, _, done in every)
         distinct = {tokens: score for score, tokens, done in every if done == finished}
@@ -226,8 +226,8 @@ def test_without_diversity_each_group_is_a_beam_of_its_own() -> None:
     for seed in range(10):
         model = TableModel(random_logits(seed, VOCABULARY, 1.0))
         source, lengths = sources([0, 1], [4, 5])
-        grouped = search(model, source, lengths, options(beam=6, groups=3, diversity=0.0, best=2))
-        assert grouped == search(model, source, lengths, options(beam=2, best=2))
+        grouped = decode(model, source, lengths, options(beam=6, groups=3, diversity=0.0, best=2))
+        assert grouped == decode(model, source, lengths, options(beam=2, best=2))
 
 
 def test_groups_differ() -> None:
@@ -235,7 +235,7 @@ def test_groups_differ() -> None:
     table = {(): {4: 0.8, 6: 0.2}, (4,): {4: 0.51, 5: 0.49}, (4, 4): {3: 1.0}, (4, 5): {3: 1.0}, (6,): {3: 1.0}}
     source, lengths = sources([0], [5])
     for more, expected in (({}, {(4, 4), (4, 5)}), ({"groups": 2, "diversity": 2.0}, {(4, 4), (6,)})):
-        (found,) = search(TableModel(probabilities(table, 7)), source, lengths, options(beam=2, best=2, **more))
+        (found,) = decode(TableModel(probabilities(table, 7)), source, lengths, options(beam=2, best=2, **more))
         assert {h.tokens for h in found} == expected
 
 

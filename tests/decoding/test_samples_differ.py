@@ -2,7 +2,7 @@
 
 from decoding.tables import TableModel, sources
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 
 VOCABULARY = 40
@@ -15,7 +15,7 @@ def level(key: int, prefix: tuple[int, ...]) -> list[float]:
 
 
 def sampled(keys: list[int], settings: DecodingSettings = SETTINGS) -> list[list[Hypothesis]]:
-    return search(TableModel(level), *sources(keys, [1] * len(keys)), settings)
+    return decode(TableModel(level), *sources(keys, [1] * len(keys)), settings)
 
 
 def test_sentences_samples_and_places_have_numbers_of_their_own() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from decoding.tables import TableModel, exhaustive, log_probability, probabilities, random_logits, sources
 from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.sampling import distribution, draw
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 
 SEEDS = st.integers(0, 10**6)
@@ -80,7 +80,7 @@ def test_samples_come_as_often_as_they_should(temperature: float, top_k: int, to
         assert score <= 0
     assert sum(expected.values()) == pytest.approx(1.0, abs=1e-6)
     chosen = options(samples=count, temperature=temperature, top_k=top_k, top_p=top_p)
-    (found,) = search(TableModel(logits), *sources([0], [limit]), chosen)
+    (found,) = decode(TableModel(logits), *sources([0], [limit]), chosen)
     counts = Counter(h.tokens for h in found)
     assert set(counts) <= set(expected)
     distance = sum(abs(counts[tokens] / count - share) for tokens, share in expected.items()) / 2
@@ -96,19 +96,19 @@ def test_samples_come_as_often_as_they_should(temperature: float, top_k: int, to
 def test_samples_depend_on_the_sentence_alone(seed: int, lengths: list[int], samples: int) -> None:
     model = TableModel(random_logits(seed, 9, 1.0))
     chosen = options(samples=samples, seed=seed)
-    together = search(model, *sources(range(len(lengths)), lengths), chosen)
+    together = decode(model, *sources(range(len(lengths)), lengths), chosen)
     torch.rand(3)  # other random numbers change nothing
     for key, length in enumerate(lengths):
-        (alone,) = search(model, *sources([key], [length]), chosen)
+        (alone,) = decode(model, *sources([key], [length]), chosen)
         assert [h.tokens for h in alone] == [h.tokens for h in together[key]]
-        (fewer,) = search(model, *sources([key], [length]), options(samples=1, seed=seed))
+        (fewer,) = decode(model, *sources([key], [length]), options(samples=1, seed=seed))
         assert fewer[0].tokens == alone[0].tokens
 
 
 def test_the_seed_decides() -> None:
     model = TableModel(random_logits(1, 12, 0.5))
     source, lengths = sources([0], [9])
-    found = [tuple(h.tokens for h in search(model, source, lengths, options(samples=4, seed=s))[0]) for s in (0, 0, 1)]
+    found = [tuple(h.tokens for h in decode(model, source, lengths, options(samples=4, seed=s))[0]) for s in (0, 0, 1)]
     assert found[0] == found[1] != found[2]
     assert len(set(found[0])) == 4
 
@@ -116,5 +116,5 @@ def test_the_seed_decides() -> None:
 def test_forbidden_tokens_are_not_drawn() -> None:
     model = TableModel(probabilities({(): {4: 0.98, 5: 0.02}, (5,): {3: 1.0}}, 6))
     forbidden = [SentenceConstraints(forbidden=((4,),))]
-    (found,) = search(model, *sources([0], [3]), options(samples=20, top_k=1), constraints=forbidden)
+    (found,) = decode(model, *sources([0], [3]), options(samples=20, top_k=1), constraints=forbidden)
     assert {h.tokens for h in found} == {(5,)}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from decoding.tables import TableModel, random_logits, sources
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.rescore import score
 from openwork.decoding.scoring import (
     allow,
@@ -19,7 +20,6 @@ from openwork.decoding.scoring import (
     most_probable_tokens,
 )
 from openwork.decoding.settings import DecodingSettings
-from openwork.text.symbols import SYMBOL_IDS
 
 
 def test_length_penalty_by_hand() -> None:

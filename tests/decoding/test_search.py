@@ -10,14 +10,14 @@ from torch import Tensor
 
 from decoding.tables import TableModel, TableState, exhaustive, log_probability, probabilities, random_logits, sources
 from openwork.base.errors import OpenworkError
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import beam_search
-from openwork.decoding.greedy import greedy
+from openwork.decoding.greedy import greedy_search
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.rescore import score
 from openwork.decoding.scoring import length_penalty
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.text.symbols import SYMBOL_IDS
 
 SPREADS = st.sampled_from([0.1, 1.0, 4.0])
 SEEDS = st.integers(0, 10**6)
@@ -53,8 +53,8 @@ GARDEN_PATH = probabilities({(): {4: 0.55, 5: 0.45}, (4,): {3: 0.4, 4: 0.3, 5: 0
 
 def test_greedy_is_led_astray_where_a_beam_of_two_is_not() -> None:
     source, lengths = sources([0], [9])
-    (by_greedy,) = search(TableModel(GARDEN_PATH), source, lengths, options(1, length_penalty=0.0))
-    (by_beam,) = search(TableModel(GARDEN_PATH), source, lengths, options(2, length_penalty=0.0, best=2))
+    (by_greedy,) = decode(TableModel(GARDEN_PATH), source, lengths, options(1, length_penalty=0.0))
+    (by_beam,) = decode(TableModel(GARDEN_PATH), source, lengths, options(2, length_penalty=0.0, best=2))
     assert [h.tokens for h in by_greedy] == [(4,)]
     assert torch.tensor(by_greedy[0].log_probability).exp().item() == pytest.approx(0.22, abs=1e-6)
     assert [h.tokens for h in by_beam] == [(5,), (4,)]
@@ -67,7 +67,7 @@ def test_the_length_penalty_can_prefer_the_less_probable_longer_target() -> None
     table = probabilities({(): {3: 0.5, 4: 0.45, 5: 0.05}, (4,): {3: 1.0}, (5,): {3: 1.0}}, 6)
     source, lengths = sources([0], [3])
     for alpha, best in ((0.0, ()), (1.0, (4,))):
-        ((hypothesis,),) = search(TableModel(table), source, lengths, options(3, length_penalty=alpha))
+        ((hypothesis,),) = decode(TableModel(table), source, lengths, options(3, length_penalty=alpha))
         assert hypothesis.tokens == best
 
 
@@ -96,7 +96,7 @@ def test_greedy_is_a_beam_of_one(seed: int, spread: float, lengths: list[int], a
     model = TableModel(random_logits(seed, 8, spread, decimals))
     source, source_lengths = sources(range(len(lengths)), lengths)
     chosen = options(1, extra_length=3, length_penalty=alpha)
-    close(greedy(model, source, source_lengths, chosen), beam_search(model, source, source_lengths, chosen))
+    close(greedy_search(model, source, source_lengths, chosen), beam_search(model, source, source_lengths, chosen))
 
 
 @pytest.mark.slow
@@ -108,8 +108,8 @@ def test_a_batch_gives_what_its_sentences_give_alone(
     model = TableModel(random_logits(seed, 8, spread, decimals))
     chosen = options(beam, extra_length=2, best=beam)
     source, source_lengths = sources(range(len(lengths)), lengths)
-    together = search(model, source, source_lengths, chosen)
-    alone = [search(model, *sources([key], [length]), chosen)[0] for key, length in enumerate(lengths)]
+    together = decode(model, source, source_lengths, chosen)
+    alone = [decode(model, *sources([key], [length]), chosen)[0] for key, length in enumerate(lengths)]
     close(together, alone)
 
 
@@ -122,7 +122,7 @@ def test_hypotheses_are_sorted_distinct_allowed_and_worth_their_rescoring(
     logits = random_logits(seed, 7, spread, decimals)
     source, lengths = sources([0, 1], [1, 3])
     for key, found in enumerate(
-        search(TableModel(logits), source, lengths, options(beam, extra_length=extra, best=beam, length_penalty=alpha))
+        decode(TableModel(logits), source, lengths, options(beam, extra_length=extra, best=beam, length_penalty=alpha))
     ):
         assert 1 <= len(found) <= beam
         assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
@@ -165,7 +165,7 @@ def never_ending(key: int, prefix: tuple[int, ...]) -> list[float]:
 @pytest.mark.parametrize("beam", [1, 2, 3])
 def test_the_length_limit_stops_each_row(beam: int) -> None:
     source, lengths = sources([0, 0, 0], [1, 4, 9])
-    found = search(TableModel(never_ending), source, lengths, options(beam, extra_length=2, maximum_length=7))
+    found = decode(TableModel(never_ending), source, lengths, options(beam, extra_length=2, maximum_length=7))
     assert [h.tokens for (h,) in found] == [(5,) * 3, (5,) * 6, (5,) * 7]
     assert not any(h.finished for (h,) in found)
 
@@ -175,9 +175,9 @@ def test_unfinished_hypotheses_only_where_nothing_finished() -> None:
     table = {(): {4: 0.5, 5: 0.3, 3: 0.2}, (4,): {4: 1.0}, (5,): {5: 1.0}, (4, 4): {4: 1.0}, (5, 5): {5: 1.0}}
     model = TableModel(probabilities(table, 6))
     source, lengths = sources([0], [3])
-    (narrow,) = search(model, source, lengths, options(2, best=2))
+    (narrow,) = decode(model, source, lengths, options(2, best=2))
     assert [(h.tokens, h.finished) for h in narrow] == [((4, 4, 4), False), ((5, 5, 5), False)]
-    (wide,) = search(model, source, lengths, options(3, best=3))
+    (wide,) = decode(model, source, lengths, options(3, best=3))
     assert [(h.tokens, h.finished) for h in wide] == [((), True)]
 
 
@@ -188,7 +188,7 @@ def test_finished_sentences_leave_the_batch(beam: int) -> None:
 
     model = TableModel(ends_after_its_key)
     source, lengths = sources([1, 4, 2, 0], [9, 9, 9, 9])
-    found = search(model, source, lengths, options(beam))
+    found = decode(model, source, lengths, options(beam))
     assert [len(h.tokens) for (h,) in found] == [1, 4, 2, 0]
     # The sentence with key n is alive for n + 1 steps. The first step has one row for each, the later ones a beam.
     assert model.seen == [4, 3 * beam, 2 * beam, beam, beam]
@@ -199,9 +199,9 @@ def test_of_equals_the_lower_id_comes_first() -> None:
         return [0.0] * 3 + [9.0 if prefix else -9.0] + [0.0] * 60
 
     source, lengths = sources([0], [2])
-    (found,) = search(TableModel(level), source, lengths, options(4, best=4))
+    (found,) = decode(TableModel(level), source, lengths, options(4, best=4))
     assert [h.tokens for h in found] == [(4,), (5,), (6,), (7,)]
-    ((one,),) = search(TableModel(level), source, lengths, options(1))
+    ((one,),) = decode(TableModel(level), source, lengths, options(1))
     assert one.tokens == (4,)
 
 
@@ -209,7 +209,7 @@ def test_of_equals_the_lower_id_comes_first() -> None:
 def test_an_empty_batch_has_no_hypotheses(beam: int) -> None:
     source, lengths = sources([], [])
     model = TableModel(never_ending)
-    assert search(model, source, lengths, options(beam)) == []
+    assert decode(model, source, lengths, options(beam)) == []
     assert model.seen == []
     assert score(model, source, lengths, []).shape == (0,)
 
@@ -223,7 +223,7 @@ def test_the_models_logits_are_left_as_they_are() -> None:
 
     before = kept.clone()
     for beam in (1, 2):
-        search(Constant(never_ending), *sources([0], [3]), options(beam))
+        decode(Constant(never_ending), *sources([0], [3]), options(beam))
     assert torch.equal(kept, before)
 
 
@@ -232,7 +232,7 @@ def test_the_models_logits_are_left_as_they_are() -> None:
 def test_a_broken_model_is_reported(beam: int, wrong: float) -> None:
     model = TableModel(lambda key, prefix: [0.0, 0.0, 0.0, 0.0, wrong, 0.0])
     with pytest.raises(OpenworkError, match="no probabilities"):
-        search(model, *sources([0], [3]), options(beam))
+        decode(model, *sources([0], [3]), options(beam))
 
 
 class ChoosingTable(TableModel):
@@ -248,4 +248,4 @@ class ChoosingTable(TableModel):
 def test_a_model_that_chooses_itself_is_searched_with_the_same_result(beam: int, count: int) -> None:
     logits, chosen = random_logits(5, 9, 1.0), options(beam)
     batch = sources(list(range(count)), [4] * count)
-    close(search(ChoosingTable(logits), *batch, chosen), search(TableModel(logits), *batch, chosen))
+    close(decode(ChoosingTable(logits), *batch, chosen), decode(TableModel(logits), *batch, chosen))

@@ -111,8 +111,8 @@ def _serve() -> None:
     import torch._dynamo  # the optimisers load it at their first update
 
     import openwork.cli.main
-    import openwork.systems.automatic
-    import openwork.systems.train
+    import openwork.runs.file.automatic
+    import openwork.runs.train
     import openwork.training.observers.console  # noqa: F401
 
     torch.set_num_threads(1)  # a process that has threads cannot be copied

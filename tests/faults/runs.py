@@ -10,7 +10,7 @@ from typing import Any
 
 from faults.nursery import Nursery
 from journeys.command import ERROR, TINY, Finished, run_file
-from openwork.data.synthetic import copy
+from openwork.data.corpora.synthetic import copy
 
 LONG = os.environ.get("OPENWORK_FAULTS") == "long"
 """Whether everything is tried, as `make faults` does, or a few of each kind."""

@@ -11,7 +11,7 @@ from faults.nursery import Nursery
 from faults.runs import LONG, PATIENCE, Undisturbed, is_a_sentence, write_pairs, write_settings
 from journeys.command import tree
 from openwork.base.folders import atomic_folder
-from openwork.systems.bundle import load_bundle
+from openwork.bundles.bundle import load_bundle
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(PATIENCE)]
 

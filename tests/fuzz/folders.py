@@ -24,18 +24,19 @@ from interop.alone import adopted, decoder, encoder, own
 from interop.small_bundles import small_bundle, tokenizers
 from openwork.base.files import sha256_values
 from openwork.base.records import RecordWriter
+from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.data.store import TokenStore, write_store
-from openwork.interop.ctranslate2_bundle import bundle_from_ctranslate2
-from openwork.interop.ctranslate2_writing import write_ctranslate2
-from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
-from openwork.interop.hugging_face_tokenizers import read_tokenizers
+from openwork.evaluation.saved import SavedEvaluation, read_evaluation, write_evaluation
+from openwork.inference.golden import make_golden
+from openwork.inference.shortlists import Sizes, make_shortlist, read_shortlist
+from openwork.interop.ctranslate2.bundle import bundle_from_ctranslate2
+from openwork.interop.ctranslate2.writing import write_ctranslate2
+from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.hugging_face.tokenizers import read_tokenizers
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import Bundle, load_bundle, make_golden, write_bundle
-from openwork.systems.evaluation_folder import SavedEvaluation, read_evaluation, write_evaluation
-from openwork.systems.run_file import RunSettings
-from openwork.systems.run_folder import RunFolder
-from openwork.systems.shortlists import Sizes, make_shortlist, read_shortlist
+from openwork.runs.file.settings import RunSettings
+from openwork.runs.folder import RunFolder
 from openwork.training.checkpoint import resume_latest, save_checkpoint
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress, Validation

@@ -18,29 +18,30 @@ from safetensors.torch import save
 from fuzz.folders import FOLDERS
 from fuzz.sentence_piece import TEXT, sentence_piece_model
 from fuzz.target import Target
+from openwork.base.config import read_run
 from openwork.base.files import read_lines
+from openwork.base.lines import clean_line
 from openwork.base.records import RecordWriter, read_records
-from openwork.data.archives import extract
 from openwork.data.check.reading import FilePairs
 from openwork.data.check.text import text_faults
+from openwork.data.corpora.archives import extract
 from openwork.data.glossary import read_glossary
 from openwork.data.readers.jsonl import read_jsonl
 from openwork.data.readers.po import read_po
 from openwork.data.readers.tmx import read_tmx
 from openwork.data.readers.tsv import read_tsv
 from openwork.data.readers.xliff import read_xliff
-from openwork.interop.ctranslate2_binary import Contents, read_binary, write_binary
-from openwork.interop.hugging_face_config import read_config
-from openwork.systems.lines import clean_line
-from openwork.systems.migration.translation import translate_configuration
-from openwork.systems.requests import read_json
-from openwork.systems.run_file import read_run, resolve_run
-from openwork.systems.translation_file import read_translation_file
+from openwork.inference.requests import read_json
+from openwork.inference.settings import read_translation_file
+from openwork.interop.ctranslate2.binary import Contents, read_binary, write_binary
+from openwork.interop.hugging_face.config import read_config
+from openwork.migration.translation import translate_configuration
+from openwork.models.weights import read_tensors
+from openwork.runs.file.resolve import resolve_run
 from openwork.text.foreign.reading import read_tokenizer
-from openwork.text.kinds import load_tokenizer
 from openwork.text.pair import train_pair
+from openwork.text.pieces.kinds import load_tokenizer
 from openwork.text.settings import TextSettings
-from openwork.training.weights import read_tensors
 
 
 def _all(read: Callable[[Path], Iterator[object]]) -> Callable[[Path], object]:

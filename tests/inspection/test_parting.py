@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from openwork.inspection.parting import (
     SOURCE,
     TARGET,
-    Place,
+    DivergencePlace,
     Record,
     difference,
     first_endless,
@@ -48,15 +48,15 @@ X = torch.zeros(2, 4, 3)
 
 def test_the_first_module_that_parts_and_its_position():
     plain = record(stack(), X)
-    assert first_parting(plain, record(stack(first=2), X), (0, 0), WHOLE, 1e-4) == Place("0", TARGET, 2)
-    assert first_parting(plain, record(stack(second=1), X), (0, 0), WHOLE, 1e-4) == Place("1", TARGET, 1)
+    assert first_parting(plain, record(stack(first=2), X), (0, 0), WHOLE, 1e-4) == DivergencePlace("0", TARGET, 2)
+    assert first_parting(plain, record(stack(second=1), X), (0, 0), WHOLE, 1e-4) == DivergencePlace("1", TARGET, 1)
     assert first_parting(plain, record(stack(), X), (0, 0), WHOLE, 1e-4) is None
 
 
 def test_a_module_is_not_blamed_for_what_it_was_given():
     """The outer module ends after the inner ones, and the second inner one only hands the first one's fault on."""
     outer = nn.Sequential(stack(first=2))
-    assert first_parting(record(nn.Sequential(stack()), X), record(outer, X), (0, 0), WHOLE, 1e-4) == Place(
+    assert first_parting(record(nn.Sequential(stack()), X), record(outer, X), (0, 0), WHOLE, 1e-4) == DivergencePlace(
         "0.0", TARGET, 2
     )
 
@@ -71,7 +71,7 @@ def test_calls_in_parts_are_one_whole():
     whole, parts = record(stack(), X), record(stack(), X[:, :1], X[:, 1:])
     assert first_parting(whole, parts, (0, 0), WHOLE, 1e-4) is None
     shifted = record(stack(first=0), X[:, :1], X[:, 1:])
-    assert first_parting(whole, shifted, (0, 0), WHOLE, 1e-4) == Place("0", TARGET, 0)
+    assert first_parting(whole, shifted, (0, 0), WHOLE, 1e-4) == DivergencePlace("0", TARGET, 0)
 
 
 def test_rows_may_stand_elsewhere():
@@ -90,14 +90,16 @@ def test_a_cells_steps_are_positions():
 def test_a_module_that_serves_two_widths_has_two_places():
     one, other = nn.Sequential(Shifting()), nn.Sequential(Shifting(position=1))
     narrow = X[..., :2]
-    assert first_parting(record(one, X, narrow), record(other, X, narrow), (0, 0), WHOLE, 1e-4) == Place("0", TARGET, 1)
+    assert first_parting(record(one, X, narrow), record(other, X, narrow), (0, 0), WHOLE, 1e-4) == DivergencePlace(
+        "0", TARGET, 1
+    )
 
 
 def test_what_is_no_number_is_found():
     x = X.clone()
     x[1, 3] = torch.nan
     assert first_endless(record(stack(), X)) is None
-    assert first_endless(record(stack(), x, side=SOURCE)) == Place("0", SOURCE, 3)
+    assert first_endless(record(stack(), x, side=SOURCE)) == DivergencePlace("0", SOURCE, 3)
     assert difference(torch.tensor([1.0, torch.nan, torch.inf]), torch.tensor([3.0, 0.0, torch.inf])).tolist() == [
         2.0, torch.inf, 0.0,
     ]  # fmt: skip

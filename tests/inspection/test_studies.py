@@ -8,26 +8,26 @@ from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError, UsageError
 from openwork.base.messages import catalogue
-from openwork.inspection.studies import depth, layers, order, recurrence, rotation, scale
-from openwork.inspection.studies.settings import (
+from openwork.nn.encoder import Encoder
+from openwork.nn.masks import EVERYTHING
+from openwork.nn.positions import LearnedPositions, exact_sinusoids
+from openwork.study.studies import depth, layers, order, recurrence, rotation, scale
+from openwork.study.studies.settings import (
     DepthSettings,
-    LayerSettings,
+    LayerStudySettings,
     OrderSettings,
     RecurrenceSettings,
     RotationSettings,
     ScaleSettings,
 )
-from openwork.inspection.studies.showing import list_lines, page, result_lines
-from openwork.inspection.studies.study import Claim, Result
-from openwork.inspection.studies.table import STUDIES, find_study, sizes_of
-from openwork.inspection.studies.way import serial_products, shortest_way
-from openwork.nn.encoder import Encoder
-from openwork.nn.masks import EVERYTHING
-from openwork.nn.positions import LearnedPositions, exact_sinusoids
+from openwork.study.studies.showing import list_lines, page, result_lines
+from openwork.study.studies.study import Claim, Result
+from openwork.study.studies.table import STUDIES, find_study, sizes_of
+from openwork.study.studies.way import serial_products, shortest_way
 
 pytestmark = pytest.mark.slow
 
-SMALL_LAYERS = LayerSettings(lengths=(5, 9), width=8, repeats=1)
+SMALL_LAYERS = LayerStudySettings(lengths=(5, 9), width=8, repeats=1)
 
 
 def holding(result: Result) -> list[bool]:
@@ -188,7 +188,7 @@ def test_ways_through_a_graph_by_hand() -> None:
 
 def test_a_convolution_sees_itself_and_what_is_before() -> None:
     torch.manual_seed(0)
-    layer = layers.Convolution(2, 3, 2)
+    layer = layers.CausalConvolutionLayer(2, 3, 2)
     x = torch.randn(1, 8, 2, requires_grad=True)
     seen: Tensor = torch.autograd.grad(layer(x)[0, 6].sum(), x)[0][0].abs().sum(-1)
     assert seen.nonzero().flatten().tolist() == [2, 4, 6]

@@ -11,7 +11,7 @@ import pytest
 from openwork.base.messages import catalogue
 from openwork.base.phrases import shown_width
 from openwork.inspection.look import ROLES
-from openwork.inspection.trace import Printed, Said, Step, Trace
+from openwork.inspection.trace import Printed, Statement, Step, Trace
 from openwork.inspection.trace_page import trace_page
 from openwork.inspection.trace_table import GAP, Limits, corners, tables, writer
 from openwork.inspection.trace_text import trace_text
@@ -43,8 +43,8 @@ TRACE = Trace(
             labels={"query": WORDS, "key": WORDS},
             printed=(Printed("002", np.array([0.25, 0.76]), "wrong", "a slip"),),
             said=(
-                Said("002", "each of the four relations has a head of its own", False, "1 of the 4 are borne out"),
-                Said("001", "so it is", True, "and so it was"),
+                Statement("002", "each of the four relations has a head of its own", False, "1 of the 4 are borne out"),
+                Statement("001", "so it is", True, "and so it was"),
             ),
         ),
         made(

@@ -5,12 +5,12 @@ from typing import Any
 
 from interop.bert_folder import NAMES
 from interop.small_bundles import random_bundle, tokenizers
+from openwork.bundles.bundle import Bundle
+from openwork.bundles.tasks import in_form
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.presets import PRESETS
-from openwork.systems.bundle import Bundle
-from openwork.systems.tasks import in_form
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.bert import read_bert
 from openwork.text.labels import Labels

@@ -4,13 +4,13 @@ from functools import cache
 
 import torch
 
-from openwork.data.synthetic import copy
+from openwork.bundles.bundle import Bundle
+from openwork.bundles.settings import BundleSettings
+from openwork.data.corpora.synthetic import copy
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import Bundle
-from openwork.systems.bundle_settings import BundleSettings
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 

@@ -11,12 +11,12 @@ from torch.nn import functional
 
 from interop.bert_folder import NAMES, WIDTH, weights, write_folder
 from openwork.base.errors import OpenworkError
+from openwork.bundles.bundle import Bundle, load_bundle
+from openwork.inference.embedder import TextEmbedder, similarity
 from openwork.interop.forms import import_model
-from openwork.interop.hugging_face_bundle import bundle_from_hugging_face
+from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
 from openwork.models.encoder_lm import EncoderModel
 from openwork.models.encoder_lm_settings import EncoderSettings
-from openwork.systems.bundle import Bundle, load_bundle
-from openwork.systems.embedding import TextEmbedder, similarity
 from openwork.text.foreign.adopted import Adopted
 
 TEXT = "the cats sat, how are you?"

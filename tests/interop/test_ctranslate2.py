@@ -18,28 +18,29 @@ import torch
 
 from interop.small_bundles import TARGETS, TEXTS, small_bundle
 from openwork.base.errors import BundleError
+from openwork.bundles.bundle import Bundle
 from openwork.decoding.rescore import score_tokens
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.ctranslate2_binary import NEWEST, Contents, read_binary, write_binary
-from openwork.interop.ctranslate2_bundle import bundle_from_ctranslate2
-from openwork.interop.ctranslate2_layout import FEEDFORWARDS
-from openwork.interop.ctranslate2_reading import (
+from openwork.inference.translator import BatchTranslator
+from openwork.interop.ctranslate2.binary import NEWEST, Contents, read_binary, write_binary
+from openwork.interop.ctranslate2.bundle import bundle_from_ctranslate2
+from openwork.interop.ctranslate2.layout import FEEDFORWARDS
+from openwork.interop.ctranslate2.reading import (
     NEVER,
     CTranslate2Model,
     NothingForbidden,
     made_positions,
     read_ctranslate2,
 )
-from openwork.interop.ctranslate2_vocabulary import Tokens, read_conventions, read_tokens
-from openwork.interop.ctranslate2_writing import write_ctranslate2
+from openwork.interop.ctranslate2.vocabulary import Tokens, read_conventions, read_tokens
+from openwork.interop.ctranslate2.writing import write_ctranslate2
+from openwork.interop.exports import ctranslate2_reason
 from openwork.interop.token_names import token_names
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import Bundle
-from openwork.systems.exports import ctranslate2_reason
+from openwork.models.weights import model_weights
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
-from openwork.training.weights import model_weights
 
 pytestmark = pytest.mark.slow
 
@@ -214,7 +215,7 @@ def test_a_bundle_comes_back_as_a_bundle(tmp_path: Path, shared: bool):
     ours, theirs = model_weights(bundle.model), model_weights(back.model)
     assert all(torch.equal(ours[name], theirs[name]) for name in ours) and theirs.keys() - ours.keys() == {"bias"}
     settings = bundle.settings.decoding
-    assert back.translator(settings).best(TEXTS) == bundle.translator().best(TEXTS)
+    assert BatchTranslator.of(back, settings).best(TEXTS) == BatchTranslator.of(bundle).best(TEXTS)
 
 
 def test_tokenizers_of_another_model_are_refused(tmp_path: Path):
@@ -255,7 +256,7 @@ def test_the_same_is_found(tmp_path: Path):
     settings = DecodingSettings(beam=3, maximum_length=12)
     sources = [[names[number] for number in bundle.tokenizers.source.encode(text)] for text in TEXTS]
     theirs = [read.target.decode(best.tokens) for best, *_ in read.translate(sources, settings)]
-    ours = [best.pieces for best, *_ in bundle.translator(settings).translate(TEXTS)]
+    ours = [best.pieces for best, *_ in BatchTranslator.of(bundle, settings).translate(TEXTS)]
     assert theirs == [[names[number] for number in pieces] for pieces in ours]
 
 

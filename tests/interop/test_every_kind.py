@@ -5,12 +5,12 @@ from typing import get_args
 import pytest
 
 from interop.small_bundles import TEXTS, small_bundle
+from openwork.checks.check import NotApplicable
+from openwork.checks.exported import exported
+from openwork.checks.subject import VerifyContext
+from openwork.inference.golden import make_golden
 from openwork.interop.forms import FORMS
-from openwork.interop.verifying import exported
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import make_golden
-from openwork.systems.verify.check import NotApplicable
-from openwork.systems.verify.subject import Subject
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def test_each_kind_is_exported_whole_or_refused(form: str, changes: dict[str, ob
     (value,) = changes.values()
     bundle = make_golden(small_bundle(**changes, **EXTRA.get(value, {})), TEXTS[:3])  # pyright: ignore[reportArgumentType]
     try:
-        finding = exported(FORMS[form])(Subject(bundle))
+        finding = exported(FORMS[form])(VerifyContext(bundle))
     except NotApplicable as refused:
         assert str(refused)
     else:

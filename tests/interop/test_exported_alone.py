@@ -11,18 +11,19 @@ from interop.alone import LABELS, adopted, decoder, encoder, own
 from interop.bert_folder import NAMES
 from interop.small_bundles import TEXTS
 from openwork.base.errors import BundleError, ConfigError
+from openwork.bundles.bundle import Bundle
+from openwork.checks.exported import exported
+from openwork.checks.subject import VerifyContext
+from openwork.inference.golden import make_golden
+from openwork.inference.labeller import Labeller
+from openwork.interop.exports import closed_forms
 from openwork.interop.forms import FORMS
-from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
-from openwork.interop.hugging_face_frames import FRAMES
-from openwork.interop.verifying import exported
-from openwork.systems.bundle import Bundle, make_golden
-from openwork.systems.exports import closed_forms
-from openwork.systems.labeller import Labeller
-from openwork.systems.verify.subject import Subject
+from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.hugging_face.frames import FRAMES
+from openwork.models.weights import model_weights
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import LibraryForeign
-from openwork.text.learnt import LearntTokenizer
-from openwork.training.weights import model_weights
+from openwork.text.pieces.learnt import LearntTokenizer
 
 DECODERS: list[tuple[str, dict[str, Any]]] = [
     ("gpt-small", {}),
@@ -39,7 +40,7 @@ ENCODERS: list[tuple[str, dict[str, Any]]] = [
 
 
 def same(bundle: Bundle) -> bool:
-    finding = exported(FORMS["hf"])(Subject(make_golden(bundle, TEXTS[:3])))
+    finding = exported(FORMS["hf"])(VerifyContext(make_golden(bundle, TEXTS[:3])))
     return finding.passed
 
 
@@ -70,7 +71,7 @@ def test_a_weight_that_changed_is_found(monkeypatch: pytest.MonkeyPatch) -> None
                 write_hugging_face_folder(folder, written)
                 model_weights(written.model)[name].copy_(before)
 
-        assert not exported(FORMS["hf"]._replace(write=write))(Subject(golden)).passed
+        assert not exported(FORMS["hf"]._replace(write=write))(VerifyContext(golden)).passed
 
 
 def test_our_own_tokenizer_comes_back_and_theirs_keeps_its_ids(tmp_path: Path) -> None:
@@ -179,11 +180,11 @@ def test_what_they_have_not_is_refused(bundle: Bundle, why: str, tmp_path: Path)
 
 
 def test_a_tokenizer_that_the_library_cannot_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openwork.interop.hugging_face_frames.hugging_face_runs", lambda tokenizer: False)
+    monkeypatch.setattr("openwork.interop.hugging_face.frames.hugging_face_runs", lambda tokenizer: False)
     with pytest.raises(ConfigError, match="this bundle's tokenizer cannot be written"):
         write_hugging_face_folder(tmp_path / "out", encoder(adopted(tmp_path), "embed"))
     with pytest.raises(ConfigError, match="no counterpart"):
-        from openwork.interop.hugging_face_export import write_hugging_face
+        from openwork.interop.hugging_face.export import write_hugging_face
 
         one = encoder(own(), "embed")
         write_hugging_face(tmp_path / "out", one.settings.model, one.model)

@@ -11,14 +11,14 @@ from tokenizers import models
 
 from openwork.base.config import Layer
 from openwork.base.errors import BundleError, ConfigError
-from openwork.interop.hugging_face_bundle import bundle_from_hugging_face
-from openwork.interop.hugging_face_decoder import read_decoder
+from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
+from openwork.interop.hugging_face.decoder import read_decoder
 from openwork.models.build import build_model
 from openwork.models.decoder_settings import DecoderSettings
-from openwork.systems.run_file import resolve_run
+from openwork.models.weights import tensors_to_bytes
+from openwork.runs.file.resolve import resolve_run
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
-from openwork.training.weights import tensors_to_bytes
 
 PIECES = 12
 LLAMA = {

@@ -9,12 +9,12 @@ import pytest
 
 from interop.small_bundles import small_bundle
 from openwork.base.errors import BundleError, ConfigError
-from openwork.interop import hugging_face_config
-from openwork.interop.ctranslate2_binary import read_binary, write_binary
-from openwork.interop.ctranslate2_reading import read_ctranslate2
-from openwork.interop.ctranslate2_writing import write_ctranslate2
-from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
-from openwork.interop.hugging_face_tokenizers import write_tokenizers
+from openwork.interop.ctranslate2.binary import read_binary, write_binary
+from openwork.interop.ctranslate2.reading import read_ctranslate2
+from openwork.interop.ctranslate2.writing import write_ctranslate2
+from openwork.interop.hugging_face import config as hugging_face_config
+from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.hugging_face.tokenizers import write_tokenizers
 from openwork.interop.token_names import token_names
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.marian import read_marian

@@ -7,13 +7,14 @@ import pytest
 import torch
 
 from interop.small_bundles import TEXTS, small_bundle
-from openwork.interop.forms import FORMS, Form
-from openwork.interop.verifying import EXPORTED, exported
-from openwork.systems.bundle import Bundle, make_golden
-from openwork.systems.verify.check import NotApplicable, Outcome
-from openwork.systems.verify.checks import CHECKS, verify_bundle
-from openwork.systems.verify.subject import Subject
-from openwork.training.weights import model_weights
+from openwork.bundles.bundle import Bundle
+from openwork.checks.check import CheckResult, NotApplicable
+from openwork.checks.exported import EXPORTED, exported
+from openwork.checks.subject import VerifyContext
+from openwork.checks.verify import CHECKS, verify_bundle
+from openwork.inference.golden import make_golden
+from openwork.interop.forms import FORMS, ModelFormat
+from openwork.models.weights import model_weights
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +25,7 @@ def with_golden(**changes: object) -> Bundle:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_bundle_is_the_same_in_each_form(form: str) -> None:
-    finding = exported(FORMS[form])(Subject(with_golden()))
+    finding = exported(FORMS[form])(VerifyContext(with_golden()))
     assert finding.passed and finding.difference <= 1e-3
 
 
@@ -38,18 +39,18 @@ def test_weights_that_change_on_the_way_are_found(form: str, weight: str) -> Non
         FORMS[form].write(folder, other)
 
     bundle = with_golden()
-    finding = exported(Form(FORMS[form].read, write))(Subject(bundle))
+    finding = exported(ModelFormat(FORMS[form].read, write))(VerifyContext(bundle))
     assert not finding.passed and finding.spot is not None
 
 
 def test_what_a_form_cannot_hold_is_skipped_with_its_reason() -> None:
     with pytest.raises(NotApplicable, match=r"alibi|ALiBi"):
-        exported(FORMS["ct2"])(Subject(with_golden(positions="alibi")))
+        exported(FORMS["ct2"])(VerifyContext(with_golden(positions="alibi")))
     with pytest.raises(NotApplicable, match="no golden examples"):
-        exported(FORMS["hf"])(Subject(small_bundle()))
+        exported(FORMS["hf"])(VerifyContext(small_bundle()))
 
 
 def test_they_are_lines_of_the_table() -> None:
-    outcomes: list[Outcome] = verify_bundle(with_golden(), further=EXPORTED)
+    outcomes: list[CheckResult] = verify_bundle(with_golden(), further=EXPORTED)
     assert [one.name for one in outcomes] == [check.name for check in (*CHECKS, *EXPORTED)]
     assert all(one.status.value == "passed" for one in outcomes[-2:])

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 from journeys.command import openwork
-from openwork.systems.check_resume import Likeness, _apart, resume_lines
+from openwork.runs.check_resume import Likeness, _apart, resume_lines
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ import pytest
 
 from journeys.command import Finished
 from openwork.base.config import read_run_file
-from openwork.systems.run_file import resolve_run
+from openwork.runs.file.resolve import resolve_run
 
 pytestmark = pytest.mark.slow  # each example is a training of its own
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from journeys.command import TINY, openwork, run_file
-from openwork.data.synthetic import copy
+from openwork.data.corpora.synthetic import copy
 
 pytestmark = pytest.mark.slow  # each test starts processes that load torch
 

@@ -6,18 +6,18 @@ import pytest
 import torch
 
 from openwork.base.config import Layer, apply_assignments, read_run_file
-from openwork.data import hsk
-from openwork.data.corpora import find
+from openwork.data.corpora import hsk
+from openwork.data.corpora.catalogue import find
 from openwork.data.records import Pair
 from openwork.models.build import build_model
-from openwork.systems.fine_tuning import check_fine_tuning
-from openwork.systems.run_file import resolve_run
-from openwork.systems.train import train_bundle
+from openwork.runs.file.resolve import resolve_run
+from openwork.runs.train import train_bundle
+from openwork.runs.tuning.fine_tuning import check_fine_tuning
 
 pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-RECIPES = [*sorted((REPOSITORY / "recipes").glob("*.toml")), REPOSITORY / "src/openwork/systems/demo.toml"]
+RECIPES = [*sorted((REPOSITORY / "recipes").glob("*.toml")), REPOSITORY / "src/openwork/demo/demo.toml"]
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)

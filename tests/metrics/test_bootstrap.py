@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from openwork.evaluation.bits import Bits
 from openwork.metrics.bootstrap import interval
 from openwork.metrics.significance import Effort, compare_statistic
 from openwork.metrics.translation import bleu
-from openwork.systems.bits import Bits
 
 COUNT = 400
 VALUES = np.random.default_rng(5).normal(3.0, 1.0, COUNT)

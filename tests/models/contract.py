@@ -19,7 +19,7 @@ from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.training.weights import model_weights, restore_weights, tensors_to_bytes
+from openwork.models.weights import model_weights, restore_weights, tensors_to_bytes
 
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 13
 PAD, START, END = 0, 2, 3

@@ -11,7 +11,7 @@ from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.settings import TransformerSettings
 from openwork.nn.batch_normalisation import running_statistics
-from openwork.training.packing import packing_problem
+from openwork.training.batches.packing import packing_problem
 
 SIZES: dict[str, Any] = {
     "width": 12, "heads": 2, "feedforward_width": 16, "dropout": 0.0, "normalisation": "batch", "embedding_norm": True,

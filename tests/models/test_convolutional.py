@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from openwork.decoding.rescore import score
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.bytenet_settings import ByteNetSettings
@@ -139,9 +139,9 @@ def test_nowhere_is_the_place_of_the_end() -> None:
 def test_the_searches_know_these_models(settings: ModelSettings, beam: int) -> None:
     model = build(settings)
     wished = DecodingSettings(beam=beam, best=beam, extra_length=4)
-    for row, hypotheses in enumerate(search(model, SOURCE, LENGTHS, wished)):
+    for row, hypotheses in enumerate(decode(model, SOURCE, LENGTHS, wished)):
         length = LENGTHS[row : row + 1]
-        (alone,) = search(model, SOURCE[row : row + 1, : int(length)], length, wished)
+        (alone,) = decode(model, SOURCE[row : row + 1, : int(length)], length, wished)
         assert [h.tokens for h in alone] == [h.tokens for h in hypotheses]
         for h in hypotheses:
             again = score(model, SOURCE[row : row + 1], length, [h.tokens], ended=h.finished)

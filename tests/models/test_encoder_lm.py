@@ -10,14 +10,14 @@ from torch import Tensor
 
 from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
-from openwork.models.encoder_lm import Answerer, EncoderModel, Filler, segment_numbers
+from openwork.models.encoder_lm import EncoderModel, MaskedLM, SpanExtractor, segment_numbers
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.label_model import word_places
 from openwork.models.presets import PRESETS
+from openwork.models.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
 from openwork.nn.normalisation import layer_norm
 from openwork.nn.pooling import Transform
 from openwork.training.moving_average import MovingAverage
-from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
 
 SMALL: dict[str, Any] = {**PRESETS["bert-small"], "width": 12, "heads": 3, "feedforward_width": 20, "layers": 2}
 END, PAD = 3, 0
@@ -75,7 +75,7 @@ def test_tags_are_told_from_the_first_pieces_of_words() -> None:
 def test_masked_pieces_are_told_where_they_stand() -> None:
     model = built(task="fill")
     vectors, found = model.encode(SOURCE, LENGTHS), hidden(model, 6)
-    assert isinstance(model, Filler)
+    assert isinstance(model, MaskedLM)
     torch.testing.assert_close(found[0], model.transform(vectors[:1, [1, 2, 3, 4, 5, 5]])[0])
     torch.testing.assert_close(found[1], model.transform(vectors[1:, [1, 2, 3, 3, 3, 3]])[0])
     assert model.output_weight is model.source_embedding.table.weight
@@ -96,7 +96,7 @@ def test_answers_are_words_of_the_source_or_none() -> None:
     begins = torch.ones(11, dtype=torch.bool)
     begins[6] = False
     model.mark_beginnings(begins)
-    assert isinstance(model, Answerer)
+    assert isinstance(model, SpanExtractor)
     with torch.no_grad():
         scores = model.spans(model.encode(SOURCE, LENGTHS))
         logits, _ = model.step(torch.full((2, 4), 4), model.start(SOURCE, LENGTHS))

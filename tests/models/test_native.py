@@ -6,13 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
+from openwork.inference.prepared import prepare
+from openwork.inference.prepared.native import NativeTransformer, building, can_be_native, problem
+from openwork.inference.prepared.native.structures import FOUR, PANEL, UNSIGNED, in_panels
+from openwork.inference.prepared.products import quantised
 from openwork.models.build import build_model
-from openwork.models.prepared import prepare
-from openwork.models.prepared.native import NativeTransformer, building, can_be_native, problem
-from openwork.models.prepared.native.structures import FOUR, PANEL, UNSIGNED, in_panels
-from openwork.models.prepared.products import quantised
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.batch_normalisation import BatchNorm
@@ -133,8 +133,8 @@ def test_a_search_finds_what_it_finds_with_the_model(beam: int) -> None:
     model, (source, lengths) = made(norm="pre"), batch(8)
     model.output_weight.mul_(4.0)
     settings = DecodingSettings(beam=beam, maximum_length=12)
-    found = search(NativeTransformer(model), source, lengths, settings)
-    wanted = search(model, source, lengths, settings)
+    found = decode(NativeTransformer(model), source, lengths, settings)
+    wanted = decode(model, source, lengths, settings)
     alike = sum(a[0].tokens == b[0].tokens for a, b in zip(found, wanted, strict=True))
     assert alike >= 6  # eight bits may tip a choice between equals
 
@@ -243,7 +243,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Any:
 @pytest.fixture
 def able(fresh: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """The same, as if the processor had the instructions: nothing is compiled or run with them."""
-    fresh.setattr("openwork.models.prepared.native.requirements.has_avx512", lambda: True)
+    fresh.setattr("openwork.inference.prepared.native.requirements.has_avx512", lambda: True)
     fresh.setattr(torch.cpu, "_is_vnni_supported", lambda: True)
     return fresh
 

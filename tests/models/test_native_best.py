@@ -5,15 +5,15 @@ import torch
 from hypothesis import given, settings, strategies
 
 from openwork.base.errors import OpenworkError
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.scoring import best_continuations
+from openwork.inference.prepared.caches import Past
+from openwork.inference.prepared.native import NativeTransformer, problem
+from openwork.inference.prepared.native.sharing import SharingState, with_room
 from openwork.models.build import build_model
 from openwork.models.interfaces import can_choose
-from openwork.models.prepared.caches import Past
-from openwork.models.prepared.native import NativeTransformer, problem
-from openwork.models.prepared.native.sharing import SharingState, with_room
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
-from openwork.text.symbols import SYMBOL_IDS
 
 pytestmark = pytest.mark.skipif(bool(problem()), reason=f"no compiled step: {problem()}")
 SIZES = TransformerSettings(

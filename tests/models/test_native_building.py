@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from openwork.models.prepared.native import building
+from openwork.inference.prepared.native import building
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 

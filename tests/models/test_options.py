@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from openwork.base.errors import ConfigError
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inspection.capture import recording
 from openwork.models.build import build_transformer
@@ -88,9 +88,9 @@ def test_the_kernels_agree_on_every_option(name: str) -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_searching_one_sentence_is_searching_it_in_company(name: str) -> None:
     model, settings = build(OPTIONS[name]), DecodingSettings(beam=3, best=2, extra_length=4)
-    together = search(model, SOURCE, LENGTHS, settings)
+    together = decode(model, SOURCE, LENGTHS, settings)
     for row, length in enumerate(LENGTHS.tolist()):
-        (alone,) = search(model, SOURCE[row : row + 1, :length], LENGTHS[row : row + 1], settings)
+        (alone,) = decode(model, SOURCE[row : row + 1, :length], LENGTHS[row : row + 1], settings)
         assert [h.tokens for h in alone] == [h.tokens for h in together[row]]
 
 

@@ -7,16 +7,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
+from openwork.inference.prepared import can_be_prepared, fastest, prepare
+from openwork.inference.prepared import transformer as prepared_transformer
+from openwork.inference.prepared.attention import FEW_POSITIONS, attend_to_past
+from openwork.inference.prepared.caches import PreparedState, stay
+from openwork.inference.prepared.products import PRODUCTS, available, quantised
+from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
-from openwork.models.prepared import can_be_prepared, fastest, prepare
-from openwork.models.prepared import transformer as prepared_transformer
-from openwork.models.prepared.attention import FEW_POSITIONS, attend_to_past
-from openwork.models.prepared.caches import PreparedState, stay
-from openwork.models.prepared.products import PRODUCTS, available, quantised
-from openwork.models.prepared.transformer import PreparedTransformer
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.nn.batch_normalisation import running_statistics
@@ -195,8 +195,8 @@ def test_searches_find_the_same_with_it(options: DecodingSettings) -> None:
     model = made(norm="pre")
     source, lengths = batch(6)
     options = options.model_copy(update={"extra_length": 6})
-    expected = search(model, source, lengths, options)
-    found = search(prepare(model), source, lengths, options)
+    expected = decode(model, source, lengths, options)
+    found = decode(prepare(model), source, lengths, options)
     assert [[one.tokens for one in each] for each in found] == [[one.tokens for one in each] for each in expected]
     for here, there in zip(found, expected, strict=True):
         for mine, other in zip(here, there, strict=True):

@@ -1,8 +1,7 @@
 """Presets: what the papers that they are named after say of their models."""
 
-from openwork.models.families import ModelSettings
+from openwork.models.families import ModelSettings, model_settings
 from openwork.models.presets import PRESETS
-from openwork.systems.run_file import model_settings
 
 
 def preset(name: str) -> ModelSettings:

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from openwork.decoding.coverage import CoverageModel
 from openwork.decoding.rescore import score
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.recurrent import RecurrentModel, build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
@@ -56,10 +56,10 @@ def test_dropout_acts_in_training_only(model: RecurrentModel) -> None:
 def test_the_searches_know_this_model(model: RecurrentModel, beam: int) -> None:
     source, lengths = sentences()
     settings = DecodingSettings(beam=beam, best=beam, extra_length=4)
-    found = search(model, source, lengths, settings)
+    found = decode(model, source, lengths, settings)
     for row, hypotheses in enumerate(found):
         length = lengths[row : row + 1]
-        (alone,) = search(model, source[row : row + 1, : int(length)], length, settings)
+        (alone,) = decode(model, source[row : row + 1, : int(length)], length, settings)
         assert [h.tokens for h in alone] == [h.tokens for h in hypotheses]
         for h in hypotheses:
             again = score(model, source[row : row + 1], length, [h.tokens], ended=h.finished)
@@ -154,7 +154,7 @@ def test_it_learns_to_reverse(changes: dict[str, object]) -> None:
         loss.backward()
         optimiser.step()
     words = torch.randint(4, 10, (64, 4))
-    found = search(model.eval(), torch.cat([words, ends], 1), torch.full((64,), 5), DecodingSettings(beam=2))
+    found = decode(model.eval(), torch.cat([words, ends], 1), torch.full((64,), 5), DecodingSettings(beam=2))
     right = sum(one[0].tokens == tuple(reversed(w)) for one, w in zip(found, words.tolist(), strict=True))
     assert right >= 60
 

@@ -12,7 +12,7 @@ from openwork.models.interfaces import ForetellingModel
 from openwork.models.recurrent_lm import Foreteller, PoolingClassifier
 from openwork.models.recurrent_lm_settings import RecurrentLMSettings
 from openwork.nn.two_way import turned
-from openwork.training.foretelling import Foretelling
+from openwork.training.batches.foretelling import Foretelling
 from openwork.training.objective import batch_loss
 
 START, END, PAD = 2, 3, 0

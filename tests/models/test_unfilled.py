@@ -9,7 +9,7 @@ import torch
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.models.unfilled import undrawn, unfilled
-from openwork.training.weights import model_weights, restore_weights
+from openwork.models.weights import model_weights, restore_weights
 
 SIZES = TransformerSettings(width=16, heads=2, feedforward_width=24, encoder_layers=1, decoder_layers=1)
 

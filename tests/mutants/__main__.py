@@ -11,7 +11,6 @@ from queue import SimpleQueue
 from typing import Any
 
 from machine import describe_machine  # benchmarks/machine.py
-
 from mutants.making import Mutant, choose, files, mutants_of
 from mutants.running import SURVIVED, Copy, Verdict
 

@@ -16,10 +16,9 @@ ROOMS = {
     "text": ("text",),
     "metrics": ("metrics",),
     "data": ("data",),
-    "systems": (
-        "systems/test_translator.py", "systems/test_translate_lines.py", "systems/test_bad_bundle.py",
-        "systems/test_bundle_versions.py", "systems/test_engine.py", "systems/test_tasks.py",
-    ),
+    "bundles": ("bundles",),
+    "inference": ("inference",),
+    "evaluation": ("evaluation",),
 }  # fmt: skip
 
 

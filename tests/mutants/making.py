@@ -13,10 +13,8 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "openwork"
-ROOMS = ("nn", "models", "decoding", "training", "text", "metrics", "data")
-BUNDLES_AND_INFERENCE = (
-    "bundle", "bundle_folder", "bundle_versions", "translator", "engine", "score", "labeller", "complete", "filler",
-    "embedding", "requests", "reranking", "guard", "shortlists", "growing_text", "bits",
+ROOMS = (
+    "nn", "models", "decoding", "training", "text", "metrics", "data", "bundles", "inference", "evaluation",
 )  # fmt: skip
 
 # One change of each kind that a slip of the hand makes. Others, such as + to <<, end in an error at once.
@@ -60,8 +58,7 @@ class Mutant:
 
 def files() -> list[str]:
     """The files that are mutated."""
-    rooms = [str(path.relative_to(SOURCE)) for room in ROOMS for path in sorted((SOURCE / room).rglob("*.py"))]
-    return rooms + [f"systems/{name}.py" for name in BUNDLES_AND_INFERENCE]
+    return [str(path.relative_to(SOURCE)) for room in ROOMS for path in sorted((SOURCE / room).rglob("*.py"))]
 
 
 def choose(count: int, seed: int) -> list[Mutant]:

@@ -7,9 +7,9 @@ from torch import Tensor
 from openwork.nn.cache import KeyValue
 from openwork.nn.convs2s import (
     ConvolutionalEncoder,
+    ConvolutionalMemory,
     DecoderBlock,
     EncoderBlock,
-    Memory,
     MultiStepAttention,
     gated,
     linear,
@@ -26,9 +26,9 @@ def _seed() -> None:
     torch.manual_seed(5)
 
 
-def some_memory(lengths: list[int]) -> Memory:
+def some_memory(lengths: list[int]) -> ConvolutionalMemory:
     z, e = torch.randn(2, len(lengths), 1, max(lengths), EMBEDDING)
-    return Memory(KeyValue(z, (z + e) * HALF), torch.tensor(lengths))
+    return ConvolutionalMemory(KeyValue(z, (z + e) * HALF), torch.tensor(lengths))
 
 
 def glu(x: Tensor) -> Tensor:

@@ -9,12 +9,12 @@ from torch import Tensor
 from openwork.nn.cells import CELLS, GateWeights, Passed, unroll
 from openwork.nn.luong import DotAttention, GeneralAttention, Looking, LuongDecoder, NoAttention
 from openwork.nn.masks import padding
-from openwork.nn.recurrent import Memory
+from openwork.nn.recurrent import RecurrentMemory
 
 
-def memory_of(attention: Looking, values: Tensor, lengths: list[int]) -> Memory:
+def memory_of(attention: Looking, values: Tensor, lengths: list[int]) -> RecurrentMemory:
     mask = padding(torch.tensor(lengths), values.shape[1])
-    return Memory(values[..., : attention.context_width], attention.keys(values), mask)
+    return RecurrentMemory(values[..., : attention.context_width], attention.keys(values), mask)
 
 
 # The query (ln 3, 1) gives the first two keys the scores ln 3 and 0, so weights 3/4 and 1/4; the third is padding.

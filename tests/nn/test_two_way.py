@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from openwork.nn.cells import CELLS, GateWeights, unroll
-from openwork.nn.two_way import Mixture, Reader, Topmost, greatest_of, turned
+from openwork.nn.two_way import LayerMixture, OneWayReader, Topmost, greatest_of, turned
 
 
 def test_the_mixture_by_hand() -> None:
     """softmax(0, ln 3) = (1/4, 3/4): 2 (1/4 (4, 0) + 3/4 (0, 8)) = (2, 12)."""
-    mixture = Mixture(2)
+    mixture = LayerMixture(2)
     layers = [torch.tensor([[[4.0, 0.0]]]), torch.tensor([[[0.0, 8.0]]])]
     torch.testing.assert_close(mixture(layers), torch.tensor([[[2.0, 4.0]]]))  # at first the mean
     with torch.no_grad():
@@ -33,7 +33,7 @@ def test_rows_are_turned_within_their_lengths() -> None:
 @pytest.mark.parametrize("cell", CELLS)
 def test_each_layer_reads_the_one_below_it(cell: str) -> None:
     torch.manual_seed(1)
-    reader, x = Reader(3, 2, 0.5, cell).eval(), torch.randn(2, 5, 3)
+    reader, x = OneWayReader(3, 2, 0.5, cell).eval(), torch.randn(2, 5, 3)
     known = reader(x)
     below, kind = x, CELLS[cell]
     for layer, found in zip(reader.layers, known, strict=True):

@@ -12,10 +12,10 @@ pytest.importorskip("transformers", reason="the extra parity is not installed: m
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, BertModel
 
 from interop.bert_folder import NAMES
-from openwork.interop.hugging_face_bundle import bundle_from_hugging_face
+from openwork.bundles.bundle import Bundle
+from openwork.inference.embedder import TextEmbedder
+from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
 from openwork.models.encoder_lm import EncoderModel
-from openwork.systems.bundle import Bundle
-from openwork.systems.embedding import TextEmbedder
 from openwork.text.foreign.adopted import Adopted
 
 SIZES: dict[str, Any] = {

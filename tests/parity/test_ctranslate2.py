@@ -14,12 +14,13 @@ import torch
 from babel import Locale
 
 from interop.small_bundles import TARGETS, TEXTS, small_bundle
+from openwork.bundles.bundle import Bundle
 from openwork.decoding.rescore import score_tokens
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.ctranslate2_reading import CTranslate2Model, NothingForbidden, read_ctranslate2
-from openwork.interop.ctranslate2_writing import write_ctranslate2
+from openwork.inference.translator import BatchTranslator
+from openwork.interop.ctranslate2.reading import CTranslate2Model, NothingForbidden, read_ctranslate2
+from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.token_names import token_names
-from openwork.systems.bundle import Bundle
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra parity is not installed: make parity")
 
@@ -153,7 +154,7 @@ def said_by(bundle: Bundle, beam: int):
     settings = DecodingSettings(
         beam=beam, length_penalty=1.0, length_rule="power", unfinished="ranked", extra_length=100, maximum_length=12
     )
-    return [best for best, *_ in bundle.translator(settings).translate(TEXTS)]
+    return [best for best, *_ in BatchTranslator.of(bundle, settings).translate(TEXTS)]
 
 
 # ------------------------------------------------------------------------------------------------ what they write

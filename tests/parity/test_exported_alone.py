@@ -16,12 +16,13 @@ from transformers import (
 )
 
 from interop.alone import LABELS, adopted, decoder, encoder, own
-from openwork.interop.hugging_face_bundle import write_hugging_face_folder
+from openwork.bundles.bundle import Bundle
+from openwork.inference.completer import Completer
+from openwork.inference.labeller import Labeller
+from openwork.inference.requests import Asked
+from openwork.inference.translator import BatchTranslator
+from openwork.interop.hugging_face.bundle import write_hugging_face_folder
 from openwork.models.encoder_lm import EncoderModel
-from openwork.systems.bundle import Bundle
-from openwork.systems.complete import Completer
-from openwork.systems.labeller import Labeller
-from openwork.systems.requests import Asked
 from openwork.text.tokenizer import Tokenizer
 
 TOLERANCE = 1e-4
@@ -50,7 +51,7 @@ def rows(bundle: Bundle, text: str) -> tuple[torch.Tensor, torch.Tensor]:
 def test_language_models(preset: str, scaled: bool, tokenizer: Tokenizer, tmp_path: Path) -> None:
     bundle = decoder(tokenizer, preset, embedding_scale=scaled)
     theirs, their_tokenizer = written(tmp_path, bundle, AutoModelForCausalLM)
-    completer = Completer(bundle.translator())
+    completer = Completer(BatchTranslator.of(bundle))
     for text in TEXTS:
         given = their_tokenizer(text, return_tensors="pt", return_token_type_ids=False)
         source, lengths = rows(bundle, text)

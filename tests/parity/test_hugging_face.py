@@ -9,11 +9,11 @@ import torch
 
 pytest.importorskip("transformers", reason="the extra parity is not installed: make parity")
 
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face import ReadModel, read_hugging_face
-from openwork.interop.hugging_face_config import decoding_settings, read_generation
-from openwork.interop.hugging_face_export import write_hugging_face
+from openwork.interop.hugging_face.config import decoding_settings, read_generation
+from openwork.interop.hugging_face.export import write_hugging_face
+from openwork.interop.hugging_face.reading import ReadModel, read_hugging_face
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
@@ -215,7 +215,7 @@ def test_beams_are_equal_under_their_length_rule(name: str, pairs: list[tuple[An
     for seed, (theirs, ours) in enumerate(pairs):
         source, lengths, _ = examples(theirs.config, seed)
         expected = generated(theirs, source, lengths, options)
-        found = search(ours.model, converted(ours.source, source), lengths, settings)
+        found = decode(ours.model, converted(ours.source, source), lengths, settings)
         for hypotheses, theirs_found in zip(found, expected, strict=True):
             mine = [(ours.target.to_theirs(one.tokens), one.finished, one.score) for one in hypotheses]
             if options["num_beams"] > 1:
@@ -238,5 +238,5 @@ def test_each_part_of_their_rule_is_needed(change: dict[str, Any], pairs: list[t
         found.append([])
         for seed, (theirs, ours) in enumerate(pairs):
             source, lengths, _ = examples(theirs.config, seed)
-            found[-1] += search(ours.model, converted(ours.source, source), lengths, settings)
+            found[-1] += decode(ours.model, converted(ours.source, source), lengths, settings)
     assert [[one.tokens for one in row] for row in found[0]] != [[one.tokens for one in row] for row in found[1]]

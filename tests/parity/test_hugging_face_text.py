@@ -15,12 +15,13 @@ pytest.importorskip("sentencepiece", reason="the extra spm is not installed")
 import sentencepiece
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianTokenizer
 
+from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
+from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.inference.translator import BatchTranslator
+from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import Bundle, load_bundle, write_bundle
-from openwork.systems.bundle_settings import BundleSettings
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 from parity.hugging_face import make
@@ -78,7 +79,7 @@ def their_translations(folder: Path, texts: Sequence[str]) -> list[str]:
 
 
 def our_translations(bundle: Bundle, texts: Sequence[str]) -> list[str]:
-    return [best.text for (best,) in bundle.translator().translate(texts)]
+    return [best.text for (best,) in BatchTranslator.of(bundle).translate(texts)]
 
 
 def test_marians_pieces_have_marians_ids(marian: Path) -> None:

@@ -12,12 +12,13 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, pre_tokenizers, trainers
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from openwork.decoding.search import search
+from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face_bundle import bundle_from_hugging_face
-from openwork.interop.hugging_face_decoder import read_decoder
-from openwork.systems.complete import Completer
-from openwork.systems.requests import Asked
+from openwork.inference.completer import Completer
+from openwork.inference.requests import Asked
+from openwork.inference.translator import BatchTranslator
+from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
+from openwork.interop.hugging_face.decoder import read_decoder
 
 TOLERANCE = 1e-4
 PIECES = 60
@@ -101,7 +102,7 @@ def test_the_continuations_are_theirs(name: str, tmp_path: Path) -> None:
         )[0, given.shape[1] :].tolist()
         source = torch.tensor([[*read.vocabulary.to_ours(text), 3]])
         settings = DecodingSettings(beam=1, maximum_length=12, extra_length=12)
-        ((found,),) = search(read.model, source, torch.tensor([source.shape[1]]), settings)
+        ((found,),) = decode(read.model, source, torch.tensor([source.shape[1]]), settings)
         end = theirs.config.eos_token_id
         kept = expected[: expected.index(end)] if end in expected else expected
         assert read.vocabulary.to_theirs(found.tokens) == kept
@@ -128,7 +129,7 @@ def test_a_folder_with_its_tokenizer_becomes_a_bundle_that_says_the_same(tmp_pat
     theirs, tokenizer = folder_with_tokenizer(tmp_path)
     bundle = bundle_from_hugging_face(tmp_path)
     settings = bundle.settings.decoding.model_copy(update={"maximum_length": 8, "extra_length": 8})
-    completer = Completer(bundle.translator(settings))
+    completer = Completer(BatchTranslator.of(bundle, settings))
     size = len(tokenizer)
     for prompt in ("the cat", "a", "ça va? 猫"):
         given = torch.tensor([[theirs.config.bos_token_id, *tokenizer.encode(prompt)]])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from openwork.text.kinds import KINDS
-from openwork.text.learnt import LearntTokenizer
+from openwork.text.pieces.kinds import KINDS
+from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.symbols import FIXED_NAMES
 
 CORPORA = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interop.small_bundles import small_bundle
-from openwork.systems.bundle import write_bundle
+from openwork.bundles.bundle import write_bundle
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from fuzz.folders import sign_bundle
 from openwork.base.errors import BundleError, DataError
 from openwork.base.files import read_lines
-from openwork.systems.bundle import load_bundle
+from openwork.bundles.bundle import load_bundle
 
 
 @pytest.mark.slow

@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from fuzz.folders import sign_bundle
 from openwork.base.config import Layer, read_run_file
 from openwork.base.errors import BundleError, ConfigError
+from openwork.bundles.bundle import load_bundle
 from openwork.models import layer_settings
 from openwork.models.settings import TransformerSettings
-from openwork.systems.bundle import load_bundle
-from openwork.systems.fine_tuning import Beginning
-from openwork.systems.inheritance import inherit
+from openwork.runs.file.inheritance import inherit
+from openwork.runs.tuning.fine_tuning import Beginning
 
 
 def go_on(bundle: Path) -> object:

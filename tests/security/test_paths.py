@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import BundleError, DataError
-from openwork.data.archives import extract
+from openwork.bundles.bundle import load_bundle
+from openwork.data.corpora.archives import extract
 from openwork.data.store import TokenStore, write_store
-from openwork.systems.bundle import load_bundle
 
 
 @pytest.mark.parametrize("name", ["../secret", "sub/../../secret", "{}/secret", "..", "a\0b"])

@@ -8,8 +8,8 @@ import pytest
 from fuzz.folders import _checkpoints
 from openwork.base.errors import OpenworkError
 from openwork.base.records import RecordWriter
-from openwork.systems.run_file import RunSettings
-from openwork.systems.run_folder import RunFolder
+from openwork.runs.file.settings import RunSettings
+from openwork.runs.folder import RunFolder
 from openwork.training.checkpoint import checkpoints
 
 SETTINGS = RunSettings.model_validate({"data": {"corpus": "copy"}})

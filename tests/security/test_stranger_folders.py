@@ -12,20 +12,20 @@ import pytest
 from fuzz.folders import _checkpoints, _evaluation, _store, sign_bundle
 from interop.small_bundles import small_bundle
 from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkError
+from openwork.base.outputs import BUNDLE
 from openwork.base.regular_files import open_regular, read_regular
+from openwork.bundles import folder as folders
+from openwork.bundles.bundle import load_bundle, write_bundle
+from openwork.bundles.versions import whole_bundle
 from openwork.data.store import TokenStore
-from openwork.interop.ctranslate2_bundle import bundle_from_ctranslate2
-from openwork.interop.ctranslate2_writing import write_ctranslate2
+from openwork.evaluation.saved import read_evaluation
+from openwork.interop.ctranslate2.bundle import bundle_from_ctranslate2
+from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.forms import export_model
-from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
-from openwork.systems import bundle_folder as folders
-from openwork.systems.bundle import load_bundle, write_bundle
-from openwork.systems.bundle_versions import whole_bundle
-from openwork.systems.evaluation_folder import read_evaluation
-from openwork.systems.outputs import BUNDLE
-from openwork.systems.run_folder import RunFolder
+from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.models.weights import read_tensors
+from openwork.runs.folder import RunFolder
 from openwork.training.checkpoint import load_weights
-from openwork.training.weights import read_tensors
 
 FILES = ("bundle.json", "config.toml", "tokenizer.json", "weights.safetensors", "golden.json", "card.md")
 

@@ -18,7 +18,7 @@ from soak.work import watch
 
 from interop.small_bundles import small_bundle
 from journeys.command import PATIENCE, TINY
-from openwork.systems.bundle import write_bundle
+from openwork.bundles.bundle import write_bundle
 
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="memory and open files are read from /proc")
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from openwork.text.alphabet import LEFT_TO_BYTES, _enough, room_for_alphabet
+from openwork.text.pieces.alphabet import LEFT_TO_BYTES, _enough, room_for_alphabet
 
 LATIN = Counter({chr(97 + number): 1000 for number in range(26)})
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from openwork.text.bytelevel import train_byte_level
-from openwork.text.bytepair import train_byte_pair
-from openwork.text.characters import train_characters
-from openwork.text.kinds import KINDS
+from openwork.text.pieces.bytelevel import train_byte_level
+from openwork.text.pieces.bytepair import train_byte_pair
+from openwork.text.pieces.characters import train_characters
+from openwork.text.pieces.kinds import KINDS
 
 LINES = [
     "我们喜欢机器翻译。",

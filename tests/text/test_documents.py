@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from openwork.text.bytepair import train_byte_pair
 from openwork.text.foreign import ForeignTokenizer
 from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.pieces.bytepair import train_byte_pair
 from openwork.text.work import Merge
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

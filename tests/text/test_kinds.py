@@ -12,16 +12,16 @@ import pytest
 
 from openwork.base.config import build
 from openwork.base.errors import BundleError, ConfigError
-from openwork.text.bytelevel import ByteLevel, train_byte_level
-from openwork.text.bytepair import BytePair, train_byte_pair
-from openwork.text.kinds import KINDS, load_tokenizer
-from openwork.text.learnt import LearntTokenizer
 from openwork.text.pair import TokenizerPair, train_pair
+from openwork.text.pieces.bytelevel import ByteLevel, train_byte_level
+from openwork.text.pieces.bytepair import BytePair, train_byte_pair
+from openwork.text.pieces.kinds import KINDS, load_tokenizer
+from openwork.text.pieces.learnt import LearntTokenizer
+from openwork.text.pieces.unigram import train_unigram
+from openwork.text.pieces.wordpiece import WordPiece, train_wordpiece
+from openwork.text.pieces.words import train_words
 from openwork.text.settings import TextSettings
 from openwork.text.symbols import FIXED_NAMES
-from openwork.text.unigram import train_unigram
-from openwork.text.wordpiece import WordPiece, train_wordpiece
-from openwork.text.words import train_words
 
 pytestmark = pytest.mark.slow
 
@@ -155,7 +155,7 @@ def test_further_merges_are_those_of_the_library(size: int) -> None:
 
 def test_training_is_the_same_in_every_process_and_with_any_threads() -> None:
     program = (
-        "from openwork.text.kinds import KINDS\n"
+        "from openwork.text.pieces.kinds import KINDS\n"
         "letters = 'abcdefghijklmnopqrstuvwxyzäöü爱猫'\n"
         "lines = [f'{a}{b}{c} {c}{a}' for a in letters for b in letters for c in 'xyz']\n"
         "print(*(kind.learn(lines, 500, minimum_frequency=1).fingerprint for kind in KINDS.values()))"

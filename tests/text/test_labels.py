@@ -9,10 +9,10 @@ from openwork.base.errors import ConfigError
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.bert import bert_library
 from openwork.text.foreign.library import LibraryForeign
-from openwork.text.kinds import KINDS, load_tokenizer
 from openwork.text.labels import Labels, train_labels
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.parted import Parted
+from openwork.text.pieces.kinds import KINDS, load_tokenizer
 from openwork.text.settings import TextSettings
 from openwork.text.word_by_word import WordByWord, beginnings
 

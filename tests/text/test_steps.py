@@ -8,13 +8,13 @@ from random import Random
 import pytest
 
 from openwork.base.errors import ConfigError
-from openwork.text.bytepair import train_byte_pair
-from openwork.text.characters import train_characters
-from openwork.text.lattice import Lattice
-from openwork.text.matching import Matching
-from openwork.text.merging import Merging
-from openwork.text.unigram import train_unigram
-from openwork.text.wordpiece import train_wordpiece
+from openwork.text.pieces.bytepair import train_byte_pair
+from openwork.text.pieces.characters import train_characters
+from openwork.text.pieces.lattice import Lattice
+from openwork.text.pieces.matching import Matching
+from openwork.text.pieces.merging import Merging
+from openwork.text.pieces.unigram import train_unigram
+from openwork.text.pieces.wordpiece import train_wordpiece
 from openwork.text.work import Arc, Match, Merge
 
 LINES = ["playing walking talking singing ringing", "play walk talk sing ring", "我们爱说中文"] * 30

@@ -7,8 +7,8 @@ import pytest
 
 from openwork.base.config import build
 from openwork.base.errors import ConfigError
-from openwork.text.kinds import KINDS
 from openwork.text.pair import train_pair
+from openwork.text.pieces.kinds import KINDS
 from openwork.text.settings import TextSettings
 
 LINES = ["the cat", "the dog"] * 9

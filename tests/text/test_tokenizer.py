@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from openwork.base.errors import BundleError, ConfigError, DataError
-from openwork.text.bytelevel import train_byte_level
-from openwork.text.bytepair import train_byte_pair
-from openwork.text.kinds import load_tokenizer
+from openwork.text.pieces.bytelevel import train_byte_level
+from openwork.text.pieces.bytepair import train_byte_pair
+from openwork.text.pieces.kinds import load_tokenizer
+from openwork.text.pieces.wordpiece import train_wordpiece
 from openwork.text.symbols import BYTE_NAMES, FIXED_NAMES, SYMBOL_NAMES
 from openwork.text.tokenizer import Tokenizer
-from openwork.text.wordpiece import train_wordpiece
 
 ENGLISH = ["the cat sat on the mat.", "the other cat, the third!", "爱猫 爱 猫 12"] * 20
 
@@ -226,7 +226,7 @@ def test_a_vocabulary_without_room_is_refused() -> None:
 @pytest.mark.slow
 def test_a_forked_child_encodes_without_a_warning() -> None:
     program = (
-        "import os\nfrom openwork.text.bytepair import train_byte_pair\n"
+        "import os\nfrom openwork.text.pieces.bytepair import train_byte_pair\n"
         "t = train_byte_pair(['a b c'] * 50, 300)\nt.encode_batch(['a b c'] * 100)\n"
         "child = os.fork()\n"
         "if child == 0:\n    os._exit(0 if len(t.encode_batch(['a b'] * 100)) == 100 else 1)\n"

@@ -15,11 +15,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import torch
 
 from openwork.data.batching import BatchPlan, BatchSettings
-from openwork.training.batches import BatchStream, to_tensors
-from openwork.training.compiling import compiled_updates
-from openwork.training.packing import pack
+from openwork.models.weights import model_weights
+from openwork.training.batches.batch import BatchStream, to_tensors
+from openwork.training.batches.packing import pack
+from openwork.training.computing.compiling import compiled_updates
 from openwork.training.progress import Progress
-from openwork.training.weights import model_weights
 from training.tiny import CPU, MODEL, SETTINGS, make_store, make_training
 
 LAYOUTS = {"padded": to_tensors, "packed": pack}

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from openwork.base.errors import BundleError, OpenworkError
+from openwork.models.weights import model_weights
 from openwork.training import checkpoint
 from openwork.training.checkpoint import (
     checkpoint_step,
@@ -23,7 +24,6 @@ from openwork.training.checkpoint import (
 )
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.progress import Progress, Validation
-from openwork.training.weights import model_weights
 from training.tiny import SETTINGS, Training, make_store, make_training, validation
 
 

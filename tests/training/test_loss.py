@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.training import loss as loss_module
-from openwork.training.batches import TensorBatch
+from openwork.training.batches.batch import TensorBatch
 from openwork.training.loss import projected_cross_entropy, smoothed_cross_entropy
 from openwork.training.objective import make_objective
 from openwork.training.settings import TrainingSettings

@@ -10,13 +10,13 @@ import torch
 from openwork.data.batching import Batch, assemble
 from openwork.data.store import TokenStore, write_store
 from openwork.models.interfaces import MaskedModel
-from openwork.systems.computing import arrangement, validation_arrangement
-from openwork.training.batches import TensorBatch
+from openwork.models.weights import model_weights
+from openwork.training.batches.batch import TensorBatch
+from openwork.training.batches.masking import Masking
 from openwork.training.checkpoint import resume_latest, save_checkpoint
-from openwork.training.masking import Masking
+from openwork.training.computing.choice import arrangement, validation_arrangement
 from openwork.training.objective import batch_loss
 from openwork.training.progress import Progress
-from openwork.training.weights import model_weights
 from training.tiny import CPU, FILLER, MODEL, SETTINGS, VOCABULARY, Training, make_training
 
 PIECES = 1000

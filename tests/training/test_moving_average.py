@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from openwork.base.errors import BundleError
 from openwork.data.store import TokenStore
+from openwork.models.weights import model_weights
 from openwork.training.checkpoint import (
     checkpoints,
     load_checkpoint,
@@ -20,7 +21,6 @@ from openwork.training.observers.averaging import AveragingObserver
 from openwork.training.observers.checkpointing import CheckpointObserver
 from openwork.training.observers.validation import ValidationObserver
 from openwork.training.progress import Progress
-from openwork.training.weights import model_weights
 from training.tiny import SETTINGS, make_store, make_training, validation
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from openwork.base.records import RecordWriter, read_records
 from openwork.data.store import TokenStore
 from openwork.training.checkpoint import checkpoint_step, checkpoints
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.observers.checkpointing import CheckpointObserver
 from openwork.training.observers.console import (
     LineObserver,
@@ -43,24 +43,24 @@ class Diary(Observer):
     def __init__(self) -> None:
         self.moments: list[str] = []
 
-    def started(self, run: Run) -> None:
+    def started(self, run: LoopState) -> None:
         self.moments.append("started")
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         assert report.step == run.progress.step
         self.moments.append(f"step {report.step}")
 
-    def validated(self, run: Run, validation: Validation) -> None:
+    def validated(self, run: LoopState, validation: Validation) -> None:
         assert run.progress.validations[-1] is validation
         self.moments.append("validated")
 
-    def saved(self, run: Run, folder: Path) -> None:
+    def saved(self, run: LoopState, folder: Path) -> None:
         self.moments.append(f"saved {folder.name}")
 
-    def finished(self, run: Run) -> None:
+    def finished(self, run: LoopState) -> None:
         self.moments.append("finished")
 
-    def closed(self, run: Run) -> None:
+    def closed(self, run: LoopState) -> None:
         self.moments.append("closed")
 
 
@@ -89,7 +89,7 @@ def test_an_observer_need_not_care(store: TokenStore) -> None:
 
 
 class Failing(Observer):
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         raise RuntimeError("stop here")
 
 
@@ -117,7 +117,7 @@ def test_a_run_stops_when_it_no_longer_gets_better(store: TokenStore) -> None:
 
 
 def test_the_first_reason_counts() -> None:
-    run = Run(SETTINGS, Progress(), [])
+    run = LoopState(SETTINGS, Progress(), [])
     run.stop("one")
     run.stop("two")
     assert run.stop_reason == "one"
@@ -128,7 +128,7 @@ def test_the_first_signal_ends_the_run_after_the_update_and_saves(
     tmp_path: Path, store: TokenStore, number: signal.Signals
 ) -> None:
     class Sender(Observer):
-        def stepped(self, run: Run, report: StepReport) -> None:
+        def stepped(self, run: LoopState, report: StepReport) -> None:
             if report.step == 3:
                 os.kill(os.getpid(), number)
 
@@ -143,7 +143,7 @@ def test_the_first_signal_ends_the_run_after_the_update_and_saves(
 
 def test_the_second_signal_ends_at_once(store: TokenStore) -> None:
     class Sender(Observer):
-        def stepped(self, run: Run, report: StepReport) -> None:
+        def stepped(self, run: LoopState, report: StepReport) -> None:
             for _ in range(2):
                 os.kill(os.getpid(), signal.SIGINT)
 
@@ -162,7 +162,7 @@ def save_all(
 ) -> list[int]:
     """The steps of the checkpoints that are left when validations gave `losses`, with saves between at `off`."""
     training = make_training(store)
-    run = Run(SETTINGS.model_copy(update={"average": average}), Progress(), [])
+    run = LoopState(SETTINGS.model_copy(update={"average": average}), Progress(), [])
     for step in sorted({*losses, *off}):
         saver = CheckpointObserver(folder, training.model, training.optimiser)
         run.progress.step = step
@@ -192,7 +192,7 @@ def test_an_interruption_does_not_change_which_are_averaged(tmp_path: Path, stor
 
 def test_what_ends_before_its_first_update_is_saved(tmp_path: Path, store: TokenStore) -> None:
     training = make_training(store)
-    CheckpointObserver(tmp_path, training.model, training.optimiser).finished(Run(SETTINGS, Progress(), []))
+    CheckpointObserver(tmp_path, training.model, training.optimiser).finished(LoopState(SETTINGS, Progress(), []))
     assert [checkpoint_step(path) for path in checkpoints(tmp_path)] == [0]
 
 
@@ -225,9 +225,9 @@ def test_records(tmp_path: Path, store: TokenStore) -> None:
     assert records[-1]["reason"] == "all updates made" and records[-1]["target_tokens"] == progress.target_tokens
 
 
-def watch(observer: Observer) -> Run:
+def watch(observer: Observer) -> LoopState:
     """Some updates of a run, a validation with a wicked sample, and the end."""
-    run = Run(SETTINGS, Progress(), [observer])
+    run = LoopState(SETTINGS, Progress(), [observer])
     observer.started(run)
     for step in range(1, 5):
         run.progress.step, run.progress.seconds = step, 0.5 * step

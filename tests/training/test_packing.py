@@ -13,13 +13,13 @@ from openwork.models.build import build_model
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
+from openwork.models.weights import model_weights
 from openwork.nn.masks import Mask
-from openwork.training import packing
-from openwork.training.batches import BatchStream, to_tensors
+from openwork.training.batches import packing
+from openwork.training.batches.batch import BatchStream, to_tensors
+from openwork.training.batches.packing import LENGTH, SENTENCES, TOKENS, choose_layout, pack, packing_problem, round_up
 from openwork.training.objective import batch_loss
-from openwork.training.packing import LENGTH, SENTENCES, TOKENS, choose_layout, pack, packing_problem, round_up
 from openwork.training.progress import Progress
-from openwork.training.weights import model_weights
 from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, VOCABULARY, make_training
 
 

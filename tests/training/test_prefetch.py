@@ -9,11 +9,11 @@ import torch
 
 from openwork.base.errors import DataError
 from openwork.data.store import TokenStore
-from openwork.training.moments import Observer, Run
-from openwork.training.prefetch import PrefetchedStream, prefetched
+from openwork.models.weights import model_weights
+from openwork.training.batches.prefetch import PrefetchedStream, prefetched
+from openwork.training.moments import LoopState, Observer
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport
-from openwork.training.weights import model_weights
 from training.tiny import SETTINGS, make_store, make_training
 
 
@@ -102,7 +102,7 @@ def test_none_ahead_is_the_stream_itself() -> None:
 
 
 class Interrupts(Observer):
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         if report.step == 5:
             run.stop("enough")
 

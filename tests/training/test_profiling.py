@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from openwork.models.settings import TransformerSettings
-from openwork.training.operators import GROUPS
-from openwork.training.profiling import make_updates, profiled_updates
+from openwork.models.weights import model_weights
+from openwork.training.computing.operators import GROUPS
+from openwork.training.computing.profiling import make_updates, profiled_updates
 from openwork.training.progress import Progress
-from openwork.training.weights import model_weights
 from training.tiny import SETTINGS, make_store, make_training
 
 pytestmark = pytest.mark.slow

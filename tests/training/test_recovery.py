@@ -10,8 +10,10 @@ import torch
 
 from openwork.base.errors import OpenworkError
 from openwork.data.store import TokenStore
+from openwork.models.weights import model_weights
+from openwork.training.batches.stream import TrainingBatch
 from openwork.training.checkpoint import checkpoints, load_weights, resume_latest
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.objective import Objective
 from openwork.training.observers.checkpointing import CheckpointObserver
 from openwork.training.observers.console import LiveObserver
@@ -19,8 +21,6 @@ from openwork.training.observers.recovery import IN_A_ROW, RETURNS, SLOWER, Reco
 from openwork.training.observers.validation import ValidationObserver
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport, is_out_of_memory
-from openwork.training.stream import TrainingBatch
-from openwork.training.weights import model_weights
 from training.tiny import BATCH_NORMALISED, MODEL, SETTINGS, Training, make_store, make_training, validation
 
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ class Poison(Observer):
     def __init__(self, training: Training, steps: set[int]) -> None:
         self.training, self.steps = training, steps
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         if report.step in self.steps:
             self.training.model.output_weight.detach()[4, 0] = float("nan")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from openwork.training.moments import Run
+from openwork.training.moments import LoopState
 from openwork.training.observers.coaching import FORGOTTEN, CoachingObserver
 from openwork.training.progress import Progress, Validation
 from openwork.training.settings import TrainingSettings
@@ -22,7 +22,7 @@ class Watched:
     def __init__(self, settings: TrainingSettings | None = None, sight: Sight = WELL) -> None:
         self.lines: list[str] = []
         self.observer = CoachingObserver(lambda: sight, FREQUENCIES, WIDTH, self.lines.append)
-        self.run = Run(settings or TrainingSettings(warmup=100), Progress(), [self.observer])
+        self.run = LoopState(settings or TrainingSettings(warmup=100), Progress(), [self.observer])
         self.observer.started(self.run)
 
     def window(self, loss: float, norm: float = 0.5, rate: float = 1e-3, skipped: bool = False) -> None:

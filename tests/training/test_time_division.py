@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from openwork.training.operators import DATA, GROUPS, LOSS, MODEL, REST, UPDATE, Group, group_of
-from openwork.training.time_division import Division, Event, divide
+from openwork.training.computing.operators import DATA, GROUPS, LOSS, MODEL, REST, UPDATE, Group, group_of
+from openwork.training.computing.time_division import Division, Event, divide
 
 DROPOUT, ATTENTION = "openwork: dropout", "openwork: attention"
 

@@ -12,14 +12,14 @@ from openwork.data.batching import BatchPlan, BatchSettings, assemble
 from openwork.data.store import TokenStore
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
-from openwork.training.batches import BatchStream, TensorBatch, to_tensors
+from openwork.models.weights import model_weights
+from openwork.training.batches.batch import BatchStream, TensorBatch, to_tensors
 from openwork.training.checkpoint import resume_latest, save_checkpoint
 from openwork.training.loss import smoothed_cross_entropy
 from openwork.training.objective import batch_loss
 from openwork.training.optimisers import optimiser_tensors
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport
-from openwork.training.weights import model_weights
 from training.tiny import BATCH_NORMALISED, CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training
 
 KINDS = pytest.mark.parametrize(

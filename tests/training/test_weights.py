@@ -7,11 +7,11 @@ import torch
 from torch import nn
 
 from openwork.base.errors import BundleError
+from openwork.machine import precision as module
+from openwork.machine.precision import choose_precision, computing_in
 from openwork.models.build import build_model
-from openwork.training import precision as module
+from openwork.models.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
 from openwork.training.averaging import average
-from openwork.training.precision import choose_precision, computing_in
-from openwork.training.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
 from training.tiny import MODEL, VOCABULARY
 
 

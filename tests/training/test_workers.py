@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from openwork.data.batching import assemble
 from openwork.data.store import TokenStore
+from openwork.machine.workers import LEAST_TOKENS, Workers, choose_workers
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
 from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.weights import model_weights
 from openwork.nn.dropout import Dropout, drawing_from
-from openwork.training.batches import to_tensors
+from openwork.training.batches.batch import to_tensors
 from openwork.training.objective import batch_loss
 from openwork.training.progress import Progress
-from openwork.training.weights import model_weights
-from openwork.training.workers import LEAST_TOKENS, Workers, choose_workers
 from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training
 
 

@@ -3,12 +3,12 @@
 import torch
 from torch import nn
 
+from openwork.machine.precision import computing_in
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.embedding import TokenEmbedding
-from openwork.training.precision import computing_in
-from openwork.training.working_copy import WorkingCopy
+from openwork.training.computing.working_copy import WorkingCopy
 from training.tiny import CPU, RECURRENT
 
 SETTINGS = TransformerSettings(

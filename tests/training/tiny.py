@@ -15,10 +15,10 @@ from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
-from openwork.systems.computing import arrangement
-from openwork.training.batches import BatchStream
+from openwork.training.batches.batch import BatchStream
+from openwork.training.computing.choice import arrangement
 from openwork.training.loop import train
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress, Validation
 from openwork.training.schedules import make_schedule
@@ -53,8 +53,8 @@ class Training:
     updater: Updater
     stream: BatchStream
 
-    def go(self, settings: TrainingSettings, progress: Progress, observers: Sequence[Observer] = ()) -> Run:
-        run = Run(settings, progress, observers)
+    def go(self, settings: TrainingSettings, progress: Progress, observers: Sequence[Observer] = ()) -> LoopState:
+        run = LoopState(settings, progress, observers)
         train(self.updater, self.stream, run)
         return run
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from decoding.test_scoring import test_forbidden_symbols_have_no_share, test_length_penalty_by_hand
 from metrics.test_translation import test_a_short_corpus_pays_the_brevity_penalty, test_bleu_by_hand
 from nn.test_attention import test_each_head_is_the_formula
+from openwork.cost import transformer as cost_transformer
 from openwork.data import batching
 from openwork.decoding import scoring
 from openwork.metrics import translation
@@ -26,10 +27,9 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.kernels import reference
-from openwork.systems import cost_transformer
 from openwork.text.foreign import bert
 from openwork.text.foreign.library import LibraryForeign
-from openwork.text.matching import Matching
+from openwork.text.pieces.matching import Matching
 from openwork.training import loss, schedules
 from openwork.training.settings import TrainingSettings
 from training.test_loss import test_by_hand as test_smoothing_by_hand

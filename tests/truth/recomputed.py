@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from openwork.cost.cost import cost_of
 from openwork.inspection.trace import Trace
 from openwork.models.build import build_model
 from openwork.models.bytenet_settings import ByteNetSettings
 from openwork.models.convs2s_settings import ConvS2SSettings
+from openwork.models.families import model_settings
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import PRESETS
 from openwork.models.recurrent_settings import RecurrentSettings
@@ -29,11 +31,9 @@ from openwork.nn.normalisation import EPSILON, layer_norm
 from openwork.nn.positions import LearnedPositions, SinusoidalPositions, exact_sinusoids
 from openwork.nn.recurrent import cell_layers
 from openwork.nn.residual import PostNorm, ProjectedResidual
-from openwork.systems.cost import cost_of
-from openwork.systems.examples import EXAMPLES, document_001, document_002, document_004
-from openwork.systems.examples import chapter_eight as eight
-from openwork.systems.examples import chapter_eight_given as given
-from openwork.systems.run_file import model_settings
+from openwork.study.documents import EXAMPLES, document_001, document_002, document_004
+from openwork.study.documents import chapter_eight as eight
+from openwork.study.documents import chapter_eight_given as given
 from openwork.training.schedules import paper_rate
 from openwork.training.settings import TrainingSettings
 

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from openwork.base.config import read_run
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.models.table3 import BASE, BIG, ROWS, TRAININGS
-from openwork.systems.paper.cited import TRANSFORMERS
-from openwork.systems.run_file import read_run, resolve_run
+from openwork.runs.file.resolve import resolve_run
+from openwork.study.paper.cited import TRANSFORMERS
 from openwork.text.foreign import ForeignTokenizer
 from openwork.text.foreign.reading import read_tokenizer
 from truth.recomputed import Entry

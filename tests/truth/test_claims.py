@@ -16,7 +16,7 @@ from openwork.nn.feedforward import FeedForward
 from openwork.nn.kernels import reference
 from openwork.nn.masks import EVERYTHING
 from openwork.nn.normalisation import layer_norm
-from openwork.systems.examples import EXAMPLES
+from openwork.study.documents import EXAMPLES
 from openwork.training.loss import smoothed_cross_entropy
 from truth.recomputed import RECOMPUTED
 from truth.stated import ARITHMETIC, CITATIONS, FROM_BERTS_VOCABULARY, SHAPE_ONLY

@@ -18,9 +18,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openwork.base import toml
 from openwork.base.errors import ConfigError, UsageError
-from openwork.base.explain import Origin, explain, explain_all
+from openwork.base.explain import ValueOrigin, explain, explain_all
 from openwork.base.fields import shortened
 from openwork.base.regular_files import read_regular
+from openwork.base.toml import write_value
 from openwork.base.toml_bounds import DEEPEST, check_depth, check_values, too_deep, too_large
 
 _BASE_KEY = "base"
@@ -46,7 +47,7 @@ class Layer:
     """Values as a run file gives them, and the origin of each dotted key ("model.width")."""
 
     mapping: Mapping[str, Any] = field(default_factory=dict)
-    origins: Mapping[str, Origin] = field(default_factory=dict)
+    origins: Mapping[str, ValueOrigin] = field(default_factory=dict)
 
 
 def read_run_file(path: Path | str) -> Layer:
@@ -84,7 +85,7 @@ def _parsed(path: Path, text: str) -> Layer:
     except ValueError as error:  # Python reads no number of more than some thousand digits
         raise too_large(str(path)) from error
     check_depth(mapping, str(path))
-    origins = {key: Origin(str(path), line) for key, line in toml.key_lines(text).items()}
+    origins = {key: ValueOrigin(str(path), line) for key, line in toml.key_lines(text).items()}
     check_values(mapping, origins, str(path))
     return Layer(mapping, origins)
 
@@ -215,7 +216,7 @@ def apply_assignments(layer: Layer, assignments: Iterable[str]) -> Layer:
             mapping = {part: mapping}
         check_depth(mapping, "--set")
         check_values(mapping, {}, "--set")
-        origin = Origin(f"--set {shortened(assignment)}")
+        origin = ValueOrigin(f"--set {shortened(assignment)}")
         origins = {".".join(parts[: depth + 1]): origin for depth in range(len(parts))}
         for outer in list(origins)[:-1]:
             if outer in layer.origins:  # an existing section keeps its place in the file
@@ -238,7 +239,7 @@ def _parse_value(raw: str) -> Any:
 
 
 def build(
-    settings_class: type[AnySettings], mapping: Mapping[str, Any], origins: Mapping[str, Origin] | None = None
+    settings_class: type[AnySettings], mapping: Mapping[str, Any], origins: Mapping[str, ValueOrigin] | None = None
 ) -> AnySettings:
     """The settings with the values of `mapping`; `ConfigError` names the first key that is unknown or not allowed."""
     # Read as JSON, a list may fill a tuple and a string a path or an enumeration, while "256" is still no number.
@@ -249,7 +250,7 @@ def build(
 
 
 def find_mistakes(
-    settings_class: type[Settings], mapping: Mapping[str, Any], origins: Mapping[str, Origin]
+    settings_class: type[Settings], mapping: Mapping[str, Any], origins: Mapping[str, ValueOrigin]
 ) -> list[ConfigError]:
     """All that `build` would refuse, as far as it can be told at once: rules between keys wait for right values."""
     try:
@@ -280,3 +281,16 @@ def fingerprint(settings: Settings) -> str:
     values = settings.model_dump(mode="json", exclude_none=True)
     canonical = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def read_run(path: Path | None, assignments: Iterable[str], given: Mapping[str, Any]) -> Layer:
+    """A run file, overridden by `--set` assignments, overridden by what the command line's own options give."""
+    return lay_over(read_run_file(path) if path is not None else Layer(), assignments, given)
+
+
+def lay_over(layer: Layer, assignments: Iterable[str], given: Mapping[str, Any]) -> Layer:
+    """The layer, overridden by assignments, overridden by what the options give."""
+    layer = apply_assignments(layer, assignments)
+    for section, values in given.items():
+        layer = apply_assignments(layer, [f"{section}.{key}={write_value(value)}" for key, value in values.items()])
+    return layer

@@ -16,7 +16,7 @@ _PLAIN_VALUE = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|
 
 
 @dataclass(frozen=True)
-class Origin:
+class ValueOrigin:
     """Where a value came from: a file and its 1-based line, or an option of the command line."""
 
     source: str
@@ -27,7 +27,7 @@ class Origin:
 
 
 def explain(
-    error: ValidationError, model: type[BaseModel], mapping: Mapping[str, Any], origins: Mapping[str, Origin]
+    error: ValidationError, model: type[BaseModel], mapping: Mapping[str, Any], origins: Mapping[str, ValueOrigin]
 ) -> ConfigError:
     """One `ConfigError` for the first mistake, unknown keys first, with the number of the others."""
     first, *others = explain_all(error, model, mapping, origins)
@@ -37,7 +37,7 @@ def explain(
 
 
 def explain_all(
-    error: ValidationError, model: type[BaseModel], mapping: Mapping[str, Any], origins: Mapping[str, Origin]
+    error: ValidationError, model: type[BaseModel], mapping: Mapping[str, Any], origins: Mapping[str, ValueOrigin]
 ) -> list[ConfigError]:
     """One `ConfigError` for each mistake, unknown keys first."""
     details = error.errors(include_url=False)
@@ -47,7 +47,7 @@ def explain_all(
 
 
 def _explain_one(
-    detail: ErrorDetails, model: type[BaseModel], mapping: Mapping[str, Any], origins: Mapping[str, Origin]
+    detail: ErrorDetails, model: type[BaseModel], mapping: Mapping[str, Any], origins: Mapping[str, ValueOrigin]
 ) -> ConfigError:
     key = _written_key(detail, mapping)
     match detail["type"]:
@@ -80,7 +80,7 @@ def _holds(container: Any, part: int | str) -> bool:
     return isinstance(container, list) and isinstance(part, int) and part < len(container)
 
 
-def _find_origin(key: list[str], origins: Mapping[str, Origin]) -> Origin | None:
+def _find_origin(key: list[str], origins: Mapping[str, ValueOrigin]) -> ValueOrigin | None:
     """The origin of the key, or of the nearest section around it."""
     for depth in range(len(key), 0, -1):
         if found := origins.get(".".join(key[:depth])):
@@ -88,16 +88,16 @@ def _find_origin(key: list[str], origins: Mapping[str, Origin]) -> Origin | None
     if not origins:
         return None
     files = [origin.source for origin in origins.values() if origin.line is not None]
-    return Origin(files[0]) if files else None
+    return ValueOrigin(files[0]) if files else None
 
 
-def _place(key: list[str], origins: Mapping[str, Origin]) -> str:
+def _place(key: list[str], origins: Mapping[str, ValueOrigin]) -> str:
     origin = _find_origin(key, origins)
     return f"{origin}: " if origin else ""
 
 
 def _unknown_key(
-    key: list[str], detail: ErrorDetails, model: type[BaseModel], origins: Mapping[str, Origin]
+    key: list[str], detail: ErrorDetails, model: type[BaseModel], origins: Mapping[str, ValueOrigin]
 ) -> ConfigError:
     owners = _models_at(model, detail["loc"][:-1])
     names = sorted({name for owner in owners for name in owner.model_fields})
@@ -118,7 +118,7 @@ def _unknown_key(
     )
 
 
-def _refused_by_rule(key: list[str], detail: ErrorDetails, origins: Mapping[str, Origin]) -> ConfigError:
+def _refused_by_rule(key: list[str], detail: ErrorDetails, origins: Mapping[str, ValueOrigin]) -> ConfigError:
     """A validator of ours said no; if it speaks of a key that the user wrote, point at that line."""
     error = detail.get("ctx", {}).get("error", detail["msg"])
     message = error.what if isinstance(error, RuleError) else str(error)
@@ -132,7 +132,7 @@ def _refused_by_rule(key: list[str], detail: ErrorDetails, origins: Mapping[str,
 
 
 def _missing_key(
-    key: list[str], detail: ErrorDetails, model: type[BaseModel], origins: Mapping[str, Origin]
+    key: list[str], detail: ErrorDetails, model: type[BaseModel], origins: Mapping[str, ValueOrigin]
 ) -> ConfigError:
     why = _describe(model, detail["loc"])
     if detail["type"] == "union_tag_not_found":
@@ -144,7 +144,7 @@ def _missing_key(
 
 
 def _bad_value(
-    key: list[str], detail: ErrorDetails, model: type[BaseModel], origins: Mapping[str, Origin]
+    key: list[str], detail: ErrorDetails, model: type[BaseModel], origins: Mapping[str, ValueOrigin]
 ) -> ConfigError:
     value, why = detail["input"], _describe(model, detail["loc"])
     if detail["type"] == "union_tag_invalid":

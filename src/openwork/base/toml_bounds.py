@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from openwork.base.errors import ConfigError
-from openwork.base.explain import Origin
+from openwork.base.explain import ValueOrigin
 
 DEEPEST = 20  # a run file needs three
 GREATEST = 2**63  # TOML's whole numbers have 64 bits
@@ -19,7 +19,7 @@ def check_depth(value: object, place: str) -> None:
     raise too_deep(place)
 
 
-def check_values(table: object, origins: Mapping[str, Origin], place: str, above: str = "") -> None:
+def check_values(table: object, origins: Mapping[str, ValueOrigin], place: str, above: str = "") -> None:
     """ConfigError for a whole number of more than 64 bits, and for a NUL character."""
     for key, value in _items(table):
         name = f"{above}{key}"

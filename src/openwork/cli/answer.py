@@ -6,16 +6,16 @@ from typing import Annotated
 import typer
 
 from openwork.cli.labelling import LabelOptions, run_labelling
-from openwork.cli.options import grouped
 
 
-@grouped
 def answer(
     *,
     bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
     options: LabelOptions,
 ) -> None:
-    """Find the answer in a text: each line of standard input is a question, a tab, and the text.
+    """Find the answer to a question in a text, line for line.
+
+    A line of standard input is a question, a tab, and the text.
 
     printf 'who rang?\\tthe postman rang twice\\n' | openwork answer --bundle questions
 

@@ -7,7 +7,7 @@ import typer
 
 from openwork.base.limits import LENGTH
 from openwork.cli.options import Overwrite
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import say
 
 
 def average(
@@ -24,11 +24,7 @@ def average(
 
     openwork average en-de/checkpoints/step-00001000 en-de/checkpoints/step-00002000 --out mean
     """
+    from openwork.runs.average import average_bundles
 
-    def work() -> None:
-        from openwork.systems.average import average_bundles
-
-        average_bundles(paths, last, out, say, overwrite=overwrite)
-        say(f"done: the translator is {out}")
-
-    run(work)
+    average_bundles(paths, last, out, say, overwrite=overwrite)
+    say(f"done: the translator is {out}")

@@ -7,12 +7,10 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
-from openwork.cli.options import grouped
 from openwork.cli.set_options import SetOptions
-from openwork.cli.terminal import print_lines, run
+from openwork.cli.terminal import print_lines
 
 
-@grouped
 def baseline(
     *,
     test: SetOptions,
@@ -27,7 +25,9 @@ def baseline(
     out: Annotated[Path | None, typer.Option(help="Folder for openwork compare.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
-    """Score what knows no order of words: bag of words for classes, words' counts for tags and answers, --by for texts.
+    """Score simple baselines, such as a bag of words.
+
+    Bag of words for classes, counts of words for tags and answers, --by for texts.
 
     openwork baseline --corpus sst2
 
@@ -37,37 +37,33 @@ def baseline(
 
     openwork baseline --corpus docstrings --by lead --behind ' : '
     """
+    test.check()
+    if (test.file is None) != (train_file is None) or (test.source is None) != (train_source is None):
+        raise UsageError(
+            "name what to learn from in the form in which what to score is named",
+            hint="give --train-file with --file, --train-source and --train-reference with --source, or --corpus",
+        )
+    if by is None and behind:
+        raise UsageError("--behind is for baselines of texts", hint="add --by lead or --by nearest")
+    from openwork.base.outputs import EVALUATION, check_folder
+    from openwork.evaluation.baselines import label_baseline, text_baseline
+    from openwork.evaluation.evaluate import EvaluationSet
+    from openwork.evaluation.saved import write_evaluation
 
-    def work() -> None:
-        test.check()
-        if (test.file is None) != (train_file is None) or (test.source is None) != (train_source is None):
-            raise UsageError(
-                "name what to learn from in the form in which what to score is named",
-                hint="give --train-file with --file, --train-source and --train-reference with --source, or --corpus",
-            )
-        if by is None and behind:
-            raise UsageError("--behind is for baselines of texts", hint="add --by lead or --by nearest")
-        from openwork.systems.bag_of_words import label_baseline, text_baseline
-        from openwork.systems.evaluate import EvaluationSet
-        from openwork.systems.evaluation_folder import write_evaluation
-        from openwork.systems.outputs import EVALUATION, check_folder
-
-        if out is not None:
-            check_folder(out, EVALUATION, [train_source, train_reference, train_file, *test.files])
-        if test.file is not None and train_file is not None:
-            train, tested = (EvaluationSet.of_columns(path, test.column_names) for path in (train_file, test.file))
-        else:
-            train = EvaluationSet.read(train_source, train_reference, test.corpus, "train")
-            tested = EvaluationSet.read(test.source, test.reference, test.corpus, test.split)
-        if by is None:
-            found, saved = label_baseline(train.pairs, tested.pairs, tested.name)
-        else:
-            found, saved = text_baseline(by, train, tested, behind)
-        if out is not None:
-            write_evaluation(out, saved)
-        if as_json:
-            write_json(found.to_json())
-        else:
-            print_lines(found.lines())
-
-    run(work)
+    if out is not None:
+        check_folder(out, EVALUATION, [train_source, train_reference, train_file, *test.files])
+    if test.file is not None and train_file is not None:
+        train, tested = (EvaluationSet.of_columns(path, test.column_names) for path in (train_file, test.file))
+    else:
+        train = EvaluationSet.read(train_source, train_reference, test.corpus, "train")
+        tested = EvaluationSet.read(test.source, test.reference, test.corpus, test.split)
+    if by is None:
+        found, saved = label_baseline(train.pairs, tested.pairs, tested.name)
+    else:
+        found, saved = text_baseline(by, train, tested, behind)
+    if out is not None:
+        write_evaluation(out, saved)
+    if as_json:
+        write_json(found.to_json())
+    else:
+        print_lines(found.lines())

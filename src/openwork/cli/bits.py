@@ -8,9 +8,8 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
-from openwork.cli.options import grouped
 from openwork.cli.progress import progress
-from openwork.cli.terminal import print_lines, run, say
+from openwork.cli.terminal import print_lines, say
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,6 @@ class TextOptions:
             raise UsageError("--against is for a --text", hint="leave it out: with --corpus it is the split train")
 
 
-@grouped
 def bits(
     *,
     bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
@@ -40,38 +38,36 @@ def bits(
     order: Annotated[int, typer.Option(min=1, max=12, help="n of the n-gram models.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
-    """Tell how many bits a character a language model needs, beside interpolated n-gram models.
+    """Measure the bits per character of a language model.
+
+    Interpolated n-gram models are measured next to it.
 
     openwork bits --bundle english --text valid.en --against train.en
 
     openwork bits --bundle english --corpus tatoeba-en-de --side source
     """
+    texts.check()
+    from openwork.runs.usable import usable_bundle
 
-    def work() -> None:
-        texts.check()
-        from openwork.systems.bundle_search import check_bundle
+    folder = usable_bundle(bundle)
+    from openwork.bundles.bundle import load_bundle
+    from openwork.data.records import UNSAID
+    from openwork.data.settings import OriginSettings
+    from openwork.data.sources import source_of
+    from openwork.evaluation.bits import bits_of
 
-        check_bundle(bundle)
-        from openwork.data.records import UNSAID
-        from openwork.data.settings import OriginSettings
-        from openwork.systems.bits import bits_of
-        from openwork.systems.bundle import load_bundle
-        from openwork.systems.pair_sources import source_of
+    def lines(text: Path | None, split: str) -> list[str]:
+        named = {"text": str(text)} if text is not None else {"corpus": texts.corpus, "side": texts.side}
+        return list(source_of(OriginSettings.model_validate(named), split, UNSAID).side("target"))
 
-        def lines(text: Path | None, split: str) -> list[str]:
-            named = {"text": str(text)} if text is not None else {"corpus": texts.corpus, "side": texts.side}
-            return list(source_of(OriginSettings.model_validate(named), split, UNSAID).side("target"))
-
-        tested = lines(texts.text, "valid")
-        learnt = lines(texts.against, "train") if texts.corpus is not None or texts.against is not None else None
-        loaded = load_bundle(bundle)
-        with progress(len(tested), "scoring") as advanced:
-            found = bits_of(loaded, tested, learnt, order, advanced)
-        if found.left_out:
-            say(f"{found.left_out:,} lines were left out: the model cannot score them")
-        if as_json:
-            write_json(found.to_json())
-        else:
-            print_lines(found.report_lines())
-
-    run(work)
+    tested = lines(texts.text, "valid")
+    learnt = lines(texts.against, "train") if texts.corpus is not None or texts.against is not None else None
+    loaded = load_bundle(folder)
+    with progress(len(tested), "scoring") as advanced:
+        found = bits_of(loaded, tested, learnt, order, advanced)
+    if found.left_out:
+        say(f"{found.left_out:,} lines were left out: the model cannot score them")
+    if as_json:
+        write_json(found.to_json())
+    else:
+        print_lines(found.report_lines())

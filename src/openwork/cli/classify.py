@@ -6,16 +6,16 @@ from typing import Annotated
 import typer
 
 from openwork.cli.labelling import LabelOptions, run_labelling
-from openwork.cli.options import grouped
 
 
-@grouped
 def classify(
     *,
     bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
     options: LabelOptions,
 ) -> None:
-    """Tell the class of each line of standard input; a tab parts the two texts of a pair.
+    """Classify each line of standard input.
+
+    A tab separates the two texts of a pair.
 
     echo 'a delight from start to end' | openwork classify --bundle sst2
 

@@ -9,12 +9,11 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH, SEED
 from openwork.base.printing import write_json
-from openwork.cli.options import grouped
 from openwork.cli.progress import progress
-from openwork.cli.terminal import print_lines, run, say
+from openwork.cli.terminal import print_lines, say
 
 if TYPE_CHECKING:
-    from openwork.systems.compare import Output
+    from openwork.evaluation.compare import SystemOutput
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,6 @@ class EffortOptions:
     seed: Annotated[int, typer.Option(min=1, max=SEED, help="From which both are drawn.")] = 12345
 
 
-@grouped
 def compare(
     *,
     first: Annotated[Path, typer.Argument(metavar="A", help="Translations, a saved evaluation, or a bundle.")],
@@ -46,7 +44,9 @@ def compare(
     effort: EffortOptions,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
-    """Tell whether one system is better than another, or only luckier: paired bootstrap and randomisation.
+    """Compare two systems with significance tests.
+
+    Paired bootstrap resampling and approximate randomisation.
 
     Translations are compared by BLEU and chrF, saved evaluations of labels by the scores of their task.
 
@@ -56,53 +56,50 @@ def compare(
 
     openwork compare intents-1 intents-2
     """
+    from openwork.evaluation.compare import compare as compare_outputs
+    from openwork.evaluation.compare import read_output
+    from openwork.metrics.significance import Effort
 
-    def work() -> None:
-        from openwork.metrics.significance import Effort
-        from openwork.systems.compare import compare as compare_outputs
-        from openwork.systems.compare import read_output
+    references: list[str] | None = None
+    if against.source is not None or against.corpus is not None:
+        outputs = _translated((first, second), against)
+    else:
+        outputs = [read_output(first), read_output(second)]
+        if against.reference is not None:
+            from openwork.base.files import read_lines
 
-        references: list[str] | None = None
-        if against.source is not None or against.corpus is not None:
-            outputs = _translated((first, second), against)
-        else:
-            outputs = [read_output(first), read_output(second)]
-            if against.reference is not None:
-                from openwork.base.files import read_lines
-
-                references = list(read_lines(against.reference))
-        drawn = Effort(effort.resamples, effort.trials, effort.seed)
-        found = compare_outputs(outputs[0], outputs[1], references, against.language, drawn)
-        if as_json:
-            write_json(found.to_json())
-        else:
-            print_lines(found.lines())
-
-    run(work)
+            references = list(read_lines(against.reference))
+    drawn = Effort(effort.resamples, effort.trials, effort.seed)
+    found = compare_outputs(outputs[0], outputs[1], references, against.language, drawn)
+    if as_json:
+        write_json(found.to_json())
+    else:
+        print_lines(found.lines())
 
 
-def _translated(bundles: tuple[Path, Path], against: ReferenceOptions) -> "list[Output]":
+def _translated(bundles: tuple[Path, Path], against: ReferenceOptions) -> "list[SystemOutput]":
     """What two bundles make of a test set: translations, or labels."""
     if (against.corpus is not None) == (against.source is not None and against.reference is not None):
         raise UsageError("name what to compare on", hint="give --source and --reference, or --corpus")
 
-    from openwork.systems.bundle import load_bundle
-    from openwork.systems.compare import Output
-    from openwork.systems.evaluate import EvaluationSet, translate_all
-    from openwork.systems.evaluate_labels import label_all
-    from openwork.systems.tasks import task_of
+    from openwork.base.tasks import task_of
+    from openwork.bundles.bundle import load_bundle
+    from openwork.evaluation.compare import SystemOutput
+    from openwork.evaluation.evaluate import EvaluationSet, translate_all
+    from openwork.evaluation.labels import label_all
+    from openwork.runs.usable import usable_bundle
 
     tested = EvaluationSet.read(against.source, against.reference, against.corpus, against.split)
-    loaded = [load_bundle(path) for path in bundles]
+    loaded = [load_bundle(usable_bundle(path)) for path in bundles]
     outputs = []
     for path, bundle in zip(bundles, loaded, strict=True):
         if task_of(bundle.settings.model) != "write":
             with progress(len(tested.pairs), f"labelling with {path}") as advanced:
                 task, told = label_all(bundle, tested, say, advanced)
-            outputs.append(Output(str(path), told, tested.references, task=task))
+            outputs.append(SystemOutput(str(path), told, tested.references, task=task))
             continue
         with progress(len(tested.pairs), f"translating with {path}") as advanced:
             translations = translate_all(bundle, tested, say, advanced)
         language = bundle.settings.target_language or tested.language
-        outputs.append(Output(str(path), translations, tested.references, language))
+        outputs.append(SystemOutput(str(path), translations, tested.references, language))
     return outputs

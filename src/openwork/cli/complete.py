@@ -8,9 +8,9 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_over
-from openwork.cli.options import grouped
-from openwork.cli.terminal import run, say
+from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming
+from openwork.cli.terminal import say
+from openwork.inference.settings import settings_over
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,13 @@ class PromptOptions:
             raise UsageError("--instruction is for --chat", hint="write it into the prompts, or add --chat")
 
 
-@grouped
 def complete(
     *,
     bundle: Annotated[Path, typer.Option(help="A language model: what openwork train --out wrote.")],
     prompts: PromptOptions,
     searching: DecodingOptions,
 ) -> None:
-    """Continue each line of standard input with a language model, line for line.
+    """Continue each line of standard input with a language model.
 
     echo 'The weather is' | openwork complete --bundle english --samples 3 --top-p 0.9
 
@@ -54,42 +53,39 @@ def complete(
 
     openwork complete --bundle talker --chat
     """
+    prompts.check()
+    from openwork.runs.usable import usable_bundle
 
-    def work() -> None:
-        prompts.check()
-        from openwork.systems.bundle_search import check_bundle
+    folder = usable_bundle(bundle)
 
-        check_bundle(bundle)
+    from openwork.bundles.bundle import load_bundle
+    from openwork.data.readers.tsv import read_tsv
+    from openwork.inference.completer import (
+        LINE_END,
+        USER,
+        Completer,
+        Dialogue,
+        after_examples,
+        check_continues,
+        completing,
+        conversing,
+    )
+    from openwork.inference.filters.lines import OutputFormat, answer_stream, streaming
+    from openwork.inference.translator import BatchTranslator
 
-        from openwork.data.readers.tsv import read_tsv
-        from openwork.systems.bundle import load_bundle
-        from openwork.systems.complete import (
-            LINE_END,
-            USER,
-            Completer,
-            Dialogue,
-            after_examples,
-            check_continues,
-            completing,
-            conversing,
-        )
-        from openwork.systems.translate import Output, answer_stream, streaming
-
-        examples = list(read_tsv(prompts.examples)) if prompts.examples is not None else []
-        loaded = load_bundle(bundle)
-        check_continues(loaded)
-        bounds = {"maximum_length": prompts.length, "extra_length": prompts.length}
-        settle = settings_for_streaming if prompts.stream else settings_over
-        decoding = settle(loaded.settings.decoding, {**bounds, **given(searching)})
-        translator = loaded.translator(decoding)
-        output = Output(decoding.best, prompts.as_json)
-        if prompts.stream:
-            answering = streaming(translator)
-        elif prompts.chat:
-            answering = conversing(Completer(translator, USER), Dialogue(prompts.instruction), output)
-        else:
-            stop = LINE_END if examples else ""
-            answering = completing(Completer(translator, stop), after_examples(examples), output)
-        answer_stream(answering, say)
-
-    run(work)
+    examples = list(read_tsv(prompts.examples)) if prompts.examples is not None else []
+    loaded = load_bundle(folder)
+    check_continues(loaded)
+    bounds = {"maximum_length": prompts.length, "extra_length": prompts.length}
+    settle = settings_for_streaming if prompts.stream else settings_over
+    decoding = settle(loaded.settings.decoding, {**bounds, **given(searching)})
+    translator = BatchTranslator.of(loaded, decoding)
+    output = OutputFormat(decoding.best, prompts.as_json)
+    if prompts.stream:
+        answering = streaming(translator)
+    elif prompts.chat:
+        answering = conversing(Completer(translator, USER), Dialogue(prompts.instruction), output)
+    else:
+        stop = LINE_END if examples else ""
+        answering = completing(Completer(translator, stop), after_examples(examples), output)
+    answer_stream(answering, say)

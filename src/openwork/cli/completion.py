@@ -8,28 +8,26 @@ import typer
 from typer.completion import completion_init, get_completion_script  # pyright: ignore[reportPrivateImportUsage]
 
 from openwork.base.errors import UsageError
-from openwork.cli.terminal import print_text, run
+from openwork.cli.terminal import print_text
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_OPENWORK_COMPLETE"  # set by the script when it asks what could stand at the cursor
 
 
 def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
-    """Print a script that lets a shell complete openwork's commands and options with Tab.
+    """Print a shell completion script.
+
+    With it a shell completes openwork's commands and options with Tab.
 
     echo 'eval "$(openwork completion bash)"' >> ~/.bashrc
 
     openwork completion fish > ~/.config/fish/completions/openwork.fish
     """
-
-    def work() -> None:
-        if shell not in SHELLS:
-            near = difflib.get_close_matches(shell, SHELLS, n=1, cutoff=0.4)
-            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(SHELLS)}"
-            raise UsageError(f"{shell}: there is no completion for this shell", hint=hint)
-        print_text(get_completion_script(prog_name="openwork", complete_var=VARIABLE, shell=shell))
-
-    run(work)
+    if shell not in SHELLS:
+        near = difflib.get_close_matches(shell, SHELLS, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(SHELLS)}"
+        raise UsageError(f"{shell}: there is no completion for this shell", hint=hint)
+    print_text(get_completion_script(prog_name="openwork", complete_var=VARIABLE, shell=shell))
 
 
 def prepare_completion() -> None:

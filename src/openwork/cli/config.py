@@ -9,9 +9,10 @@ from openwork.base.errors import ConfigError, UsageError
 from openwork.base.phrases import Joined
 from openwork.base.printing import write_document, write_json
 from openwork.cli.config_from import config_from
-from openwork.cli.terminal import print_lines, run, say, show_error
+from openwork.cli.options import as_command
+from openwork.cli.terminal import print_lines, say, show_error
 
-app = typer.Typer(no_args_is_help=True, help="Look into run files: every value, its origin, its meaning, its mistakes.")
+app = typer.Typer(no_args_is_help=True, help="Show, check, explain and convert run files.")
 
 FileKind = Literal["run", "translation"]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
@@ -21,6 +22,7 @@ Assignments = Annotated[
 
 
 @app.command()
+@as_command
 def show(
     file: Annotated[
         Path | None, typer.Argument(help="A run file or a run's folder; without one, settings are chosen.")
@@ -29,66 +31,64 @@ def show(
     assignments: Assignments = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show every setting that a training would have, as a run file that says the same.
+    """Show all settings of a training as a run file.
 
     openwork config show recipes/multi30k-en-de.toml --origin
 
     openwork config show --set data.corpus=copy --origin
     """
+    from openwork.base.config import read_run
+    from openwork.runs.file.automatic import complete
+    from openwork.runs.file.show import run_file_of, show
 
-    def work() -> None:
-        from openwork.systems.automatic import complete
-        from openwork.systems.config_show import run_file_of, show
-        from openwork.systems.run_file import read_run
-
-        layer = read_run(run_file_of(file) if file is not None else None, assignments or [], {})
-        if file is None and "data" not in layer.mapping:
-            raise UsageError("there is nothing to show", hint="name a run file, or the data: --set data.corpus=copy")
-        shown = show(complete(layer, say, choose_rest=file is None))
-        if as_json:
-            write_json(shown.to_json())
-        else:
-            write_document(shown.text(with_origins=origin).rstrip() + "\n")
-
-    run(work)
+    layer = read_run(run_file_of(file) if file is not None else None, assignments or [], {})
+    if file is None and "data" not in layer.mapping:
+        raise UsageError("there is nothing to show", hint="name a run file, or the data: --set data.corpus=copy")
+    shown = show(complete(layer, say, choose_rest=file is None))
+    if as_json:
+        write_json(shown.to_json())
+    else:
+        write_document(shown.text(with_origins=origin).rstrip() + "\n")
 
 
 @app.command()
+@as_command
 def explain(
     key: Annotated[str, typer.Argument(help="A key such as decoding.beam, its last part, or a section.")],
     as_json: AsJson = False,
 ) -> None:
-    """Explain a key of the run file: what it means, what it takes, its default, its kin, the recipes that set it.
+    """Explain a key of the run file.
+
+    What it means, what it takes, its default, related keys, and the recipes that set it.
 
     openwork config explain training.warmup
 
     openwork config explain decoding
     """
+    from openwork.runs.file.keys import explain_key, section_lines
 
-    def work() -> None:
-        from openwork.systems.config_keys import explain_key, section_lines
-
-        if lines := section_lines(key):
-            if as_json:
-                write_json(lines)
-            else:
-                print_lines(lines)
-            return
-        found = explain_key(key)
+    if lines := section_lines(key):
         if as_json:
-            write_json([one.to_json() for one in found])
-            return
-        print_lines([line for place, one in enumerate(found) for line in ([""] * bool(place) + one.lines())])
-
-    run(work)
+            write_json(lines)
+        else:
+            print_lines(lines)
+        return
+    found = explain_key(key)
+    if as_json:
+        write_json([one.to_json() for one in found])
+        return
+    print_lines([line for place, one in enumerate(found) for line in ([""] * bool(place) + one.lines())])
 
 
 @app.command()
+@as_command
 def schema(
     kind: Annotated[FileKind, typer.Argument(help="A run file, or what openwork translate --settings reads.")] = "run",
     text: Annotated[bool, typer.Option("--text", help="One line for each key instead of JSON.")] = False,
 ) -> None:
-    """Print the JSON Schema of a run file or a translation file, by which an editor completes and checks it.
+    """Print the JSON Schema of a run file or a translation file.
+
+    An editor completes and checks the file by it.
 
     openwork config schema > run.schema.json
 
@@ -96,49 +96,44 @@ def schema(
 
     openwork config schema translation --text
     """
+    from openwork.runs.file.keys import key_lines
+    from openwork.runs.file.schema import SCHEMAS
 
-    def work() -> None:
-        from openwork.systems.config_keys import key_lines
-        from openwork.systems.config_schema import SCHEMAS
-
-        if text:
-            print_lines(key_lines(kind))
-        else:
-            write_json(SCHEMAS[kind](), indent=1)
-
-    run(work)
+    if text:
+        print_lines(key_lines(kind))
+    else:
+        write_json(SCHEMAS[kind](), indent=1)
 
 
 @app.command()
+@as_command
 def check(
     file: Annotated[Path, typer.Argument(help="A run file, or a run's folder.")],
     assignments: Assignments = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a run file: all mistakes at once with their lines, and what is allowed but can hardly be meant.
+    """Check a run file and list all mistakes with their lines.
+
+    Lists what is allowed but unlikely to be meant, too.
 
     openwork config check run.toml
 
     openwork config check run.toml --set model.heads=16
     """
+    from openwork.runs.file.check import check_run_file
 
-    def work() -> None:
-        from openwork.systems.config_check import check_run_file
-
-        checked = check_run_file(file, assignments or [])
-        if as_json:
-            write_json(checked.to_json())
-        else:
-            for mistake in checked.mistakes:
-                show_error(mistake)
-            for warning in checked.warnings:
-                say(Joined("warning: ", warning))
-            if not checked.mistakes:
-                say(f"{file}: no mistakes; warnings: {len(checked.warnings)}")
-        if checked.mistakes:
-            raise typer.Exit(ConfigError.exit_code)
-
-    run(work)
+    checked = check_run_file(file, assignments or [])
+    if as_json:
+        write_json(checked.to_json())
+    else:
+        for mistake in checked.mistakes:
+            show_error(mistake)
+        for warning in checked.warnings:
+            say(Joined("warning: ", warning))
+        if not checked.mistakes:
+            say(f"{file}: no mistakes; warnings: {len(checked.warnings)}")
+    if checked.mistakes:
+        raise typer.Exit(ConfigError.exit_code)
 
 
-app.command("from")(config_from)
+app.command("from")(as_command(config_from))

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.printing import escaped, write_document, write_json
-from openwork.cli.terminal import print_lines, run, say
+from openwork.cli.terminal import print_lines, say
 
 
 def config_from(
@@ -18,33 +18,31 @@ def config_from(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
-    """Translate another toolkit's configuration or command line into a run file, and say what became of each option.
+    """Translate another toolkit's configuration into a run file.
+
+    Takes a configuration file or a command line, and says what became of each option.
 
     openwork config from train.sh --out run.toml
 
     openwork config from config.yml --toolkit marian --json
     """
+    from openwork.base.files import atomic_write_text
+    from openwork.base.outputs import check_file
+    from openwork.migration.report import report_lines, report_values
+    from openwork.migration.run_text import run_text
+    from openwork.migration.translation import translate_configuration
 
-    def work() -> None:
-        from openwork.base.files import atomic_write_text
-        from openwork.systems.migration.report import report_lines, report_values
-        from openwork.systems.migration.run_text import run_text
-        from openwork.systems.migration.translation import translate_configuration
-        from openwork.systems.outputs import check_file
-
-        if out is not None:
-            check_file(out, lambda _: False, [file])  # an older run file may have been edited since
-        translation = translate_configuration(file, toolkit)
-        if out is not None:
-            atomic_write_text(out, escaped(run_text(translation)))
-        if as_json:
-            write_json(report_values(translation))
-        elif out is not None:
-            print_lines(report_lines(translation))
-            say(f"the run file is {out}; next: openwork config check {out}")
-        else:
-            write_document(run_text(translation))
-            for line in report_lines(translation):
-                say(line)
-
-    run(work)
+    if out is not None:
+        check_file(out, lambda _: False, [file])  # an older run file may have been edited since
+    translation = translate_configuration(file, toolkit)
+    if out is not None:
+        atomic_write_text(out, escaped(run_text(translation)))
+    if as_json:
+        write_json(report_values(translation))
+    elif out is not None:
+        print_lines(report_lines(translation))
+        say(f"the run file is {out}; next: openwork config check {out}")
+    else:
+        write_document(run_text(translation))
+        for line in report_lines(translation):
+            say(line)

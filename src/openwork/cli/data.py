@@ -9,10 +9,10 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
-from openwork.cli.options import grouped
-from openwork.cli.terminal import print_lines, run, say, translated
+from openwork.cli.options import as_command
+from openwork.cli.terminal import print_lines, say, translated
 
-app = typer.Typer(no_args_is_help=True, help="Corpora that have a name: which there are, getting them, their figures.")
+app = typer.Typer(no_args_is_help=True, help="List, fetch, measure and check corpora.")
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -21,27 +21,27 @@ Json = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
 
 
 @app.command("list")
+@as_command
 def list_(folder: Folder = None, as_json: Json = False) -> None:
-    """Say which corpora have a name: pairs, where each is or can be had, terms.
+    """List the corpora that are known by name.
+
+    Pairs, place, source and terms of each.
 
     openwork data list
 
     openwork data list --json
     """
+    from openwork.data.corpora.listing import list_corpora, table_lines
 
-    def work() -> None:
-        from openwork.systems.data_list import list_corpora, table_lines
-
-        entries = list_corpora(folder)
-        if as_json:
-            write_json([entry.to_json() for entry in entries])
-        else:
-            print_lines(table_lines(entries))
-
-    run(work)
+    entries = list_corpora(folder)
+    if as_json:
+        write_json([entry.to_json() for entry in entries])
+    else:
+        print_lines(table_lines(entries))
 
 
 @app.command()
+@as_command
 def prepare(
     name: Annotated[str, typer.Argument(help="A corpus, as openwork data list names it.")],
     out: Annotated[Path, typer.Option(help="Folder for the text files; it is made.")],
@@ -51,7 +51,9 @@ def prepare(
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Write a corpus as plain text files, one sentence a line; fetches what is not here.
+    """Write a corpus as plain text files, one sentence a line.
+
+    Fetches what is not on this machine.
 
     What was fetched or written stays: after an interruption the same command goes on.
 
@@ -59,30 +61,27 @@ def prepare(
 
     openwork data prepare dates --out data --set filters.maximum_ratio=2
     """
+    from openwork.data.corpora.prepare import prepare as prepare_splits
+    from openwork.data.measure import filter_settings
 
-    def work() -> None:
-        from openwork.systems.data_prepare import prepare as prepare_splits
-        from openwork.systems.data_stats import filter_settings
-
-        splits = {}
-        filters = filter_settings(set_ or [])
-        for split in prepare_splits(name, out, filters, folder=folder, told=_Progress()):
-            splits[split.name] = split.to_json()
-            for reason, count in (split.left_out or {}).items():
-                say(f"{split.name}: left out {count:,}: {reason}")
-            if split.absent:
-                say(f"{split.name}: not written: {split.absent}")
-            elif split.kept:
-                say(f"{split.name}: {split.pairs:,} pairs lie there already")
-            else:
-                say(f"{split.name}: {split.pairs:,} pairs written to {split.files[0]} and {split.files[1]}")
-        if as_json:
-            write_json({"corpus": name, "out": str(out), "splits": splits})
-
-    run(work)
+    splits = {}
+    filters = filter_settings(set_ or [])
+    for split in prepare_splits(name, out, filters, folder=folder, told=_Progress()):
+        splits[split.name] = split.to_json()
+        for reason, count in (split.left_out or {}).items():
+            say(f"{split.name}: left out {count:,}: {reason}")
+        if split.absent:
+            say(f"{split.name}: not written: {split.absent}")
+        elif split.kept:
+            say(f"{split.name}: {split.pairs:,} pairs lie there already")
+        else:
+            say(f"{split.name}: {split.pairs:,} pairs written to {split.files[0]} and {split.files[1]}")
+    if as_json:
+        write_json({"corpus": name, "out": str(out), "splits": splits})
 
 
 @app.command()
+@as_command
 def stats(
     what: Annotated[str | None, typer.Argument(help="A corpus, a file with both sides, or a run file (.toml).")] = None,
     source: Annotated[Path | None, typer.Option(help="Source sentences, one a line.")] = None,
@@ -95,28 +94,24 @@ def stats(
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Measure a corpus: lengths, repetitions, scripts, and what stands in two splits.
+    """Measure a corpus: lengths, repetitions, scripts, overlaps.
 
     openwork data stats multi30k-en-de
 
     openwork data stats --source train.en --target train.de
     """
+    from openwork.data.figures import as_lines, as_values
+    from openwork.data.measure import measure
 
-    def work() -> None:
-        from openwork.systems.data_figures import as_lines, as_values
-        from openwork.systems.data_stats import measure
-
-        files = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
-        given = {key: str(path) for key, path in files.items() if path is not None}
-        if not what and not given and not set_:
-            raise UsageError("name what to measure", hint="give a corpus, a run file, or --source and --target")
-        measured = measure(what, given, set_ or [], folder)
-        if as_json:
-            write_json(as_values(measured))
-        else:
-            print_lines(as_lines(measured))
-
-    run(work)
+    files = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
+    given = {key: str(path) for key, path in files.items() if path is not None}
+    if not what and not given and not set_:
+        raise UsageError("name what to measure", hint="give a corpus, a run file, or --source and --target")
+    measured = measure(what, given, set_ or [], folder)
+    if as_json:
+        write_json(as_values(measured))
+    else:
+        print_lines(as_lines(measured))
 
 
 @dataclass(frozen=True)
@@ -134,7 +129,7 @@ class CheckedFiles:
 
 
 @app.command()
-@grouped
+@as_command
 def check(
     *,
     corpus: Annotated[str | None, typer.Argument(help="A corpus, as openwork data list names it.")] = None,
@@ -146,39 +141,37 @@ def check(
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Look for what is wrong with a corpus: damaged text, copies, leaks, sides that do not go together.
+    """Find faults in a corpus: damaged text, copies, leaks.
+
+    Finds sides that do not go together, too.
 
     openwork data check --source train.en --target train.de --valid-source valid.en --valid-target valid.de
 
     openwork data check multi30k-en-de --html report.html
     """
+    from openwork.base.outputs import check_file, is_page
+    from openwork.data.check.report import check as check_splits
+    from openwork.data.check.report import read_splits, report_lines, report_values
 
-    def work() -> None:
-        from openwork.systems.data_check import check as check_splits
-        from openwork.systems.data_check import read_splits, report_lines, report_values
-        from openwork.systems.outputs import check_file, is_page
+    pair = None
+    if languages is not None:
+        first, _, second = languages.partition("-")
+        if not (first and second):
+            raise UsageError(f"--languages {languages}: no pair of languages", hint="such as --languages en-de")
+        pair = first, second
+    if html is not None:
+        read = [path for sides in files.splits().values() for path in sides]
+        check_file(html, is_page, read)
+    report = check_splits(read_splits(corpus, files.splits(), folder), pair, say)
+    if html is not None:
+        from openwork.base.files import atomic_write_text
+        from openwork.data.check.page import page_of
 
-        pair = None
-        if languages is not None:
-            first, _, second = languages.partition("-")
-            if not (first and second):
-                raise UsageError(f"--languages {languages}: no pair of languages", hint="such as --languages en-de")
-            pair = first, second
-        if html is not None:
-            read = [path for sides in files.splits().values() for path in sides]
-            check_file(html, is_page, read)
-        report = check_splits(read_splits(corpus, files.splits(), folder), pair, say)
-        if html is not None:
-            from openwork.base.files import atomic_write_text
-            from openwork.systems.data_check_page import page_of
-
-            atomic_write_text(html, page_of(report, translated))
-        if as_json:
-            write_json(report_values(report))
-        else:
-            print_lines(report_lines(report))
-
-    run(work)
+        atomic_write_text(html, page_of(report, translated))
+    if as_json:
+        write_json(report_values(report))
+    else:
+        print_lines(report_lines(report))
 
 
 class _Progress:

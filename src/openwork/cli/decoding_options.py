@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 
 from openwork.base.errors import UsageError
 from openwork.decoding.settings import DecodingSettings
+from openwork.inference.settings import settings_over
 
 # Options are verbs where the key is what results from them.
 NAMES = {"required": "--require", "forbidden": "--forbid"}
@@ -21,7 +22,7 @@ def option_name(key: str) -> str:
 
 
 def _option(key: str, known: FieldInfo) -> tuple[str, Any, Any]:
-    """The field of a dataclass that `grouped` makes an option of; None: not given."""
+    """The field of a dataclass that `as_command` makes an option of; None: not given."""
     # What must be more than a value is taken from that value on, and refused by the settings there.
     lows = [bound.ge if isinstance(bound, Ge) else bound.gt for bound in known.metadata if isinstance(bound, Ge | Gt)]
     least: Any = next(iter(lows), None)
@@ -44,31 +45,6 @@ def given(*groups: Any) -> dict[str, Any]:
     """What the command line gives of the fields of groups of options."""
     values = {field.name: getattr(group, field.name) for group in groups for field in fields(group)}
     return {key: value for key, value in values.items() if value is not None and value is not False and value != []}
-
-
-def settings_over(settings: Any, options: dict[str, Any], origins: Mapping[str, Any] | None = None) -> Any:
-    """The bundle's settings with the options over them; what was not asked for makes room for what was.
-
-    `origins` tells which options come from a file, and from where in it.
-    """
-    from openwork.systems.translation_file import decoding_settings
-
-    values = {**settings.model_dump(mode="json"), "best": 1, **options}
-    if options.get("samples") == 0 or "beam" in options:  # a search, whatever the bundle does
-        plain = type(settings)()
-        kept = {"samples": 0, "temperature": plain.temperature, "top_k": plain.top_k, "top_p": plain.top_p}
-        values = {**values, **{key: value for key, value in kept.items() if key not in options}}
-    if values["samples"]:
-        for key, value in (("groups", 1), ("coverage_penalty", 0.0)):
-            values[key] = options.get(key, value)
-        if "samples" in options and "best" not in options and values["minimum_bayes_risk"] == "none":
-            values["best"] = values["samples"]
-    elif "beam" not in options:
-        values["beam"] = max(values["best"], settings.beam)
-    elif values["best"] > values["beam"]:
-        best = values["best"]
-        raise UsageError(f"--best {best} needs a beam of at least {best}", hint=f"--beam {best}, or leave it out")
-    return decoding_settings(values, origins or {})
 
 
 NOT_STREAMED = ("beam", "best", "groups", "coverage_penalty", "minimum_bayes_risk", "required")

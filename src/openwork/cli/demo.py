@@ -5,27 +5,25 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.terminal import INTERRUPTED, progress_console, run, say
+from openwork.cli.terminal import INTERRUPTED, progress_console, say
 
 
 def demo(
     expressions: Annotated[list[str] | None, typer.Argument(help="Dates of your own to translate.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the model and the report.")] = Path("openwork-demo"),
 ) -> None:
-    """Train a Transformer from scratch on dates in dozens of languages, and see what it has learnt.
+    """Train a Transformer on dates and watch it learn.
+
+    Dates in dozens of languages; a report shows what it has learnt.
 
     openwork demo
 
     openwork demo '14. März 2031' '2031年3月14日'
     """
+    from openwork.demo.demo import run_demo
+    from openwork.training.observers.console import console_observer
 
-    def work() -> None:
-        from openwork.systems.demo import run_demo
-        from openwork.training.observers.console import console_observer
-
-        finished = run_demo(out, expressions or [], say, [console_observer(progress_console())])
-        if not finished:
-            say("saved; to continue, run the same command again")
-            raise typer.Exit(INTERRUPTED)
-
-    run(work)
+    finished = run_demo(out, expressions or [], say, [console_observer(progress_console())])
+    if not finished:
+        say("saved; to continue, run the same command again")
+        raise typer.Exit(INTERRUPTED)

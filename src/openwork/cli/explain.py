@@ -9,8 +9,7 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.base.limits import HEADS, LAYERS
 from openwork.base.printing import write_json
-from openwork.cli.options import grouped
-from openwork.cli.terminal import print_lines, print_text, run, say
+from openwork.cli.terminal import print_lines, print_text, say
 
 if TYPE_CHECKING:
     from openwork.inspection.trace import Trace
@@ -35,14 +34,13 @@ class Which:
     every: Annotated[bool, typer.Option("--all", help="Every step of all layers.")] = False
 
 
-@grouped
 def explain(
     what: What,
     which: Which,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, with all numbers.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write one HTML file that opens without a network.")] = None,
 ) -> None:
-    """Show how a translation is calculated, from the pieces to the probabilities, every number as the model has it.
+    """Show how a translation is calculated, with every number.
 
     openwork explain "Ein Hund." --bundle de-en
 
@@ -55,20 +53,17 @@ def explain(
     openwork explain --list
     """
 
-    def work() -> None:
-        _check(what, which)
-        if what.listing:
-            from openwork.systems.examples import example_lines
+    _check(what, which)
+    if what.listing:
+        from openwork.study.documents import example_lines
 
-            print_lines(example_lines())
-        else:
-            if html is not None:
-                from openwork.systems.outputs import check_file, is_page
+        print_lines(example_lines())
+    else:
+        if html is not None:
+            from openwork.base.outputs import check_file, is_page
 
-                check_file(html, is_page, [what.bundle])
-            _show(_trace(what, which), as_json, html)
-
-    run(work)
+            check_file(html, is_page, [what.bundle])
+        _show(_trace(what, which), as_json, html)
 
 
 def _check(what: What, which: Which) -> None:
@@ -87,17 +82,16 @@ def _check(what: What, which: Which) -> None:
 
 
 def _trace(what: What, which: Which) -> "Trace":
-    from openwork.systems.bundle_search import check_bundle
+    from openwork.runs.usable import usable_bundle
 
-    if what.bundle is not None:
-        check_bundle(what.bundle)
+    folder = None if what.bundle is None else usable_bundle(what.bundle)
+    from openwork.bundles.bundle import load_bundle
+    from openwork.inference.explain import explain as explain_text
     from openwork.inspection.selection import Selection
-    from openwork.systems.bundle import load_bundle
-    from openwork.systems.examples import EXAMPLES
-    from openwork.systems.explain import explain as explain_text
-    from openwork.systems.explain import explain_example
+    from openwork.study.documents import EXAMPLES
+    from openwork.study.documents.asking import explain_example
 
-    bundle = None if what.bundle is None else load_bundle(what.bundle)
+    bundle = None if folder is None else load_bundle(folder)
     if what.example is not None:
         worked = EXAMPLES.get(what.example)
         if worked is not None and worked.of_a_model and bundle is None:

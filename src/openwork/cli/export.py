@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.cli.options import Overwrite, check_form
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import say
 
 
 def export(
@@ -15,28 +15,24 @@ def export(
     out: Annotated[Path, typer.Option(help="The folder that is written.")],
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a bundle as a model of another toolkit, with its tokenizers.
+    """Convert a bundle to another toolkit's model.
 
     openwork export en-de --to ct2 --out en-de-ct2
 
     openwork export en-de --to hf --out en-de-hf
     """
+    check_form(to)
+    from openwork.runs.usable import usable_bundle
 
-    def work() -> None:
-        check_form(to)
-        from openwork.systems.bundle_search import check_bundle
+    folder = usable_bundle(bundle)
+    from openwork.base.tasks import task_of
+    from openwork.interop.forms import export_model
 
-        check_bundle(bundle)
-        from openwork.interop.forms import export_model
-        from openwork.systems.tasks import task_of
-
-        settings = export_model(to, bundle, out, overwrite=overwrite).settings
-        decoding, writes = settings.decoding, task_of(settings.model) == "write"
-        if writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
-            say(
-                "note: the bundle ranks by the paper's length penalty, which no other toolkit has; "
-                'with decoding.length_rule = "power" it ranks as they do'
-            )
-        say(f"done: {out}")
-
-    run(work)
+    settings = export_model(to, folder, out, overwrite=overwrite).settings
+    decoding, writes = settings.decoding, task_of(settings.model) == "write"
+    if writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
+        say(
+            "note: the bundle ranks by the paper's length penalty, which no other toolkit has; "
+            'with decoding.length_rule = "power" it ranks as they do'
+        )
+    say(f"done: {out}")

@@ -6,16 +6,14 @@ from typing import Annotated
 import typer
 
 from openwork.cli.labelling import LabelOptions, run_labelling
-from openwork.cli.options import grouped
 
 
-@grouped
 def fill(
     *,
     bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
     options: LabelOptions,
 ) -> None:
-    """Fill the gaps of each line of standard input; [MASK] stands for a missing piece.
+    """Fill the gaps, written [MASK], of each line of standard input.
 
     echo 'a [MASK] in the park' | openwork fill --bundle bert
 

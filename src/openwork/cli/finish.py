@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import say
 from openwork.cli.train import tell_result
 
 
@@ -16,15 +16,11 @@ def finish(folder: Annotated[Path, typer.Argument(help="The folder of a run that
 
     openwork finish runs/multi30k
     """
+    from openwork.runs.finish import finish_run
+    from openwork.runs.folder import RunFolder
 
-    def work() -> None:
-        from openwork.systems.finish import finish_run
-        from openwork.systems.run_folder import RunFolder
-
-        outcome = finish_run(folder, say)
-        settings = RunFolder(folder).read_settings()
-        say(f"the run has ended after update {outcome.progress.step:,}")
-        if outcome.bundle is not None and settings is not None:
-            tell_result(outcome.bundle, settings, folder)
-
-    run(work)
+    outcome = finish_run(folder, say)
+    settings = RunFolder(folder).read_settings()
+    say(f"the run has ended after update {outcome.progress.step:,}")
+    if outcome.bundle is not None and settings is not None:
+        tell_result(outcome.bundle, settings, folder)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.cli.options import Overwrite, check_form
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import say
 
 
 def import_model(
@@ -19,20 +19,18 @@ def import_model(
     target_tokenizer: Annotated[Path | None, typer.Option(help="The same of the target, where it is another.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Make a bundle of another toolkit's model. Nothing of theirs is run, or unpickled.
+    """Convert another toolkit's model to a bundle.
+
+    None of its code is run, and nothing is unpickled.
 
     openwork import ct2 model-folder --source-tokenizer source.spm --target-tokenizer target.spm --out en-de
 
     openwork import hf opus-mt-en-de --out en-de
     """
+    check_form(form)
+    from openwork.interop.forms import import_model as import_as_bundle
+    from openwork.models.interfaces import count_weights
 
-    def work() -> None:
-        check_form(form)
-        from openwork.interop.forms import import_model as import_as_bundle
-        from openwork.models.interfaces import count_weights
-
-        bundle = import_as_bundle(form, folder, out, source_tokenizer, target_tokenizer, overwrite=overwrite)
-        say(f"{count_weights(bundle.model):,} weights read")
-        say(f"done: the translator is {out}")
-
-    run(work)
+    bundle = import_as_bundle(form, folder, out, source_tokenizer, target_tokenizer, overwrite=overwrite)
+    say(f"{count_weights(bundle.model):,} weights read")
+    say(f"done: the translator is {out}")

@@ -1,5 +1,6 @@
 """openwork info"""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
 from openwork.base.printing import write_json
-from openwork.cli.terminal import print_lines, run
+from openwork.cli.terminal import print_lines
 
 
 def info(
@@ -26,7 +27,9 @@ def info(
     vocabulary: Annotated[int | None, typer.Option(min=5, max=LENGTH, help="Pieces, for --compare; 8000.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
-    """Say what a bundle or a preset is: shapes, weights, operations, memory; or what can be chosen about a model.
+    """Describe a bundle, a preset or the options of a model.
+
+    Shapes, weights, operations and memory.
 
     openwork info en-de
 
@@ -38,28 +41,26 @@ def info(
 
     openwork info --compare recurrent transformer --budget 7M
     """
+    from openwork.cost.info import describe, describe_options, describe_sizes, describe_table
+    from openwork.runs.usable import usable_bundle
 
-    def work() -> None:
-        from openwork.systems.info import describe, describe_options, describe_sizes, describe_table
-
-        if sum((bool(names), options, table is not None)) > 1 or (len(names or []) > 1 and not compare):
-            raise UsageError("asked for several things at once", hint="give a name, or --options, or --table 3")
-        if compare != (budget is not None) or (compare and not names) or (vocabulary is not None and not compare):
-            raise UsageError(
-                "--compare, names of models and --budget go together",
-                hint="write: openwork info --compare recurrent transformer --budget 7M",
-            )
-        if compare and names and budget is not None:
-            facts = describe_sizes(names, budget, vocabulary)
-        elif options:
-            facts = describe_options()
-        elif table is not None:
-            facts = describe_table(table)
-        else:
-            facts = describe(names[0] if names else None)
-        if as_json:
-            write_json(facts.values)
-        else:
-            print_lines(facts.lines)
-
-    run(work)
+    if sum((bool(names), options, table is not None)) > 1 or (len(names or []) > 1 and not compare):
+        raise UsageError("asked for several things at once", hint="give a name, or --options, or --table 3")
+    if compare != (budget is not None) or (compare and not names) or (vocabulary is not None and not compare):
+        raise UsageError(
+            "--compare, names of models and --budget go together",
+            hint="write: openwork info --compare recurrent transformer --budget 7M",
+        )
+    if compare and names and budget is not None:
+        facts = describe_sizes(names, budget, vocabulary)
+    elif options:
+        facts = describe_options()
+    elif table is not None:
+        facts = describe_table(table)
+    else:
+        name = names[0] if names else None
+        facts = describe(str(usable_bundle(Path(name))) if name and Path(name).is_dir() else name)
+    if as_json:
+        write_json(facts.values)
+    else:
+        print_lines(facts.lines)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from openwork.base.limits import LENGTH
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import say
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,12 @@ class LabelOptions:
 def run_labelling(task: Literal["classify", "tag", "fill", "answer"], bundle: Path, options: LabelOptions) -> None:
     """Labels standard input line for line."""
 
-    def work() -> None:
-        from openwork.systems.bundle_search import check_bundle
+    from openwork.runs.usable import usable_bundle
 
-        check_bundle(bundle)
-        from openwork.systems.bundle import load_bundle
-        from openwork.systems.label_lines import labelling_of
-        from openwork.systems.translate import answer_stream
+    folder = usable_bundle(bundle)
+    from openwork.bundles.bundle import load_bundle
+    from openwork.inference.filters.labels import labelling_of
+    from openwork.inference.filters.lines import answer_stream
 
-        answering = labelling_of(load_bundle(bundle), bundle, task, options.best, as_json=options.as_json)
-        answer_stream(answering, say)
-
-    run(work)
+    answering = labelling_of(load_bundle(folder), bundle, task, options.best, as_json=options.as_json)
+    answer_stream(answering, say)

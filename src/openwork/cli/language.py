@@ -44,6 +44,8 @@ def translate_help(command: Any, above: Any = None) -> None:
                 setattr(
                     part, name, "\n\n".join(_in_own_language(paragraph.strip()) for paragraph in text.split("\n\n"))
                 )
+    if panel := getattr(command, "rich_help_panel", None):
+        command.rich_help_panel = translated(panel)
     for below in getattr(command, "commands", {}).values():
         translate_help(below, context)
 

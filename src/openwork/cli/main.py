@@ -3,6 +3,8 @@
 import difflib
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -45,7 +47,16 @@ from openwork.cli import (
 )
 from openwork.cli.completion import prepare_completion
 from openwork.cli.language import take_language, translate_help, translate_titles
-from openwork.cli.terminal import DEBUG, INTERRUPTED, open_missing_streams, print_text, run_command_line, show_error
+from openwork.cli.options import as_command
+from openwork.cli.terminal import (
+    DEBUG,
+    INTERRUPTED,
+    ErrorsTold,
+    flush_streams,
+    open_missing_streams,
+    print_text,
+    show_error,
+)
 
 app = typer.Typer(
     help="Train and use sequence-to-sequence Transformers, with every part in view.",
@@ -76,35 +87,54 @@ def options(
         os.environ[DEBUG] = "1"
 
 
-app.command("demo")(demo.demo)
-app.command("train")(train.train)
-app.command("finish")(finish.finish)
-app.command("translate")(translate.translate)
-app.command("classify")(classify.classify)
-app.command("tag")(tag.tag)
-app.command("fill")(fill.fill)
-app.command("answer")(answer.answer)
-app.command("complete")(complete.complete)
-app.command("evaluate")(evaluate.evaluate)
-app.command("baseline")(baseline.baseline)
-app.command("compare")(compare.compare)
-app.command("score")(score.score)
-app.command("bits")(bits.bits)
-app.command("average")(average.average)
-app.command("shortlist")(shortlist.shortlist)
-app.command("import")(import_model.import_model)
-app.command("export")(export.export)
-app.command("info")(info.info)
-app.command("verify")(verify.verify)
-app.command("coach")(coach.coach)
-app.command("tokenize")(tokenize.tokenize)
-app.command("explain")(explain.explain)
-app.command("paper")(paper.paper)
-app.command("study")(study.study)
-app.command("doctor")(doctor.doctor)
-app.add_typer(config.app, name="config")
-app.add_typer(data.app, name="data")
-app.command("completion")(completion.completion)
+@dataclass(frozen=True)
+class CommandGroup:
+    """Commands that the help shows in a box of their own: by name, a function or commands below it."""
+
+    title: str
+    commands: Mapping[str, Any]
+
+
+GROUPS = (
+    CommandGroup(
+        "Train",
+        {
+            "demo": demo.demo, "train": train.train, "finish": finish.finish, "average": average.average,
+            "coach": coach.coach, "config": config.app,
+        },
+    ),
+    CommandGroup(
+        "Use a model",
+        {
+            "translate": translate.translate, "classify": classify.classify, "tag": tag.tag, "fill": fill.fill,
+            "answer": answer.answer, "complete": complete.complete, "score": score.score,
+            "shortlist": shortlist.shortlist, "import": import_model.import_model, "export": export.export,
+        },
+    ),
+    CommandGroup(
+        "Evaluate",
+        {
+            "evaluate": evaluate.evaluate, "compare": compare.compare, "baseline": baseline.baseline,
+            "bits": bits.bits, "verify": verify.verify,
+        },
+    ),
+    CommandGroup(
+        "Look inside",
+        {
+            "explain": explain.explain, "info": info.info, "tokenize": tokenize.tokenize, "paper": paper.paper,
+            "study": study.study,
+        },
+    ),
+    CommandGroup("Data", {"data": data.app}),
+    CommandGroup("This machine", {"doctor": doctor.doctor, "completion": completion.completion}),
+)  # fmt: skip
+
+for _group in GROUPS:
+    for _name, _command_of in _group.commands.items():
+        if isinstance(_command_of, typer.Typer):
+            app.add_typer(_command_of, name=_name, rich_help_panel=_group.title)
+        else:
+            app.command(_name, rich_help_panel=_group.title)(as_command(_command_of))
 
 
 def main() -> None:
@@ -112,7 +142,10 @@ def main() -> None:
     open_missing_streams()
     guard_streams()
     prepare_completion()
-    sys.exit(run_command_line(_command_line))
+    with ErrorsTold() as told:
+        told.code = _command_line()
+    flush_streams()
+    sys.exit(told.code)
 
 
 def _command_line() -> int:

@@ -7,15 +7,14 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_document, write_json
-from openwork.cli.options import grouped
-from openwork.cli.terminal import print_lines, print_text, run, translated
+from openwork.cli.terminal import print_lines, print_text, translated
 
 if TYPE_CHECKING:
-    from openwork.systems.paper.contents import Listed
+    from openwork.study.paper.contents import Listed
 
 
 @dataclass(frozen=True)
-class Asked:
+class PaperQuery:
     """Which object of the paper."""
 
     kind: Annotated[str | None, typer.Argument(help="eq, formula, figure, table or training; without it, all.")] = None
@@ -23,13 +22,14 @@ class Asked:
     row: Annotated[str | None, typer.Option(help="Of table 3: one row, such as C2.")] = None
 
 
-@grouped
 def paper(
-    asked: Asked,
+    asked: PaperQuery,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, with all numbers.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="The whole list as a document, docs/paper.md.")] = False,
 ) -> None:
-    """Show an equation, figure or table of the paper: our code for it, its tests, and the numbers of a forward pass.
+    """Show an equation, figure or table of the paper with our code.
+
+    With its tests, and the numbers of a forward pass.
 
     openwork paper
 
@@ -39,40 +39,36 @@ def paper(
 
     openwork paper training --json
     """
-
-    def work() -> None:
-        if markdown:
-            _print_document(asked, as_json)
-            return
-        objects = _objects(asked)
-        if asked.row is not None and [one.name for one in objects] != ["table 3"]:
-            raise UsageError("--row is for table 3", hint="write: openwork paper table 3 --row C2")
-        if len(objects) > 1:
-            _print_list(objects, as_json)
-        else:
-            _print_page(objects[0].name, asked.row, as_json)
-
-    run(work)
+    if markdown:
+        _print_document(asked, as_json)
+        return
+    objects = _objects(asked)
+    if asked.row is not None and [one.name for one in objects] != ["table 3"]:
+        raise UsageError("--row is for table 3", hint="write: openwork paper table 3 --row C2")
+    if len(objects) > 1:
+        _print_list(objects, as_json)
+    else:
+        _print_page(objects[0].name, asked.row, as_json)
 
 
-def _print_document(asked: Asked, as_json: bool) -> None:
-    from openwork.systems.paper.contents import CONTENTS
-    from openwork.systems.paper.exhibits import page_of
-    from openwork.systems.paper.markdown import document
+def _print_document(asked: PaperQuery, as_json: bool) -> None:
+    from openwork.study.paper.contents import CONTENTS
+    from openwork.study.paper.exhibits import page_of
+    from openwork.study.paper.markdown import document
 
-    if asked != Asked() or as_json:
+    if asked != PaperQuery() or as_json:
         raise UsageError("--markdown is for the whole list", hint="write: openwork paper --markdown")
     write_document(document([page_of(one.name) for one in CONTENTS], translated))
 
 
-def _objects(asked: Asked) -> "list[Listed]":
-    from openwork.systems.paper.contents import CONTENTS, find_listed
+def _objects(asked: PaperQuery) -> "list[Listed]":
+    from openwork.study.paper.contents import CONTENTS, find_listed
 
     return list(CONTENTS) if asked.kind is None else find_listed(asked.kind, asked.number)
 
 
 def _print_list(objects: "list[Listed]", as_json: bool) -> None:
-    from openwork.systems.paper.contents import contents_lines, contents_values
+    from openwork.study.paper.contents import contents_lines, contents_values
 
     if as_json:
         write_json(contents_values(objects))
@@ -83,8 +79,8 @@ def _print_list(objects: "list[Listed]", as_json: bool) -> None:
 def _print_page(name: str, row: str | None, as_json: bool) -> None:
     import shutil
 
-    from openwork.systems.paper.exhibits import page_of, row_page
-    from openwork.systems.paper.showing import page_text
+    from openwork.study.paper.exhibits import page_of, row_page
+    from openwork.study.paper.showing import page_text
 
     page = page_of(name) if row is None else row_page(row)
     if as_json:

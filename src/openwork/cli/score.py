@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import say
 
 
 def score(
@@ -19,26 +19,24 @@ def score(
         bool, typer.Option("--json", help="One JSON object a line, with the value of each token.")
     ] = False,
 ) -> None:
-    """Tell how probable given translations are: log-probability (nats), the same per token, and perplexity.
+    """Score given translations by their probability.
+
+    Log-probability (nats), the same per token, and perplexity.
 
     printf 'Ein Hund.\\tA dog.\\n' | openwork score --bundle de-en
 
     openwork score --bundle de-en --source test.de --target test.en
     """
+    if (source is None) != (target is None):
+        raise UsageError("--source and --target go together", hint="give both files, or source<TAB>target lines")
+    from openwork.runs.usable import usable_bundle
 
-    def work() -> None:
-        if (source is None) != (target is None):
-            raise UsageError("--source and --target go together", hint="give both files, or source<TAB>target lines")
-        from openwork.systems.bundle_search import check_bundle
+    folder = usable_bundle(bundle)
 
-        check_bundle(bundle)
+    from openwork.bundles.bundle import load_bundle
+    from openwork.inference.filters.scores import file_lines, score_lines, tabbed_lines
+    from openwork.inference.scorer import Scorer
 
-        from openwork.systems.bundle import load_bundle
-        from openwork.systems.score import Scorer
-        from openwork.systems.score_lines import file_lines, score_lines, tabbed_lines
-
-        loaded = load_bundle(bundle)
-        lines = tabbed_lines(say) if source is None or target is None else file_lines(source, target, say)
-        score_lines(Scorer(loaded.model, loaded.tokenizers), lines, say, as_json=as_json)
-
-    run(work)
+    loaded = load_bundle(folder)
+    lines = tabbed_lines(say) if source is None or target is None else file_lines(source, target, say)
+    score_lines(Scorer(loaded.model, loaded.tokenizers), lines, say, as_json=as_json)

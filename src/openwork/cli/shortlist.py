@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.base.limits import LENGTH
-from openwork.cli.terminal import run, say
+from openwork.cli.terminal import say
 
 
 def shortlist(
@@ -20,7 +20,7 @@ def shortlist(
         int, typer.Option(min=0, max=LENGTH, help="The commonest target pieces, which may always come.")
     ] = 100,
 ) -> None:
-    """Learn which pieces translate which, so that translating looks at these alone and takes less time.
+    """Learn a shortlist of pieces, which makes translation faster.
 
     openwork shortlist --bundle en-de --source train.en --target train.de --out en-de.shortlist
 
@@ -28,14 +28,10 @@ def shortlist(
 
     openwork translate --bundle en-de --shortlist en-de.shortlist < in.txt > out.txt
     """
+    from openwork.runs.usable import usable_bundle
 
-    def work() -> None:
-        from openwork.systems.bundle_search import check_bundle
+    folder = usable_bundle(bundle)
+    from openwork.inference.shortlists import Sizes, write_shortlist
 
-        check_bundle(bundle)
-        from openwork.systems.shortlists import Sizes, write_shortlist
-
-        write_shortlist(out, bundle, source, target, corpus, Sizes(each, common), say)
-        say(f"done: openwork translate --shortlist {out}")
-
-    run(work)
+    write_shortlist(out, folder, source, target, corpus, Sizes(each, common), say)
+    say(f"done: openwork translate --shortlist {out}")

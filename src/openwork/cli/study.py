@@ -7,7 +7,7 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
-from openwork.cli.terminal import print_lines, run, say, translated
+from openwork.cli.terminal import print_lines, say, translated
 
 
 def study(
@@ -16,7 +16,9 @@ def study(
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write one HTML page with the charts to this file.")] = None,
 ) -> None:
-    """Measure what is claimed of architectures: vanishing gradients, depth, scale, order, positions, costs.
+    """Measure claims about architectures: gradients, depth, cost.
+
+    Vanishing gradients, depth, scale, order, positions, costs.
 
     openwork study
 
@@ -24,35 +26,31 @@ def study(
 
     openwork study layer-costs --set width=32 --json
     """
+    import os
 
-    def work() -> None:
-        import os
+    from openwork.base.files import atomic_write_text
+    from openwork.base.messages import find_language
+    from openwork.base.outputs import check_file, is_page
+    from openwork.study.studies.showing import list_lines, page, result_lines
+    from openwork.study.studies.table import STUDIES, find_study, sizes_of
 
-        from openwork.base.files import atomic_write_text
-        from openwork.base.messages import find_language
-        from openwork.inspection.studies.showing import list_lines, page, result_lines
-        from openwork.inspection.studies.table import STUDIES, find_study, sizes_of
-        from openwork.systems.outputs import check_file, is_page
-
-        if name is None:
-            if set_ or html:
-                raise UsageError("no study is named", hint="openwork study lists them")
-            if as_json:
-                write_json([one.summary() for one in STUDIES.values()])
-            else:
-                print_lines(list_lines(STUDIES.values()))
-            return
-        chosen = find_study(name)
-        sizes = sizes_of(chosen, set_ or [])
-        if html is not None:
-            check_file(html, is_page)
-        result = chosen.run(sizes)
-        if html is not None:
-            atomic_write_text(html, page(chosen, result, find_language(os.environ), translated))
-            say(f"written to {html}")
+    if name is None:
+        if set_ or html:
+            raise UsageError("no study is named", hint="openwork study lists them")
         if as_json:
-            write_json(chosen.to_json(sizes, result))
-        elif html is None:
-            print_lines(result_lines(chosen, result))
-
-    run(work)
+            write_json([one.summary() for one in STUDIES.values()])
+        else:
+            print_lines(list_lines(STUDIES.values()))
+        return
+    chosen = find_study(name)
+    sizes = sizes_of(chosen, set_ or [])
+    if html is not None:
+        check_file(html, is_page)
+    result = chosen.run(sizes)
+    if html is not None:
+        atomic_write_text(html, page(chosen, result, find_language(os.environ), translated))
+        say(f"written to {html}")
+    if as_json:
+        write_json(chosen.to_json(sizes, result))
+    elif html is None:
+        print_lines(result_lines(chosen, result))

@@ -6,16 +6,16 @@ from typing import Annotated
 import typer
 
 from openwork.cli.labelling import LabelOptions, run_labelling
-from openwork.cli.options import grouped
 
 
-@grouped
 def tag(
     *,
     bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
     options: LabelOptions,
 ) -> None:
-    """Tell a tag for each word of each line of standard input; spaces part words.
+    """Tag each word of each line of standard input.
+
+    Spaces separate words.
 
     echo 'flights from boston to denver' | openwork tag --bundle atis
 

@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 import typer
@@ -20,7 +20,7 @@ from openwork.base.errors import OpenworkError, wants_memory
 from openwork.base.messages import catalogue, find_language
 from openwork.base.notices import LOGGER
 from openwork.base.printing import escaped, one_line
-from openwork.cli.interrupts import INTERRUPTED, RaisingOnCtrlC, note_cursor, was_interrupted
+from openwork.cli.interrupts import INTERRUPTED, note_cursor, was_interrupted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,57 +102,61 @@ def show_error(error: OpenworkError) -> None:
             tell(f"{translated(name)}{translated(sentence)}")
 
 
-def run(command: Callable[[], None]) -> None:
-    """Runs the work of a command and ends with its exit code; only `--debug` lets a traceback reach the terminal."""
+class ErrorsTold:
+    """Within it an error is told in a sentence and becomes the exit code; `--debug` lets its traceback through."""
+
+    code = 0
+
+    def __enter__(self) -> "ErrorsTold":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if error is not None:
+            return self._tell(error)
+        try:
+            sys.stdout.flush()  # here, where a failure can still be told
+        except BaseException as late:
+            if not self._tell(late):
+                raise
+        self.code = self.code or (INTERRUPTED if was_interrupted() else 0)  # a library caught it
+        return False
+
+    def _tell(self, error: BaseException) -> bool:
+        """Sets the exit code; False for what is no error of a command."""
+        if isinstance(error, KeyboardInterrupt):
+            say("interrupted")
+            self.code = INTERRUPTED
+        elif isinstance(error, BrokenPipeError):  # the reader of our output has gone, as in `| head`
+            _discard(sys.stdout)
+        elif isinstance(error, typer.Exit) or not isinstance(error, Exception) or os.environ.get(DEBUG):
+            return False
+        elif isinstance(error, OpenworkError):
+            show_error(error)
+            self.code = error.exit_code
+        else:
+            show_error(_refused_by_system(error) if isinstance(error, OSError) else _unexpected(error))
+            self.code = OpenworkError.exit_code
+        return True
+
+
+@contextlib.contextmanager
+def notices_shown() -> Iterator[None]:
+    """Within it the person at the terminal reads what the library has to say."""
     handler = _Saying()
     LOGGER.addHandler(handler)
     try:
-        with RaisingOnCtrlC():
-            code = _attempt(command)
+        yield
     finally:
         LOGGER.removeHandler(handler)
-    if code:
-        raise typer.Exit(code)
 
 
-def run_command_line(command_line: Callable[[], int]) -> int:
-    """The exit code of all that the process does; what was printed has gone out then, or it is said why it cannot."""
-    codes: list[int] = []
-    code = _attempt(lambda: codes.append(command_line()))
+def flush_streams() -> None:
+    """Writes what is still held; what cannot be written was told before, where there is somebody to tell."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # told before, where there is somebody to tell
+        except OSError:
             _discard(stream)
-    return code or sum(codes)
-
-
-def _attempt(command: Callable[[], None]) -> int:
-    try:
-        command()
-        sys.stdout.flush()  # here, where a failure can still be told
-    except OpenworkError as error:
-        _raise_for_debug(error)
-        show_error(error)
-        return error.exit_code
-    except KeyboardInterrupt:
-        say("interrupted")
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone, as in `| head`
-        _discard(sys.stdout)
-        return 0
-    except typer.Exit:
-        raise
-    except Exception as error:
-        _raise_for_debug(error)
-        show_error(_refused_by_system(error) if isinstance(error, OSError) else _unexpected(error))
-        return OpenworkError.exit_code
-    return INTERRUPTED if was_interrupted() else 0  # a library caught it
-
-
-def _raise_for_debug(error: Exception) -> None:
-    if os.environ.get(DEBUG):
-        raise error
 
 
 def _discard(stream: TextIO) -> None:

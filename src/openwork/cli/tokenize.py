@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.terminal import run, say, translated
+from openwork.cli.terminal import say, translated
 
 
 def tokenize(
@@ -25,21 +25,22 @@ def tokenize(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with character offsets.")] = False,
 ) -> None:
-    """Cut standard input into pieces, line for line; spaces inside pieces are shown as ▁.
+    """Cut each line of standard input into pieces.
+
+    Spaces inside pieces are shown as ▁.
 
     echo 'Ein Hund.' | openwork tokenize --bundle de-en
 
     echo 'A dog.' | openwork tokenize --tokenizer vocab.txt --show-work
     """
+    from openwork.inference.filters.tokenize import TokenFormat, find_tokenizer, tokenize_stream
+    from openwork.runs.usable import usable_bundle
 
-    def work() -> None:
-        from openwork.systems.tokenize import Form, find_tokenizer, tokenize_stream
-
-        form = Form.JSON if as_json else Form.TEXT if decode else Form.IDS if ids else Form.PIECES
-        if framed:
-            form = Form.FRAMED_IDS
-        if show_work:
-            form = Form.JSON_STEPS if as_json else Form.STEPS
-        tokenize_stream(find_tokenizer(bundle, tokenizer, side), form, say, translated)
-
-    run(work)
+    form = (
+        TokenFormat.JSON if as_json else TokenFormat.TEXT if decode else TokenFormat.IDS if ids else TokenFormat.PIECES
+    )
+    if framed:
+        form = TokenFormat.FRAMED_IDS
+    if show_work:
+        form = TokenFormat.JSON_STEPS if as_json else TokenFormat.STEPS
+    tokenize_stream(find_tokenizer(bundle, tokenizer, side, usable_bundle), form, say, translated)

@@ -10,13 +10,12 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH, OPERATIONS, RATIO, UPDATES
 from openwork.base.printing import write_json
-from openwork.cli.options import grouped
-from openwork.cli.terminal import INTERRUPTED, print_lines, progress_console, run, say
+from openwork.cli.terminal import INTERRUPTED, print_lines, progress_console, say
 
 if TYPE_CHECKING:
-    from openwork.systems.run_file import RunSettings
-    from openwork.systems.run_folder import NewLength
-    from openwork.systems.run_length import Budget
+    from openwork.runs.file.settings import RunSettings
+    from openwork.runs.folder import NewLength
+    from openwork.runs.length import MinutesBudget
 
 
 MOST_MINUTES = 10_000_000.0  # 19 years
@@ -95,7 +94,6 @@ class InsteadOptions:
     ] = False
 
 
-@grouped
 def train(
     *,
     run_file: Annotated[
@@ -130,31 +128,31 @@ def train(
     if from_bundle is not None:
         given["fine_tuning"] = {"from_bundle": str(from_bundle)}
 
-    def work() -> None:
-        _check(out, plan, instead, length, is_run=run_file is not None and run_file.is_dir())
-        if run_file is not None and run_file.is_dir() and not _is_instead(plan, instead):
-            _check_run(run_file)
-            _check_alone(run_file, out, length, given)
-            _change(run_file, assignments or [], length)
-            return
-        if instead.profile and out is not None and run_file is None and not given:
-            settings = _settings_there(out, assignments or [])
-        else:
-            settings = _settings(run_file, length.rehearse, given, _with_steps(assignments, length))
-        if plan.plan:
-            _tell(plan, settings, as_json=instead.as_json)
-        elif instead.profile:
-            _profile(settings, out, as_json=instead.as_json)
-        elif instead.check_resume:
-            _check_resume(settings)
-        elif instead.preflight:
-            _preflight(settings, out, as_json=instead.as_json)
-        elif out is not None and length.minutes is not None:
-            _train_for(length.minutes, settings, out, _set_keys(assignments))
-        elif out is not None:
-            _train(settings, out)
+    _check(out, plan, instead, length, is_run=run_file is not None and run_file.is_dir())
+    if run_file is not None and run_file.is_dir() and not _is_instead(plan, instead):
+        _check_run(run_file)
+        _check_alone(run_file, out, length, given)
+        _change(run_file, assignments or [], length)
+        return
+    if instead.profile and out is not None and run_file is None and not given:
+        settings = _settings_there(out, assignments or [])
+    else:
+        from openwork.runs.file.request import requested_settings
 
-    run(work)
+        asked = _with_steps(assignments, length)
+        settings = requested_settings(run_file, asked, given, say, rehearse=length.rehearse)
+    if plan.plan:
+        _tell(plan, settings, as_json=instead.as_json)
+    elif instead.profile:
+        _profile(settings, out, as_json=instead.as_json)
+    elif instead.check_resume:
+        _check_resume(settings)
+    elif instead.preflight:
+        _preflight(settings, out, as_json=instead.as_json)
+    elif out is not None and length.minutes is not None:
+        _train_for(length.minutes, settings, out, _set_keys(assignments))
+    elif out is not None:
+        _train(settings, out)
 
 
 def _is_instead(plan: PlanOptions, instead: InsteadOptions) -> bool:
@@ -206,42 +204,12 @@ def _set_keys(assignments: list[str] | None) -> frozenset[str]:
     return frozenset(one.partition("=")[0].strip().removeprefix("training.") for one in assignments or [])
 
 
-def _settings(
-    run_file: Path | None, rehearse: int | None, given: dict[str, Any], assignments: list[str]
-) -> "RunSettings":
-    """Run file, overridden by a rehearsal, overridden by assignments, overridden by the options.
-
-    Says which of them do not go together; a rehearsal is short on purpose.
-    """
-    from openwork.base.phrases import Joined
-    from openwork.systems.automatic import chosen_lengths, resolve, tuning_lengths
-    from openwork.systems.config_show import run_file_of
-    from openwork.systems.inheritance import read_tuning
-    from openwork.systems.outputs import is_run
-    from openwork.systems.rehearsal import rehearsal
-    from openwork.systems.run_file import lay_over, read_run
-    from openwork.systems.run_length import follow_steps
-    from openwork.systems.run_warnings import find_conflicts
-
-    run_file = None if run_file is None else run_file_of(run_file)
-    file = layer = read_run(run_file, [], {})
-    if rehearse is not None:
-        layer = rehearsal(layer, rehearse)
-    layer = lay_over(layer, assignments, given)
-    if run_file is not None and rehearse is None:
-        chosen = chosen_lengths if read_tuning(file).from_bundle is None else tuning_lengths
-        layer = follow_steps(file, layer, chosen if is_run(run_file.parent) else None, say)
-    settings = resolve(layer, say, choose_rest=run_file is None)
-    for conflict in find_conflicts(settings, layer) if rehearse is None else ():
-        say(Joined("warning: ", conflict))
-    return settings
-
-
 def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
     """Those of the run in the folder, overridden by assignments."""
+    from openwork.base.config import lay_over, read_run
     from openwork.base.errors import ConfigError
-    from openwork.systems.run_file import lay_over, read_run, resolve_run
-    from openwork.systems.run_folder import RunFolder
+    from openwork.runs.file.resolve import resolve_run
+    from openwork.runs.folder import RunFolder
 
     path = RunFolder(out).settings_file
     if not path.is_file():
@@ -250,13 +218,13 @@ def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
 
 
 def _tell(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
-    from openwork.systems.cost import Machine
-    from openwork.systems.plan import P100, make_plan, plan_lines, plan_values
+    from openwork.cost.cost import Machine
+    from openwork.runs.plan import P100, make_plan, plan_lines, plan_values
 
     if plan.devices is None and plan.rate is None:
-        from openwork.systems.device import choose_device
-        from openwork.systems.matrix_rate import matrix_rate
-        from openwork.training.precision import choose_precision
+        from openwork.machine.device import choose_device
+        from openwork.machine.matrix_rate import matrix_rate
+        from openwork.machine.precision import choose_precision
 
         device = choose_device()
         machine = Machine(matrix_rate(choose_precision(settings.training.precision, device), device), 1, plan.price)
@@ -274,8 +242,8 @@ def _profile(settings: "RunSettings", out: Path | None, *, as_json: bool) -> Non
     import os
 
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # read when torch is loaded: its profiler would talk to the person
-    from openwork.systems.profile import profile_training
-    from openwork.systems.profile_report import profile_lines, profile_values
+    from openwork.runs.profile import profile_training
+    from openwork.runs.profile_report import profile_lines, profile_values
 
     profile = profile_training(settings, out, say)
     if as_json:
@@ -285,8 +253,8 @@ def _profile(settings: "RunSettings", out: Path | None, *, as_json: bool) -> Non
 
 
 def _preflight(settings: "RunSettings", out: Path | None, *, as_json: bool) -> None:
-    from openwork.systems.preflight.alone import preflight_alone
-    from openwork.systems.preflight.report import preflight_lines, preflight_values
+    from openwork.runs.preflight.alone import preflight_alone
+    from openwork.runs.preflight.report import preflight_lines, preflight_values
 
     found = preflight_alone(settings, out, say)
     if as_json:
@@ -296,7 +264,7 @@ def _preflight(settings: "RunSettings", out: Path | None, *, as_json: bool) -> N
 
 
 def _check_resume(settings: "RunSettings") -> None:
-    from openwork.systems.check_resume import check_resume, resume_lines
+    from openwork.runs.check_resume import check_resume, resume_lines
 
     found = check_resume(settings, say)
     print_lines(resume_lines(found))
@@ -306,9 +274,10 @@ def _check_resume(settings: "RunSettings") -> None:
 
 def _change(folder: Path, assignments: list[str], length: LengthOptions) -> None:
     """Goes on with the run in the folder, with another length if one is given."""
-    from openwork.systems.run_file import lay_over, read_run, resolve_run
-    from openwork.systems.run_folder import RunFolder
-    from openwork.systems.run_length import Wanted, length_lines, new_length
+    from openwork.base.config import lay_over, read_run
+    from openwork.runs.file.resolve import resolve_run
+    from openwork.runs.folder import RunFolder
+    from openwork.runs.length import Wanted, length_lines, new_length
 
     run_folder = RunFolder(folder)
     before = run_folder.read_settings()
@@ -329,20 +298,20 @@ def _change(folder: Path, assignments: list[str], length: LengthOptions) -> None
 
 def _train_for(minutes: float, settings: "RunSettings", out: Path, kept: frozenset[str]) -> None:
     """Trains for about so many minutes; a run that began so keeps the number of updates that it had then."""
-    from openwork.systems.run_folder import RunFolder
-    from openwork.systems.run_length import Budget, with_budget_of_then
+    from openwork.runs.folder import RunFolder
+    from openwork.runs.length import MinutesBudget, with_budget_of_then
 
     then = with_budget_of_then(RunFolder(out), settings, minutes)
     if then is None:
-        _train(settings, out, budget=Budget(minutes, kept))
+        _train(settings, out, budget=MinutesBudget(minutes, kept))
     else:
         _train(then, out)
 
 
 def _train(
-    settings: "RunSettings", out: Path, *, length: "NewLength | None" = None, budget: "Budget | None" = None
+    settings: "RunSettings", out: Path, *, length: "NewLength | None" = None, budget: "MinutesBudget | None" = None
 ) -> None:
-    from openwork.systems.train import train_bundle  # here: a mistake in the settings is told before torch is loaded
+    from openwork.runs.train import train_bundle  # here: a mistake in the settings is told before torch is loaded
     from openwork.training.observers.console import console_observer
 
     watchers = [console_observer(progress_console())]
@@ -360,7 +329,7 @@ def _train(
 
 def tell_result(written: Path, settings: "RunSettings", out: Path) -> None:
     """That the bundle is there, and what to type to use it."""
-    from openwork.systems.tasks import COMMANDS, task_of
+    from openwork.base.tasks import COMMANDS, task_of
 
     say(f"done: the translator is {written}")
     task, bundle = task_of(settings.model), shlex.quote(str(out))

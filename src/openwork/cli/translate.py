@@ -8,10 +8,9 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_over
-from openwork.cli.options import grouped
-from openwork.cli.terminal import run, say
-from openwork.systems.translation_file import TranslationPrecision
+from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming
+from openwork.cli.terminal import say
+from openwork.inference.settings import TranslationPrecision, settings_over
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def _check(lines: Any) -> None:
         raise UsageError("--guard does not go with --alternatives", hint="leave one of them out")
     if not lines.bundle:
         raise UsageError("no bundle was named", hint='--bundle DIR, or bundle = ["DIR"] in the file of --settings')
-    from openwork.systems.bundle_search import check_bundle
+    from openwork.bundles.search import check_bundle
 
     for bundle in lines.bundle:
         check_bundle(Path(bundle))
@@ -68,7 +67,6 @@ def _check(lines: Any) -> None:
 ALTERNATIVES = 5  # shown where --best does not say
 
 
-@grouped
 def translate(
     *,
     lines: LineOptions,
@@ -77,7 +75,7 @@ def translate(
     ] = None,
     searching: DecodingOptions,
 ) -> None:
-    """Translate standard input to standard output, line for line.
+    """Translate standard input, line for line.
 
     echo 'Ein Hund.' | openwork translate --bundle de-en
 
@@ -85,46 +83,43 @@ def translate(
 
     openwork translate --settings careful.toml < in.txt > out.txt
     """
+    from openwork.inference.settings import TranslationFile, read_translation_file
 
-    def work() -> None:
-        from openwork.systems.translation_file import TranslationFile, read_translation_file
+    file = read_translation_file(settings) if settings is not None else TranslationFile()
+    asked = file.lines.model_copy(update=given(lines))
+    _check(asked)
+    told = given(searching)
+    options = {**file.decoding, **told}
+    origins = {key: file.origins[key] for key in file.origins if key.removeprefix("decoding.") not in told}
+    count = options.pop("best", ALTERNATIVES) if asked.alternatives is not None else ALTERNATIVES
 
-        file = read_translation_file(settings) if settings is not None else TranslationFile()
-        asked = file.lines.model_copy(update=given(lines))
-        _check(asked)
-        told = given(searching)
-        options = {**file.decoding, **told}
-        origins = {key: file.origins[key] for key in file.origins if key.removeprefix("decoding.") not in told}
-        count = options.pop("best", ALTERNATIVES) if asked.alternatives is not None else ALTERNATIVES
+    from openwork.data.glossary import read_glossary
+    from openwork.inference.filters.lines import (
+        OutputFormat,
+        answer_stream,
+        showing_alternatives,
+        streaming,
+        translating,
+        with_terms,
+    )
+    from openwork.inference.guarded import GuardedTranslator, custom_of
+    from openwork.inference.loading import load_bundles, translator_of
+    from openwork.inference.requests import read_json, read_text
+    from openwork.runs.usable import usable_bundle
 
-        from openwork.data.glossary import read_glossary
-        from openwork.systems.ensemble import load_bundles, translator_of
-        from openwork.systems.guarded import GuardedTranslator, custom_of
-        from openwork.systems.requests import read_json, read_text
-        from openwork.systems.translate import (
-            Output,
-            answer_stream,
-            showing_alternatives,
-            streaming,
-            translating,
-            with_terms,
-        )
-
-        read = read_json if asked.requests else read_text
-        if asked.terms is not None:
-            read = with_terms(read, read_glossary(asked.terms))
-        bundles = load_bundles(asked.bundle)
-        settle = settings_for_streaming if asked.stream else settings_over
-        decoding = settle(bundles[0].settings.decoding, options, origins)
-        translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
-        output = Output(decoding.best, asked.as_json)
-        if asked.stream:
-            answering = streaming(translator)
-        elif asked.alternatives is not None:
-            answering = showing_alternatives(translator, output, asked.alternatives, count)
-        else:
-            guarded = GuardedTranslator(translator, custom_of(bundles[0])) if asked.guard else translator
-            answering = translating(guarded, output)
-        answer_stream(answering, say, read=read)
-
-    run(work)
+    read = read_json if asked.requests else read_text
+    if asked.terms is not None:
+        read = with_terms(read, read_glossary(asked.terms))
+    bundles = load_bundles([usable_bundle(Path(bundle)) for bundle in asked.bundle])
+    settle = settings_for_streaming if asked.stream else settings_over
+    decoding = settle(bundles[0].settings.decoding, options, origins)
+    translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
+    output = OutputFormat(decoding.best, asked.as_json)
+    if asked.stream:
+        answering = streaming(translator)
+    elif asked.alternatives is not None:
+        answering = showing_alternatives(translator, output, asked.alternatives, count)
+    else:
+        guarded = GuardedTranslator(translator, custom_of(bundles[0])) if asked.guard else translator
+        answering = translating(guarded, output)
+    answer_stream(answering, say, read=read)

@@ -7,7 +7,7 @@ import typer
 
 from openwork.base.errors import OpenworkError
 from openwork.base.printing import write_json
-from openwork.cli.terminal import print_lines, run
+from openwork.cli.terminal import print_lines
 
 
 def verify(
@@ -17,27 +17,25 @@ def verify(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
-    """Check that a trained model does what it should, each thing in two ways that must agree; fails if one does not.
+    """Check a trained model in two ways that must agree.
+
+    Fails if one check does.
 
     openwork verify en-de
 
     openwork verify en-de --json
     """
+    from openwork.runs.usable import usable_bundle
 
-    def work() -> None:
-        from openwork.systems.bundle_search import check_bundle
+    folder = usable_bundle(bundle)
+    from openwork.checks.exported import EXPORTED
+    from openwork.checks.report import all_passed, table_lines, to_json
+    from openwork.checks.verify import verify as verify_folder
 
-        check_bundle(bundle)
-        from openwork.interop.verifying import EXPORTED
-        from openwork.systems.verify.checks import verify as verify_folder
-        from openwork.systems.verify.report import all_passed, table_lines, to_json
-
-        outcomes = verify_folder(bundle, compiling=compiled, further=EXPORTED)
-        if as_json:
-            write_json(to_json(str(bundle), outcomes))
-        else:
-            print_lines(table_lines(outcomes))
-        if not all_passed(outcomes):
-            raise typer.Exit(OpenworkError.exit_code)
-
-    run(work)
+    outcomes = verify_folder(folder, compiling=compiled, further=EXPORTED)
+    if as_json:
+        write_json(to_json(str(bundle), outcomes))
+    else:
+        print_lines(table_lines(outcomes))
+    if not all_passed(outcomes):
+        raise typer.Exit(OpenworkError.exit_code)

@@ -16,7 +16,7 @@ from pydantic import Field
 from openwork.base.config import Settings
 from openwork.base.limits import TOKENS
 from openwork.data import windows
-from openwork.data.mixture import Mixture
+from openwork.data.mixture import CorpusMixture
 from openwork.data.store import StoredLengths, TokenSide, TokenStore
 from openwork.text.tokenizer import Tokenizer
 
@@ -76,7 +76,7 @@ class EpochPlan(Sequence[NDArray[np.int64]]):
         return self.rows[self.starts[batch] : self.starts[batch + 1]]
 
 
-class Lengths(Protocol):
+class SideLengths(Protocol):
     """How many tokens each pair has on one side: an array, or what reads them from a store when they are asked for."""
 
     def __len__(self) -> int: ...
@@ -92,12 +92,12 @@ class BatchPlan:
 
     def __init__(
         self,
-        source_lengths: Lengths,
-        target_lengths: Lengths,
+        source_lengths: SideLengths,
+        target_lengths: SideLengths,
         settings: BatchSettings,
         seed: int,
         versions: int = 1,
-        mixture: Mixture | None = None,
+        mixture: CorpusMixture | None = None,
     ) -> None:
         """`versions`: how many times the lengths tell of the same pairs, one version of all after another.
 
@@ -117,7 +117,7 @@ class BatchPlan:
         settings: BatchSettings,
         seed: int,
         versions: int = 1,
-        mixture: Mixture | None = None,
+        mixture: CorpusMixture | None = None,
     ) -> "BatchPlan":
         lengths = StoredLengths(store.source), StoredLengths(store.target)
         return cls(*lengths, settings, seed, versions, mixture)

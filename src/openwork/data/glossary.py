@@ -31,7 +31,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Match:
+class TermMatch:
     """A term in a sentence: where it stands, in characters."""
 
     term: Term
@@ -54,9 +54,9 @@ class Glossary:
     def __len__(self) -> int:
         return len(self.terms)
 
-    def matches(self, text: str) -> list[Match]:
+    def matches(self, text: str) -> list[TermMatch]:
         """The terms of a sentence from left to right, none over another."""
-        found: list[Match] = []
+        found: list[TermMatch] = []
         folded = _folded(text)
         position = 0
         for begin, end in [*placeholder_places(text), (len(text), len(text))]:
@@ -72,7 +72,7 @@ class Glossary:
         """What the translation of a sentence must hold: the target of each of its terms, each once."""
         return list(dict.fromkeys(match.term.target for match in self.matches(text)))
 
-    def _match_at(self, text: str, folded: str, begin: int, limit: int) -> Match | None:
+    def _match_at(self, text: str, folded: str, begin: int, limit: int) -> TermMatch | None:
         """The longest term that begins there and ends before the limit."""
         for length in self._lengths.get(folded[begin], ()):
             end = begin + length
@@ -81,7 +81,7 @@ class Glossary:
                 # The very writing before the one in lower case, which stands for every other.
                 term = terms.get(text[begin:end]) or terms.get(folded[begin:end])
                 if term is not None:
-                    return Match(term, begin, end)
+                    return TermMatch(term, begin, end)
         return None
 
 

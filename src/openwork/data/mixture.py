@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Mixture:
+class CorpusMixture:
     """Corpora one after another in a store: the pairs of each, and how many of them an epoch takes."""
 
     sizes: tuple[int, ...]
     taken: tuple[int, ...]
 
     @classmethod
-    def by_weight(cls, sizes: Sequence[int], weights: Sequence[float]) -> "Mixture":
+    def by_weight(cls, sizes: Sequence[int], weights: Sequence[float]) -> "CorpusMixture":
         """An epoch has as many sentences as there are pairs, each corpus its weight's share of them, at least one."""
         total, all_weights = sum(sizes), sum(weights)
         taken = (max(1, round(total * weight / all_weights)) for weight in weights)

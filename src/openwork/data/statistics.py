@@ -33,7 +33,7 @@ def nearest_rank(counts: Counter[int], percent: float) -> int:
     return 0
 
 
-class Seen:
+class SentenceHashes:
     """Hashes of sentences, in the order in which they came (64 bits: of ten million, two agree by chance in 300,000
     such corpora)."""
 
@@ -49,7 +49,7 @@ class Seen:
         """How many came again after their first time."""
         return len(self._hashes) - len(np.unique(self._as_array()))
 
-    def among(self, others: "Seen") -> int:
+    def among(self, others: "SentenceHashes") -> int:
         """How many of these occur among the others, each as often as it came."""
         return int(np.isin(self._as_array(), others._as_array()).sum())
 
@@ -67,7 +67,7 @@ class SideStatistics:
     lengths_in_words: Counter[int] = field(default_factory=Counter)
     lengths_in_characters: Counter[int] = field(default_factory=Counter)
     used: Counter[str] = field(default_factory=Counter)
-    seen: Seen = field(default_factory=Seen)
+    seen: SentenceHashes = field(default_factory=SentenceHashes)
 
     def add(self, text: str) -> None:
         """Count one sentence; a blank one counts as empty, with the characters that it has."""
@@ -92,7 +92,7 @@ class SideStatistics:
 
 
 @dataclass
-class Statistics:
+class CorpusStatistics:
     """A corpus, or one split of it. `ratios`: target characters per hundred source characters, of pairs with both."""
 
     pairs: int = 0
@@ -100,7 +100,7 @@ class Statistics:
     target: SideStatistics = field(default_factory=SideStatistics)
     identical: int = 0
     ratios: Counter[int] = field(default_factory=Counter)
-    seen: Seen = field(default_factory=Seen)
+    seen: SentenceHashes = field(default_factory=SentenceHashes)
 
     def add(self, pair: Pair) -> None:
         self.pairs += 1

@@ -11,18 +11,20 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from openwork.base.symbols import SymbolIds
 from openwork.decoding import rows
 from openwork.decoding.beam import Candidates, Expand, Live
 from openwork.decoding.phrases import RequiredPhrases
-from openwork.decoding.rules import Rule
+from openwork.decoding.rules import TokenRule
 from openwork.decoding.scoring import best_tokens
-from openwork.text.symbols import SymbolIds
 
 
 class ExpandInBanks(Expand):
     """Candidates are the best tokens and those that begin or continue a phrase, in the order of the banks."""
 
-    def __init__(self, symbols: SymbolIds, rules: Sequence[Rule], phrases: Sequence[RequiredPhrases | None]) -> None:
+    def __init__(
+        self, symbols: SymbolIds, rules: Sequence[TokenRule], phrases: Sequence[RequiredPhrases | None]
+    ) -> None:
         super().__init__(symbols, rules)
         self.phrases = phrases
 

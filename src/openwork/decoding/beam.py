@@ -19,9 +19,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding import rows
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.rules import Beginnings, Rule, restrict
+from openwork.decoding.rules import Beginnings, TokenRule, restrict
 from openwork.decoding.scoring import (
     allow,
     best_continuations,
@@ -33,7 +34,6 @@ from openwork.decoding.scoring import (
 )
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
-from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def beam_search(
 class Expand:
     """The best 2 x beam continuations of each sentence that the rules allow (fewer if there are no more)."""
 
-    def __init__(self, symbols: SymbolIds, rules: Sequence[Rule] = (), model: StepModel | None = None) -> None:
+    def __init__(self, symbols: SymbolIds, rules: Sequence[TokenRule] = (), model: StepModel | None = None) -> None:
         self.symbols = symbols
         self.rules = rules
         self.chooser = choosing(model)

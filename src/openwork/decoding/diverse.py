@@ -11,16 +11,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding import rows
 from openwork.decoding.beam import Candidates, Expand, Live, beam_search
 from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.repeated import Repeated, repeat_constraints
-from openwork.decoding.rules import Rule, rules_for
+from openwork.decoding.rules import TokenRule, rules_for
 from openwork.decoding.scoring import best_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
-from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 def diverse_search(
@@ -55,7 +55,7 @@ def _together(found: Sequence[Sequence[Hypothesis]], settings: DecodingSettings)
 class ExpandInGroups(Expand):
     """Group g of sentence s stands in the batch at place s x groups + g."""
 
-    def __init__(self, symbols: SymbolIds, rules: Sequence[Rule], groups: int, diversity: float) -> None:
+    def __init__(self, symbols: SymbolIds, rules: Sequence[TokenRule], groups: int, diversity: float) -> None:
         super().__init__(symbols, rules)
         self.groups = groups
         self.diversity = diversity

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.scoring import allow
 from openwork.models.interfaces import AttendingModel, SequenceModel, State
-from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 @dataclass(frozen=True)

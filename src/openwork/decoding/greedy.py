@@ -5,22 +5,22 @@ from collections.abc import Sequence
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.left_to_right import Choose, ChooseByScores, Listener, write
-from openwork.decoding.rules import Rule
+from openwork.decoding.rules import TokenRule
 from openwork.decoding.scoring import best_continuations, choosing, most_probable_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import ChoosingModel, StepModel
-from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
-def greedy(
+def greedy_search(
     model: StepModel,
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, "batch"],
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOL_IDS,
-    rules: Sequence[Rule] = (),
+    rules: Sequence[TokenRule] = (),
     listener: Listener | None = None,
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each sentence, found token by token; the same as a beam of one.

@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from openwork.base.symbols import SymbolIds
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.rules import Beginnings, Rule, restrict
+from openwork.decoding.rules import Beginnings, TokenRule, restrict
 from openwork.decoding.scoring import allow, length_limits, length_penalty, log_normaliser
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
-from openwork.text.symbols import SymbolIds
 
 Choose = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 """From logits (rows, vocabulary), the chosen tokens' log-probabilities (rows,) and the tokens.
@@ -77,7 +77,7 @@ def write(
 class ChooseByScores:
     """`pick`s among the tokens that may come, by the symbols and the rules."""
 
-    def __init__(self, symbols: SymbolIds, rules: Sequence[Rule], pick: Pick) -> None:
+    def __init__(self, symbols: SymbolIds, rules: Sequence[TokenRule], pick: Pick) -> None:
         self.symbols = symbols
         self.rules = rules
         self.pick = pick

@@ -11,11 +11,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from openwork.base.symbols import SymbolIds
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.scoring import best_continuations, choosing, length_limits, length_penalty
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
-from openwork.text.symbols import SymbolIds
 
 
 @torch.no_grad()

@@ -3,11 +3,11 @@
 from jaxtyping import Bool
 from torch import Tensor
 
-from openwork.decoding.rules import Beginnings, Rule
-from openwork.text.symbols import SYMBOL_IDS
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.decoding.rules import Beginnings, TokenRule
 
 
-class MinimumLength(Rule):
+class MinimumLength(TokenRule):
     """No end before a target has `length` tokens, the end symbol not counted."""
 
     def __init__(self, length: int) -> None:

@@ -3,10 +3,10 @@
 from jaxtyping import Bool
 from torch import Tensor
 
-from openwork.decoding.rules import Beginnings, Rule
+from openwork.decoding.rules import Beginnings, TokenRule
 
 
-class NoRepeat(Rule):
+class NoRepeat(TokenRule):
     """No `size` consecutive tokens come twice in a target."""
 
     def __init__(self, size: int) -> None:

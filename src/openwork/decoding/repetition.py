@@ -3,10 +3,10 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from openwork.decoding.rules import Beginnings, Rule
+from openwork.decoding.rules import Beginnings, TokenRule
 
 
-class RepetitionPenalty(Rule):
+class RepetitionPenalty(TokenRule):
     """The log-probability of a token that the target holds already counts `strength` times: p becomes p^strength.
 
     Keskar et al. 2019 (CTRL, section 4.1) divide the logit; but logits have no zero of their own, so that the effect

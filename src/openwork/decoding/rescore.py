@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.scoring import allow, log_normaliser
 from openwork.models.interfaces import StepModel
-from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 @torch.no_grad()

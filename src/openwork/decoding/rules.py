@@ -13,12 +13,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from openwork.base.symbols import SymbolIds
 from openwork.decoding.automaton import REFUSED, Automaton, phrase_automaton
 from openwork.decoding.constraints import Phrase, SentenceConstraints
 from openwork.decoding.phrases import RequiredPhrases
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.settings import DecodingSettings
-from openwork.text.symbols import SymbolIds
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Beginnings:
     tokens: Int[Tensor, "rows position"]
 
 
-class Rule:
+class TokenRule:
     """Refuses tokens, or lowers their scores, or both; by itself it does neither."""
 
     def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
@@ -45,20 +45,20 @@ class Rule:
 def restrict(
     scores: Float[Tensor, "rows vocabulary"],
     normaliser: Float[Tensor, "rows 1"],
-    rules: Sequence[Rule],
+    rules: Sequence[TokenRule],
     beginnings: Beginnings,
 ) -> Float[Tensor, "rows vocabulary"]:
     """The logits `scores`, lowered as the rules want, and minus infinity where they refuse a token."""
     refused = torch.zeros_like(scores, dtype=torch.bool)
     for rule in rules:
         rule.refuse(refused, beginnings)
-        if type(rule).lower is not Rule.lower:  # subtracting and adding costs time, and a last digit
+        if type(rule).lower is not TokenRule.lower:  # subtracting and adding costs time, and a last digit
             lowered = rule.lower(scores - normaliser, beginnings) + normaliser
             scores = lowered.masked_fill(scores == -torch.inf, -torch.inf)
     return scores.masked_fill(refused, -torch.inf)
 
 
-class Required(Rule):
+class Required(TokenRule):
     """No end before the required phrases are there, and no token after which they would not fit any more.
 
     What continues a phrase under way may repeat what `no_repeat` refuses; what begins one, where nothing else is left.
@@ -96,7 +96,7 @@ class Required(Rule):
         return int(refused.sum() - refused[never].sum()) == refused.shape[0] - len(never)
 
 
-class Forbidden(Rule):
+class Forbidden(TokenRule):
     """What the automata of a sentence refuse."""
 
     def __init__(self, forbidden: Sequence[Sequence[Phrase | Automaton]], device: torch.device) -> None:
@@ -124,7 +124,7 @@ class Forbidden(Rule):
         return self.automata[item]
 
 
-class Prefix(Rule):
+class Prefix(TokenRule):
     """The target begins as it is told to, whatever the other rules say."""
 
     def __init__(self, prefixes: Sequence[Phrase], device: torch.device) -> None:
@@ -147,7 +147,7 @@ def rules_for(
     constraints: Sequence[SentenceConstraints] | None,
     source_lengths: Int[Tensor, "batch"],
     symbols: SymbolIds,
-) -> tuple[Rule, ...]:
+) -> tuple[TokenRule, ...]:
     """The rules that a batch is searched with: the settings', then the wishes; a later one has the last word."""
     device = source_lengths.device
     rules = [_rule(part)(getattr(settings, key)) for key, part in settings.rules().items()]
@@ -162,7 +162,7 @@ def rules_for(
     return tuple(rules)
 
 
-def _rule(part: str) -> Callable[[Any], Rule]:
+def _rule(part: str) -> Callable[[Any], TokenRule]:
     module, _, name = part.partition(":")
     return getattr(importlib.import_module(module), name)
 

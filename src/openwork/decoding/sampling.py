@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.left_to_right import ChooseByScores, Listener, write
@@ -19,7 +20,6 @@ from openwork.decoding.rules import rules_for
 from openwork.decoding.scoring import best_tokens, length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
-from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 
 def sample(

@@ -11,9 +11,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.base.errors import OpenworkError
+from openwork.base.symbols import SymbolIds
 from openwork.decoding.settings import DecodingSettings, LengthRule
 from openwork.models.interfaces import ChoosingModel, StepModel, can_choose
-from openwork.text.symbols import SymbolIds
 
 
 def length_penalty(length: int, alpha: float, rule: LengthRule = "paper") -> float:

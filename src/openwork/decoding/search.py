@@ -6,12 +6,13 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.banks import ExpandInBanks
 from openwork.decoding.beam import Expand, beam_search
 from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.coverage import CoverageModel
 from openwork.decoding.diverse import diverse_search
-from openwork.decoding.greedy import greedy
+from openwork.decoding.greedy import greedy_search
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.left_to_right import Listener
 from openwork.decoding.lone import search_one
@@ -20,14 +21,13 @@ from openwork.decoding.sampling import sample
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
-from openwork.text.symbols import SYMBOL_IDS, SymbolIds
 
 # The beam grows with the tokens of required phrases up to here; with more of them, banks share the places.
 MOST_BANKS = 32
 NO_BANKS = 0
 
 
-def search(
+def decode(
     model: StepModel,
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, "batch"],
@@ -52,7 +52,7 @@ def search(
     if _is_lone(source) and not rules and listener is None and not settings.coverage_penalty:
         return [search_one(model, source, source_lengths, settings, symbols)]
     if settings.beam == 1:
-        return greedy(model, source, source_lengths, settings, symbols, rules, listener)
+        return greedy_search(model, source, source_lengths, settings, symbols, rules, listener)
     return _beam(model, source, source_lengths, settings, symbols, Expand(symbols, rules, model))
 
 
@@ -101,7 +101,7 @@ def _by_banks(
             expansion = ExpandInBanks(symbols, rules_for(wide, own, batch[1], symbols), phrases_of(own, symbols))
             results = _beam(model, *batch, wide, symbols, expansion)
         else:
-            results = search(model, *batch, settings, symbols, own)
+            results = decode(model, *batch, settings, symbols, own)
         for sentence, one in zip(sentences, results, strict=True):
             found[sentence] = one
     return found

@@ -1,0 +1,1 @@
+"""What a model does, recorded and drawn: traces, attention, curves, reports."""

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 FONTS = 'system-ui, "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif'
 NUMBER_FONTS = 'ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", monospace'
 
-PAGE_MARK = '<meta name="generator" content="openwork">'
-"""Stands near the beginning of every page: so that openwork replaces its own pages, and no other file."""
-
 
 @dataclass(frozen=True)
 class Colour:

@@ -5,7 +5,8 @@ from importlib import resources
 from string import Template
 
 from openwork import __version__
-from openwork.inspection.look import FONTS, NUMBER_FONTS, PAGE_MARK, ROLES
+from openwork.base.outputs import PAGE_MARK
+from openwork.inspection.look import FONTS, NUMBER_FONTS, ROLES
 from openwork.inspection.svg import Markup, element, text
 
 TEMPLATE = "page.html"

@@ -46,7 +46,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Place:
+class DivergencePlace:
     """A module and the position, counted from 0 on the source's or target's side, at which it is the first to part."""
 
     module: str
@@ -81,7 +81,7 @@ def difference(one: Tensor, other: Tensor) -> Tensor:
 
 def first_parting(
     one: Record, other: Record, rows: tuple[int, int], limits: Mapping[str, int], tolerance: float
-) -> Place | None:
+) -> DivergencePlace | None:
     """The first module of which the outputs part though the inputs do not; None if there is none.
 
     `rows`: which row of each record is compared; `limits`: how many positions of each side. Two tensors part where
@@ -93,17 +93,17 @@ def first_parting(
             continue
         position = _parting(calls.after, theirs.after, rows, limits[side], tolerance)
         if position is not None and _parting(calls.before, theirs.before, rows, limits[side], tolerance) is None:
-            return Place(name, side, position)
+            return DivergencePlace(name, side, position)
     return None
 
 
-def first_endless(record: Record) -> Place | None:
+def first_endless(record: Record) -> DivergencePlace | None:
     """The first module that gives something that is no finite number."""
     for (side, name, *_), calls in record.calls.items():
         positions = [~after.isfinite().flatten(2).all(-1).all(0) for after in calls.after]
         endless = torch.cat(positions).nonzero()
         if endless.numel():
-            return Place(name, side, int(endless[0]))
+            return DivergencePlace(name, side, int(endless[0]))
     return None
 
 

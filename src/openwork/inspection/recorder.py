@@ -13,7 +13,7 @@ Side = Literal["source", "target"]
 
 
 @dataclass(frozen=True)
-class Kind:
+class StepKind:
     """What all steps of a kind have in common.
 
     Args:
@@ -60,7 +60,7 @@ class Recorder:
     def note(
         self,
         name: str,
-        kind: Kind,
+        kind: StepKind,
         value: Tensor,
         inputs: Sequence[Tensor | str] = (),
         *,

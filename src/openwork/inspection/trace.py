@@ -39,7 +39,7 @@ class Printed:
 
 
 @dataclass(frozen=True)
-class Said:
+class Statement:
     """What a document says of a step's value in words, whether the value bears it out, and what was found."""
 
     document: str
@@ -83,7 +83,7 @@ class Step:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     printed: tuple[Printed, ...] = ()
     parameters: tuple[str, ...] = ()
-    said: tuple[Said, ...] = ()
+    said: tuple[Statement, ...] = ()
 
     def __post_init__(self) -> None:
         if self.value.ndim != len(self.axes):
@@ -158,7 +158,7 @@ def _step(values: Mapping[str, Any]) -> Step:
             Printed(one["document"], _array(one["value"]), one["verdict"], one["reason"]) for one in values["printed"]
         ),
         parameters=tuple(values["parameters"]),
-        said=tuple(Said(**one) for one in values.get("said", ())),
+        said=tuple(Statement(**one) for one in values.get("said", ())),
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from openwork.inspection.page import FOOTER, page, scrolling
 from openwork.inspection.svg import Markup, element
-from openwork.inspection.trace import Printed, Said, Step, Trace
+from openwork.inspection.trace import Printed, Statement, Step, Trace
 from openwork.inspection.trace_table import Limits, Table, printed_value, shape_text, tables
 
 Translate = Callable[[str], str]
@@ -101,7 +101,7 @@ def _printed(printed: Printed, translate: Translate) -> Markup:
     return element("p", told, element("span", verdict, class_=look), reason)
 
 
-def _said(said: Said, translate: Translate) -> Markup:
+def _said(said: Statement, translate: Translate) -> Markup:
     verdict, look = (translate("borne out"), "right") if said.holds else (translate("not borne out"), "wrong")
     told = f"{translate('said in document')} {said.document}: {translate(said.sentence)}: "
     mark = element("span", f"{'✓' if said.holds else '✗'} {verdict}", class_=look)

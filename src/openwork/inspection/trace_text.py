@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from openwork.base.phrases import shown_width
-from openwork.inspection.trace import Printed, Said, Step, Trace
+from openwork.inspection.trace import Printed, Statement, Step, Trace
 from openwork.inspection.trace_table import Limits, Table, printed_value, shape_text, tables
 
 Translate = Callable[[str], str]
@@ -47,7 +47,7 @@ def _step_text(number: int, step: Step, width: int, translate: Translate) -> Ite
         yield from wrapped(f"{INDENT}{_said_text(said, translate)}", width, INDENT * 2)
 
 
-def _said_text(said: Said, translate: Translate) -> str:
+def _said_text(said: Statement, translate: Translate) -> str:
     verdict = translate("borne out") if said.holds else translate("not borne out")
     told = f"{translate('said in document')} {said.document}: {translate(said.sentence)}"
     return f"{told}: {verdict}; {translate(said.found)}"

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from openwork.inspection import transformer_steps as steps
-from openwork.inspection.recorder import Kind, Recorder
+from openwork.inspection.recorder import Recorder, StepKind
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.distances import RelativeKeys, Rotary
@@ -86,7 +86,7 @@ def _note_output(
     recorder: Recorder,
     name: str,
     module: nn.Module,
-    kind: Kind,
+    kind: StepKind,
     *,
     given: Sequence[str] = (),
     shape: Callable[[Tensor], Tensor] | None = None,
@@ -203,7 +203,7 @@ class TracingKernel:
     def _called(self, part: str) -> str:
         return f"{self.name}.{part}"
 
-    def _note(self, part: str, kind: Kind, value: Tensor, *inputs: str) -> None:
+    def _note(self, part: str, kind: StepKind, value: Tensor, *inputs: str) -> None:
         labels = {"key": self.keys} if "key" in kind.axes else {}
         self.recorder.note(self._called(part), kind, value, inputs, labels=labels)
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from openwork.inspection.recorder import Kind
+from openwork.inspection.recorder import StepKind
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.batch_normalisation import BatchNorm
@@ -26,26 +26,26 @@ STREAM = ("position", "width")
 SCORES = ("head", "query", "key")
 INNER = ("position", "inner")
 
-IDS = Kind("The pieces of the text, as numbers", "id", ("position",), None)
-LOOKUP = Kind(
+IDS = StepKind("The pieces of the text, as numbers", "id", ("position",), None)
+LOOKUP = StepKind(
     "One vector for each piece, from the table of embeddings", "E[id]", STREAM, nn.Embedding, f"{PAPER}section 3.4"
 )
-PRODUCTS = Kind(
+PRODUCTS = StepKind(
     "How alike each query is to each key", "Q K^T", SCORES, reference.attention_scores, EQUATION_1, inner=True
 )
-MASKED = Kind(
+MASKED = StepKind(
     "Keys that may not be seen are hidden by minus infinity", "scores, or -inf", SCORES, reference.masked_scores,
     f"{PAPER}section 3.2.3", inner=True,
 )  # fmt: skip
-WEIGHTS = Kind(
+WEIGHTS = StepKind(
     "Attention weights: how much each query takes from each key; a row adds up to 1",
     "softmax(scores) over the keys", SCORES, reference.softmax_over, EQUATION_1,
 )  # fmt: skip
-HEADS = Kind(
+HEADS = StepKind(
     "The values, added up by their weights", "weights V", ("head", "query", "value_width"), reference.weighted_sum,
     EQUATION_1, inner=True,
 )  # fmt: skip
-GATED = Kind(
+GATED = StepKind(
     "The gate times what it lets through", "activation(x W) * x V", INNER, GatedFeedForward.forward,
     "Shazeer 2020, equations 5 and 6", inner=True,
 )  # fmt: skip
@@ -65,24 +65,24 @@ _DISTANCES: dict[type[Any], tuple[str, str]] = {
 }
 
 
-def embedding(scaled: bool) -> Kind:
+def embedding(scaled: bool) -> StepKind:
     """What the stream begins with."""
-    return Kind(
+    return StepKind(
         "The same, multiplied by the root of their width" if scaled else "The same, as they are",
         "E[id] sqrt(d_model)" if scaled else "E[id]",
         STREAM, TokenEmbedding.forward, f"{PAPER}section 3.4",
     )  # fmt: skip
 
 
-def logits(bias: bool) -> Kind:
+def logits(bias: bool) -> StepKind:
     """What the probabilities are made of."""
-    return Kind(
+    return StepKind(
         "Logits: one number for each piece of the vocabulary", _linear("^T", False) + (" + b" if bias else ""),
         ("position", "vocabulary"), SequenceModel.project, f"{PAPER}section 3.4",
     )  # fmt: skip
 
 
-def position_vectors(positions: nn.Module) -> Kind:
+def position_vectors(positions: nn.Module) -> StepKind:
     """The vectors that are added to the embeddings."""
     learnt = any(True for _ in positions.parameters())
     if learnt:
@@ -90,12 +90,12 @@ def position_vectors(positions: nn.Module) -> Kind:
     else:
         equation = "sin(pos / 10000^(2i / d_model)), cos(pos / 10000^(2i / d_model))"
         source = f"{PAPER}section 3.5"
-    return Kind("A vector for each position", equation, STREAM, type(positions).rows, source)  # type: ignore[attr-defined]
+    return StepKind("A vector for each position", equation, STREAM, type(positions).rows, source)  # type: ignore[attr-defined]
 
 
-def position_sum(positions: nn.Module) -> Kind:
+def position_sum(positions: nn.Module) -> StepKind:
     """Embeddings and positions together."""
-    return Kind(
+    return StepKind(
         "Embedding and position added up", "x + P[pos]", STREAM, type(positions).forward,
         f"{PAPER}section 3.5",
     )  # fmt: skip
@@ -105,98 +105,100 @@ def _linear(matrix: str, bias: bool, of: str = "x") -> str:
     return f"{of} W{matrix} + b{matrix}" if bias else f"{of} W{matrix}"
 
 
-def query(attention: MultiHeadAttention) -> Kind:
+def query(attention: MultiHeadAttention) -> StepKind:
     """The projection, cut into heads."""
-    return Kind(
+    return StepKind(
         "The queries of each head: what each position asks for",
         f"heads({_linear('^Q', attention.query.bias is not None)})",
         ("head", "query", "head_width"), MultiHeadAttention.queries, MULTI_HEAD, inner=True,
     )  # fmt: skip
 
 
-def key(attention: MultiHeadAttention) -> Kind:
+def key(attention: MultiHeadAttention) -> StepKind:
     """The projection, cut into heads."""
-    return Kind(
+    return StepKind(
         "The keys of each head: what each position can be found by",
         f"heads({_linear('^K', attention.key.bias is not None)})",
         ("head", "key", "head_width"), MultiHeadAttention.keys_values, MULTI_HEAD, inner=True,
     )  # fmt: skip
 
 
-def value(attention: MultiHeadAttention) -> Kind:
+def value(attention: MultiHeadAttention) -> StepKind:
     """The projection, cut into heads."""
-    return Kind(
+    return StepKind(
         "The values of each head: what each position gives when it is found",
         f"heads({_linear('^V', attention.value.bias is not None)})",
         ("head", "key", "value_width"), MultiHeadAttention.keys_values, MULTI_HEAD, inner=True,
     )  # fmt: skip
 
 
-def turned(attention: MultiHeadAttention, axis: str) -> Kind:
+def turned(attention: MultiHeadAttention, axis: str) -> StepKind:
     """Queries or keys after rotary positions."""
-    return Kind(
+    return StepKind(
         "The same, turned by angles that grow with the position",
         f"R(pos) {'q' if axis == 'query' else 'k'}",
         ("head", axis, "head_width"), type(attention.distances).turn, "Su et al. 2021, equation 34", inner=True,
     )  # fmt: skip
 
 
-def distance_bias(attention: MultiHeadAttention) -> Kind:
+def distance_bias(attention: MultiHeadAttention) -> StepKind:
     """What distances add to the scores."""
     part = type(attention.distances)
     equation, source = _DISTANCES[part]
-    return Kind("What the distance between query and key adds to the score", equation, SCORES, part.bias, source, True)
+    return StepKind(
+        "What the distance between query and key adds to the score", equation, SCORES, part.bias, source, True
+    )
 
 
-def scores(biased: bool) -> Kind:
+def scores(biased: bool) -> StepKind:
     """What the softmax is taken of."""
-    return Kind(
+    return StepKind(
         "The same divided by the root of the heads' width, so that wide heads do not make it large",
         "Q K^T / sqrt(d_k) + bias" if biased else "Q K^T / sqrt(d_k)",
         SCORES, reference.attention_scores, EQUATION_1, inner=True,
     )  # fmt: skip
 
 
-def attention_output(attention: MultiHeadAttention) -> Kind:
+def attention_output(attention: MultiHeadAttention) -> StepKind:
     """The sub-layer's output."""
     bias = attention.output.bias is not None
-    return Kind(
+    return StepKind(
         "The heads side by side, turned into one vector for each position",
         _linear("^O", bias, "Concat(head_1, ..., head_h)"),
         STREAM, MultiHeadAttention.forward, MULTI_HEAD, inner=True,
     )  # fmt: skip
 
 
-def expansion(network: FeedForward | GatedFeedForward) -> Kind:
+def expansion(network: FeedForward | GatedFeedForward) -> StepKind:
     """The first product of the feed-forward network, or what its gate lets through."""
     gated = isinstance(network, GatedFeedForward)
-    return Kind(
+    return StepKind(
         "Each position's vector, made wider", "x V" if gated else "x W_1 + b_1", INNER, type(network).forward,
         _network_source(network), inner=True,
     )  # fmt: skip
 
 
-def gate(network: GatedFeedForward) -> Kind:
+def gate(network: GatedFeedForward) -> StepKind:
     """What decides how much passes."""
-    return Kind(
+    return StepKind(
         "The gate: how much of each number may pass", "x W", INNER, type(network).forward,
         _network_source(network), inner=True,
     )  # fmt: skip
 
 
-def activation(network: FeedForward | GatedFeedForward) -> Kind:
+def activation(network: FeedForward | GatedFeedForward) -> StepKind:
     """The bend between the two products."""
     made = type(network.activation)
-    return Kind(
+    return StepKind(
         "The activation of each number, which makes the network more than one product",
         _ACTIVATIONS.get(made, made.__name__), INNER, type(network).forward, _network_source(network), inner=True,
     )  # fmt: skip
 
 
-def contraction(network: FeedForward | GatedFeedForward) -> Kind:
+def contraction(network: FeedForward | GatedFeedForward) -> StepKind:
     """The sub-layer's output."""
     gated = isinstance(network, GatedFeedForward)
-    return Kind(
+    return StepKind(
         "Each position's vector, as wide as before", "z W_2" if gated else "z W_2 + b_2", STREAM,
         type(network).forward, _network_source(network), inner=True,
     )  # fmt: skip
@@ -206,15 +208,15 @@ def _network_source(network: nn.Module) -> str:
     return EQUATION_2 if isinstance(network, FeedForward) else "Shazeer 2020, equations 5 and 6"
 
 
-def residual(inner: bool) -> Kind:
+def residual(inner: bool) -> StepKind:
     """`inner`: a norm follows, which belongs to the sub-layer."""
-    return Kind(
+    return StepKind(
         "The sub-layer's output, added to what went into it", "x + Sublayer(x)", STREAM, ResidualSum.forward,
         f"{PAPER}section 3.1", inner=inner,
     )  # fmt: skip
 
 
-def norm(module: nn.Module, inner: bool) -> Kind:
+def norm(module: nn.Module, inner: bool) -> StepKind:
     """`inner`: the norm stands before a sub-layer."""
     if isinstance(module, nn.LayerNorm):
         equation = f"(x - mean) / sqrt(variance + {module.eps:g}) * gain + shift"
@@ -224,9 +226,9 @@ def norm(module: nn.Module, inner: bool) -> Kind:
         source = "Ioffe and Szegedy 2015, algorithm 2"
     else:
         equation, source = "x / sqrt(mean of squares + epsilon) * gain", "Zhang and Sennrich 2019"
-    return Kind("Each vector brought to the same size", equation, STREAM, type(module).forward, source, inner=inner)
+    return StepKind("Each vector brought to the same size", equation, STREAM, type(module).forward, source, inner=inner)
 
 
-def projection() -> Kind:
+def projection() -> StepKind:
     """Where the stream's width changes."""
-    return Kind("The stream, turned to another width", "x W", STREAM, torch.nn.Linear)
+    return StepKind("The stream, turned to another width", "x W", STREAM, torch.nn.Linear)

@@ -10,7 +10,7 @@ from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.unfilled import undrawn, unfilled
-from openwork.training.weights import model_weights, restore_weights
+from openwork.models.weights import model_weights, restore_weights
 
 
 def model_of(

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openwork.base.errors import UsageError
-from openwork.interop.ctranslate2_bundle import bundle_from_ctranslate2
-from openwork.interop.ctranslate2_writing import write_ctranslate2
-from openwork.interop.hugging_face_bundle import bundle_from_hugging_face, write_hugging_face_folder
-from openwork.systems.bundle import Bundle, load_bundle, write_bundle
-from openwork.systems.outputs import BUNDLE, EXPORT, check_folder
+from openwork.base.outputs import BUNDLE, EXPORT, check_folder
+from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
+from openwork.interop.ctranslate2.bundle import bundle_from_ctranslate2
+from openwork.interop.ctranslate2.writing import write_ctranslate2
+from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 
 
-class Form(NamedTuple):
+class ModelFormat(NamedTuple):
     """A folder of another toolkit: as a bundle in memory, with its own tokenizers or those given, and written."""
 
     read: Callable[[Path, TokenizerPair | None], Bundle]
@@ -31,9 +31,9 @@ def _read_hugging_face(folder: Path, tokenizers: TokenizerPair | None) -> Bundle
     return bundle_from_hugging_face(folder)
 
 
-FORMS: dict[str, Form] = {
-    "ct2": Form(bundle_from_ctranslate2, write_ctranslate2),
-    "hf": Form(_read_hugging_face, write_hugging_face_folder),
+FORMS: dict[str, ModelFormat] = {
+    "ct2": ModelFormat(bundle_from_ctranslate2, write_ctranslate2),
+    "hf": ModelFormat(_read_hugging_face, write_hugging_face_folder),
 }
 
 

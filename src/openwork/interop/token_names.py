@@ -1,7 +1,7 @@
 """The names of a tokenizer's pieces, for toolkits that know pieces by their names."""
 
 from openwork.base.errors import BundleError
-from openwork.text.learnt import LearntTokenizer
+from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import BundleError
-from openwork.text.learnt import LearntTokenizer
-from openwork.text.symbols import SYMBOL_IDS, SYMBOL_NAMES
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.text.pieces.learnt import LearntTokenizer
+from openwork.text.symbols import SYMBOL_NAMES
 
 
 @dataclass(frozen=True)

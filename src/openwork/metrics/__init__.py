@@ -1,0 +1,1 @@
+"""Metrics that can be added: numerators and denominators, and tests of significance."""

@@ -26,7 +26,7 @@ _LARGEST = 2**31  # bytes of statistics that the resamples may take, 18 numbers 
 
 
 @dataclass(frozen=True)
-class Interval:
+class ScoreInterval:
     """A score from 0 to 100 with the 95 % interval of its resamples."""
 
     value: float
@@ -39,8 +39,8 @@ class Difference:
     """One metric of two systems; `bootstrap` and `randomisation` are the p-values of the two tests."""
 
     metric: str
-    first: Interval
-    second: Interval
+    first: ScoreInterval
+    second: ScoreInterval
     bootstrap: float
     randomisation: float
     signature: str
@@ -133,10 +133,10 @@ def _share_beyond(differences: NDArray[np.float64], observed: float) -> float:
     return (int((np.abs(known) >= abs(observed) - _EQUAL).sum()) + 1) / (len(known) + 1)
 
 
-def _percentiles(value: float, drawn: NDArray[np.float64]) -> Interval:
+def _percentiles(value: float, drawn: NDArray[np.float64]) -> ScoreInterval:
     known = drawn[~np.isnan(drawn)]
     low, high = np.percentile(known, [LOW, HIGH]) if known.size else (float("nan"), float("nan"))
-    return Interval(100 * value, 100 * float(low), 100 * float(high))
+    return ScoreInterval(100 * value, 100 * float(low), 100 * float(high))
 
 
 @dataclass(frozen=True)
@@ -166,5 +166,5 @@ def _test(
     return _Tested(name, (baseline, other), str(signatures[name]))
 
 
-def _interval(result: Any) -> Interval:
-    return Interval(float(result.score), float(result.mean - result.ci), float(result.mean + result.ci))
+def _interval(result: Any) -> ScoreInterval:
+    return ScoreInterval(float(result.score), float(result.mean - result.ci), float(result.mean + result.ci))

@@ -11,9 +11,9 @@ from openwork.nn.convolution import Past, select_all
 from openwork.nn.convs2s import (
     ConvolutionalDecoder,
     ConvolutionalEncoder,
+    ConvolutionalMemory,
     DecoderBlock,
     EncoderBlock,
-    Memory,
     MultiStepAttention,
 )
 from openwork.nn.dropout import Dropout
@@ -30,7 +30,7 @@ DEVIATION = 0.1  # of the first embeddings, section 3.6
 class ConvS2SState:
     """The memory, the last inputs of each convolution of the decoder, and how many target tokens have been read."""
 
-    memory: Memory
+    memory: ConvolutionalMemory
     pasts: tuple[Past, ...]
     position: int = 0
 

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import Packed, PackingModel, SequenceModel
 from openwork.models.prompts import in_place_of_start, read_prompts
 from openwork.nn.attention import first_packing_problem
@@ -24,7 +25,6 @@ from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import CAUSAL, Mask, Segments
 from openwork.nn.positions import Positions
-from openwork.text.symbols import SYMBOL_IDS
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.interfaces import EncodingModel, MaskedModel
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places, begun, word_places
@@ -26,7 +27,6 @@ from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask, real
 from openwork.nn.pooling import Pooler, Transform, mean_of
 from openwork.nn.positions import Positions
-from openwork.text.symbols import SYMBOL_IDS
 
 SPANS = 3  # of a position: how well an answer begins there, ends there, and has ended
 NEVER = -1e4  # a logit whose probability is zero, and which no type of numbers makes infinite
@@ -42,7 +42,7 @@ def segment_numbers(tokens: Int[Tensor, "batch position"], count: int) -> Int[Te
 
 
 @dataclass(frozen=True)
-class Reader:
+class SourceReader:
     """What reads a source, without the head. `segments`: the vectors that tell a source's segments apart, or None."""
 
     embedding: TokenEmbedding
@@ -55,7 +55,7 @@ class Reader:
 class EncoderModel(LabelModel, EncodingModel):
     """Reads a source in both directions; what is told of it, and from which positions, the subclasses know."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: SourceReader) -> None:
         super().__init__(reader.embedding.table.num_embeddings)
         self.source_embedding = reader.embedding
         self.segments = reader.segments
@@ -103,18 +103,18 @@ class EncoderModel(LabelModel, EncodingModel):
         return weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
 
 
-class Labelling(EncoderModel, LabelMatrix):
+class LabelHead(EncoderModel, LabelMatrix):
     """Tells labels by a matrix of their own."""
 
-    def __init__(self, reader: Reader, output: nn.Parameter) -> None:
+    def __init__(self, reader: SourceReader, output: nn.Parameter) -> None:
         super().__init__(reader)
         self.tell_by(output)
 
 
-class Classifier(Labelling):
+class SequenceClassifier(LabelHead):
     """One label for a source, from the vector of the start symbol (Devlin et al. 2019, section 4.1)."""
 
-    def __init__(self, reader: Reader, output: nn.Parameter, pooler: Pooler) -> None:
+    def __init__(self, reader: SourceReader, output: nn.Parameter, pooler: Pooler) -> None:
         super().__init__(reader, output)
         self.pooler = pooler
 
@@ -129,7 +129,7 @@ class Classifier(Labelling):
         return self.head_dropout(self.pooler(self.chosen(source, source_lengths)))
 
 
-class Tagger(Labelling):
+class TokenClassifier(LabelHead):
     """One label for each word of a source, from the vector of its first piece (Devlin et al. 2019, section 5.3)."""
 
     def told_from(
@@ -143,13 +143,13 @@ class Tagger(Labelling):
         return self.head_dropout(self.chosen(source, source_lengths))
 
 
-class Filler(EncoderModel, MaskedModel):
+class MaskedLM(EncoderModel, MaskedModel):
     """The source with its masked pieces restored, each told from its own position (Devlin et al. 2019, section 3.1).
 
     `mask_piece` stands for what is masked. The output matrix is the embedding's; `bias` is added to the logits.
     """
 
-    def __init__(self, reader: Reader, transform: Transform, mask_piece: int) -> None:
+    def __init__(self, reader: SourceReader, transform: Transform, mask_piece: int) -> None:
         super().__init__(reader)
         self.transform = transform
         self.mask_piece = mask_piece
@@ -177,7 +177,7 @@ class Filler(EncoderModel, MaskedModel):
             return self.transform(chosen)
 
 
-class Answerer(EncoderModel):
+class SpanExtractor(EncoderModel):
     """The first and the last word of an answer within the source (Devlin et al. 2019, section 4.2).
 
     Label 4 + j is the source's j-th word. A vector has a number for each label, so that the output matrix is the
@@ -187,7 +187,7 @@ class Answerer(EncoderModel):
 
     output: Tensor
 
-    def __init__(self, reader: Reader, spans: nn.Linear, labels: int) -> None:
+    def __init__(self, reader: SourceReader, spans: nn.Linear, labels: int) -> None:
         super().__init__(reader)
         self.spans = spans
         self.register_buffer("output", torch.eye(labels), persistent=False)
@@ -220,7 +220,7 @@ class TextEncoder(EncoderModel):
     Their logits, by the embedding's matrix, say which pieces are near.
     """
 
-    def __init__(self, reader: Reader, pooler: Pooler, narrow: nn.Module) -> None:
+    def __init__(self, reader: SourceReader, pooler: Pooler, narrow: nn.Module) -> None:
         super().__init__(reader)
         self.pooler = pooler
         self.narrow = narrow
@@ -250,7 +250,7 @@ def build_encoder(
     ConfigError for a mask that is no piece of the vocabulary.
     """
     s, parts = settings, Parts(settings, kernel)
-    reader = Reader(
+    reader = SourceReader(
         parts.embedding(source_vocabulary),
         nn.Embedding(s.segments, s.stream_start) if s.segments else None,
         parts.positions(),
@@ -259,14 +259,14 @@ def build_encoder(
     )
     match s.task:
         case "classify":
-            model = Classifier(reader, output_matrix(target_vocabulary, s.width), Pooler(s.width))
+            model = SequenceClassifier(reader, output_matrix(target_vocabulary, s.width), Pooler(s.width))
         case "tag":
-            model = Tagger(reader, output_matrix(target_vocabulary, s.width))
+            model = TokenClassifier(reader, output_matrix(target_vocabulary, s.width))
         case "fill":
             _check_mask(s.mask_piece, source_vocabulary)
-            model = Filler(reader, Transform(s.width, s.stream_start, parts.norm), s.mask_piece)
+            model = MaskedLM(reader, Transform(s.width, s.stream_start, parts.norm), s.mask_piece)
         case "answer":
-            model = Answerer(reader, nn.Linear(s.width, SPANS), target_vocabulary)
+            model = SpanExtractor(reader, nn.Linear(s.width, SPANS), target_vocabulary)
         case "embed":
             model = TextEncoder(reader, Pooler(s.width), parts.narrow())
     initialise(model)

@@ -4,6 +4,7 @@ A new family is a file with its settings, a file with its model, and a line here
 Every family says with `tying` which of its matrices are one.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, get_args
 
 from pydantic import Field
@@ -32,3 +33,12 @@ ModelSettings = Annotated[
     Field(discriminator="kind"),
 ]
 FAMILIES: tuple[type[Settings], ...] = get_args(get_args(ModelSettings)[0])
+
+
+class _ModelSection(Settings):
+    model: ModelSettings
+
+
+def model_settings(values: Mapping[str, object]) -> ModelSettings:
+    """The settings of a model alone, from values such as a preset's."""
+    return _ModelSection.model_validate({"model": {"kind": "transformer", **values}}).model

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import SequenceModel
-from openwork.text.symbols import SYMBOL_IDS
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from openwork.text.symbols import SYMBOL_IDS
+from openwork.base.symbols import SYMBOL_IDS
 
 
 @dataclass(frozen=True)

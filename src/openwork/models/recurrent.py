@@ -13,14 +13,14 @@ from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.luong import DotAttention, GeneralAttention, Looking, LuongDecoder, NoAttention
 from openwork.nn.masks import padding
-from openwork.nn.recurrent import CellState, Memory, RecurrentDecoder, RecurrentEncoder
+from openwork.nn.recurrent import CellState, RecurrentDecoder, RecurrentEncoder, RecurrentMemory
 
 
 @dataclass(frozen=True)
 class RecurrentState:
     """What the decoder may look at, and its cells after the tokens so far."""
 
-    memory: Memory
+    memory: RecurrentMemory
     cells: CellState
 
     def select(self, rows: Int[Tensor, "rows"]) -> "RecurrentState":

@@ -18,13 +18,15 @@ from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.linear_block import LinearBlock
 from openwork.nn.pooling import mean_of
 from openwork.nn.recurrent import RecurrentEncoder
-from openwork.nn.two_way import Mixture, Reader, Topmost, greatest_of, turned
+from openwork.nn.two_way import LayerMixture, OneWayReader, Topmost, greatest_of, turned
 
 
 class TwoWayModel(LabelModel, EncodingModel):
     """An embedding and what reads it; `backwards` is None where texts are read in one direction."""
 
-    def __init__(self, embedding: nn.Embedding, forwards: Reader, backwards: Reader | None, dropout: float) -> None:
+    def __init__(
+        self, embedding: nn.Embedding, forwards: OneWayReader, backwards: OneWayReader | None, dropout: float
+    ) -> None:
         super().__init__(embedding.num_embeddings)
         self.source_embedding = embedding
         self.embedding_dropout = Dropout(dropout)
@@ -59,7 +61,9 @@ class Foreteller(TwoWayModel, ForetellingModel):
     share the embedding, which is the output matrix too; `bias` is added to the logits.
     """
 
-    def __init__(self, embedding: nn.Embedding, forwards: Reader, backwards: Reader | None, dropout: float) -> None:
+    def __init__(
+        self, embedding: nn.Embedding, forwards: OneWayReader, backwards: OneWayReader | None, dropout: float
+    ) -> None:
         super().__init__(embedding, forwards, backwards, dropout)
         self.output_dropout = Dropout(dropout)
         self.bias = nn.Parameter(torch.zeros(embedding.num_embeddings))
@@ -131,9 +135,9 @@ class PoolingClassifier(TwoWayModel, LabelMatrix):
     def __init__(
         self,
         embedding: nn.Embedding,
-        forwards: Reader,
-        backwards: Reader | None,
-        features: Mixture | Topmost,
+        forwards: OneWayReader,
+        backwards: OneWayReader | None,
+        features: LayerMixture | Topmost,
         reader: TaskReader | None,
         output: nn.Parameter,
         dropout: float,
@@ -177,12 +181,12 @@ def build_recurrent_lm(settings: RecurrentLMSettings, source_vocabulary: int, ta
     """The model in the sizes of `settings`, with fresh weights from torch's generator."""
     s = settings
     embedding = nn.Embedding(source_vocabulary, s.width)
-    forwards = Reader(s.width, s.layers, s.dropout, s.cell)
-    backwards = Reader(s.width, s.layers, s.dropout, s.cell) if s.bidirectional else None
+    forwards = OneWayReader(s.width, s.layers, s.dropout, s.cell)
+    backwards = OneWayReader(s.width, s.layers, s.dropout, s.cell) if s.bidirectional else None
     if s.task == "foretell":
         model: TwoWayModel = Foreteller(embedding, forwards, backwards, s.dropout)
     else:
-        features = Mixture(s.layers + 1) if s.features == "mixture" else Topmost()
+        features = LayerMixture(s.layers + 1) if s.features == "mixture" else Topmost()
         output = output_matrix(target_vocabulary, s.width)
         known, reader = s.width * (2 if s.bidirectional else 1), None
         if s.task_layers:

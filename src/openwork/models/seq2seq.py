@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import EncodingModel, Packed, PackingModel, SequenceModel
 from openwork.nn.attention import first_packing_problem
 from openwork.nn.batch_normalisation import real_positions
@@ -15,7 +16,6 @@ from openwork.nn.encoder import Encoder
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask, real
 from openwork.nn.positions import Positions
-from openwork.text.symbols import SYMBOL_IDS
 
 
 @dataclass(frozen=True)

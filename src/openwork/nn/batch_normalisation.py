@@ -35,7 +35,7 @@ def real_positions(real: Bool[Tensor, "batch position"]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class BatchStatistics:
     """Of each feature over `count` positions: mean and variance (width), the latter divided by `count` (biased)."""
 
     mean: Tensor
@@ -43,14 +43,14 @@ class Statistics:
     count: Tensor
 
 
-def statistics_over(x: Float[Tensor, "batch position width"], real: Bool[Tensor, "batch position"]) -> Statistics:
+def statistics_over(x: Float[Tensor, "batch position width"], real: Bool[Tensor, "batch position"]) -> BatchStatistics:
     """mean = sum of x / n, variance = sum of (x - mean)^2 / n over the n real positions (their algorithm 1)."""
     padding = ~real[..., None]
     count = real.sum()
     n = count.clamp(min=1)
     mean = x.masked_fill(padding, 0.0).sum(dim=(0, 1)) / n
     variance = (x - mean).masked_fill(padding, 0.0).square().sum(dim=(0, 1)) / n
-    return Statistics(mean, variance, count)
+    return BatchStatistics(mean, variance, count)
 
 
 class BatchNorm(nn.Module):
@@ -91,7 +91,7 @@ class BatchNorm(nn.Module):
         return found.mean, found.variance
 
     @torch.no_grad()
-    def _remember(self, found: Statistics) -> None:
+    def _remember(self, found: BatchStatistics) -> None:
         """running <- running + momentum (batch - running), the variance divided by n - 1 (their algorithm 2).
 
         One position alone says nothing of a variance, and nothing of it is remembered.

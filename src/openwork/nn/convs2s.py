@@ -39,15 +39,15 @@ def with_gradient_scaled(x: Tensor, scale: float) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Memory:
+class ConvolutionalMemory:
     """What every decoder layer asks: z_j and (z_j + e_j) sqrt(0.5) of each source token, and the sources' lengths."""
 
     asked: KeyValue
     lengths: Int[Tensor, "rows"]
 
-    def select(self, rows: Int[Tensor, "new_rows"]) -> "Memory":
+    def select(self, rows: Int[Tensor, "new_rows"]) -> "ConvolutionalMemory":
         """The given rows, in the given order; a row may come several times."""
-        return Memory(self.asked.select(rows), self.lengths.index_select(0, rows))
+        return ConvolutionalMemory(self.asked.select(rows), self.lengths.index_select(0, rows))
 
 
 class MultiStepAttention(KernelAttention):
@@ -69,7 +69,7 @@ class MultiStepAttention(KernelAttention):
         self,
         h: Float[Tensor, "rows position width"],
         embedded: Float[Tensor, "rows position embedding_width"],
-        memory: Memory,
+        memory: ConvolutionalMemory,
     ) -> Float[Tensor, "rows position width"]:
         query = (self.query(h) + embedded) * HALF
         asked, mask = memory.asked, Mask(key_lengths=memory.lengths)
@@ -105,7 +105,7 @@ class DecoderBlock(nn.Module):
         self,
         x: Float[Tensor, "rows position width"],
         embedded: Float[Tensor, "rows position embedding_width"],
-        memory: Memory,
+        memory: ConvolutionalMemory,
         past: Past,
     ) -> tuple[Float[Tensor, "rows position width"], Past]:
         """`x` holds the positions after those in the past; returns them and the past that includes them."""
@@ -126,12 +126,14 @@ class ConvolutionalEncoder(nn.Module):
         self.narrow = linear(width, embedding_width)
         self.askers = askers
 
-    def forward(self, embedded: Float[Tensor, "batch source embedding_width"], lengths: Int[Tensor, "batch"]) -> Memory:
+    def forward(
+        self, embedded: Float[Tensor, "batch source embedding_width"], lengths: Int[Tensor, "batch"]
+    ) -> ConvolutionalMemory:
         z = self.widen(embedded)
         for layer in self.layers:
             z = layer(z, lengths)
         z = with_gradient_scaled(self.narrow(z), 1 / self.askers)
-        return Memory(KeyValue(z[:, None], ((z + embedded) * HALF)[:, None]), lengths)
+        return ConvolutionalMemory(KeyValue(z[:, None], ((z + embedded) * HALF)[:, None]), lengths)
 
 
 class ConvolutionalDecoder(nn.Module):
@@ -145,7 +147,10 @@ class ConvolutionalDecoder(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(
-        self, embedded: Float[Tensor, "rows position embedding_width"], memory: Memory, pasts: tuple[Past, ...]
+        self,
+        embedded: Float[Tensor, "rows position embedding_width"],
+        memory: ConvolutionalMemory,
+        pasts: tuple[Past, ...],
     ) -> tuple[Float[Tensor, "rows position embedding_width"], tuple[Past, ...]]:
         """The positions after those in the layers' pasts, and the pasts that include them."""
         x, grown = self.widen(embedded), []

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from openwork.nn.additive import masked_softmax
 from openwork.nn.cells import CELLS
 from openwork.nn.dropout import Dropout
-from openwork.nn.recurrent import CellState, Memory, cell_layers, climb
+from openwork.nn.recurrent import CellState, RecurrentMemory, cell_layers, climb
 
 
 class Looking(nn.Module, ABC):
@@ -35,7 +35,7 @@ class Looking(nn.Module, ABC):
         """How much each query looks at each key: 1 in all, or nothing where it may look at none."""
 
     def forward(
-        self, query: Float[Tensor, "batch query width"], memory: Memory
+        self, query: Float[Tensor, "batch query width"], memory: RecurrentMemory
     ) -> tuple[Float[Tensor, "batch query context"], Float[Tensor, "batch query key"]]:
         """The weighted sum of the memory's values for each query, and the weights."""
         weights = self.weights(query, memory.keys, memory.mask)
@@ -105,14 +105,14 @@ class LuongDecoder(nn.Module):
         memory: Float[Tensor, "rows source memory_width"],
         whole: Float[Tensor, "rows state_width"],
         mask: Bool[Tensor, "rows 1 1 source"],
-    ) -> tuple[Memory, CellState]:
+    ) -> tuple[RecurrentMemory, CellState]:
         """The memory made ready, and the first state from `whole`, the encoder's vector h."""
         inner = self.bridge(whole).unflatten(-1, (self.stack.num_layers, -1))
         state = CellState(torch.tanh(inner), inner if self.kind.has_inner else None)
-        return Memory(memory[..., : self.attention.context_width], self.attention.keys(memory), mask), state
+        return RecurrentMemory(memory[..., : self.attention.context_width], self.attention.keys(memory), mask), state
 
     def forward(
-        self, x: Float[Tensor, "rows position width"], memory: Memory, state: CellState
+        self, x: Float[Tensor, "rows position width"], memory: RecurrentMemory, state: CellState
     ) -> tuple[Float[Tensor, "rows position width"], CellState]:
         """For each input vector the readout, and the state after the last."""
         outputs, state = climb(self.stack, x, state)

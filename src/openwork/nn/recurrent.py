@@ -13,23 +13,23 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from openwork.machine.processor import has_narrow_kernels
 from openwork.nn.additive import AdditiveAttention
 from openwork.nn.cells import CELLS, Cell
 from openwork.nn.dropout import Dropout
-from openwork.nn.processor import has_narrow_kernels
 
 
 @dataclass(frozen=True)
-class Memory:
+class RecurrentMemory:
     """What the decoder attends to: the encoder's outputs, what the scores take of them, and which are real."""
 
     values: Float[Tensor, "rows source memory_width"]
     keys: Float[Tensor, "rows source inner"]
     mask: Bool[Tensor, "rows 1 1 source"]
 
-    def select(self, rows: Int[Tensor, "new_rows"]) -> "Memory":
+    def select(self, rows: Int[Tensor, "new_rows"]) -> "RecurrentMemory":
         """The given rows, in the given order; a row may come several times."""
-        return Memory(*(x.index_select(0, rows) for x in (self.values, self.keys, self.mask)))
+        return RecurrentMemory(*(x.index_select(0, rows) for x in (self.values, self.keys, self.mask)))
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class RecurrentDecoder(nn.Module):
         memory: Float[Tensor, "rows source memory_width"],
         backward: Float[Tensor, "rows width"],
         mask: Bool[Tensor, "rows 1 1 source"],
-    ) -> tuple[Memory, CellState]:
+    ) -> tuple[RecurrentMemory, CellState]:
         """The memory made ready, and s_0 = tanh(W_s h) of the encoder's backward state h at the first token.
 
         An LSTM's inner values begin with zeros.
@@ -174,10 +174,10 @@ class RecurrentDecoder(nn.Module):
         state = CellState(hidden, torch.zeros_like(hidden) if self.kind.has_inner else None)
         keys = self.attention.keys(memory)
         # cells may give float32 where products do not, and each step would cast the values anew
-        return Memory(memory.to(keys.dtype), keys, mask), state
+        return RecurrentMemory(memory.to(keys.dtype), keys, mask), state
 
     def forward(
-        self, x: Float[Tensor, "rows position width"], memory: Memory, state: CellState
+        self, x: Float[Tensor, "rows position width"], memory: RecurrentMemory, state: CellState
     ) -> tuple[Float[Tensor, "rows position width"], CellState]:
         """For each input vector the readout tanh(W [s_i; c_i]), and the state after the last."""
         attended, grown = self._attend(x, memory, state)
@@ -187,7 +187,7 @@ class RecurrentDecoder(nn.Module):
             grown = grown.below(above)
         return self.dropout(torch.tanh(self.readout(attended))), grown
 
-    def _attend(self, x: Tensor, memory: Memory, state: CellState) -> tuple[Tensor, CellState]:
+    def _attend(self, x: Tensor, memory: RecurrentMemory, state: CellState) -> tuple[Tensor, CellState]:
         """[s_i; c_i] of the first layer for all positions, and its last state."""
         hidden, cell, outputs = state.hidden[:, 0], None if state.cell is None else state.cell[:, 0], []
         for y in x.unbind(1):

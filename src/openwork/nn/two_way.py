@@ -13,7 +13,7 @@ from openwork.nn.masks import real
 from openwork.nn.recurrent import cell_layers, run_cells
 
 
-class Reader(nn.Module):
+class OneWayReader(nn.Module):
     """Layers of cells that read in one direction; padding stands on the right and is never read before a token."""
 
     def __init__(self, width: int, layers: int, dropout: float, cell: str = "lstm") -> None:
@@ -40,7 +40,7 @@ def turned(
     return x.gather(1, order[:, :, None].expand(-1, -1, x.shape[2]))
 
 
-class Mixture(nn.Module):
+class LayerMixture(nn.Module):
     """gamma sum_j s_j h_j with s = softmax(w): what all layers know as one vector (Peters et al. 2018, equation 1).
 
     At first all layers count alike, and gamma is 1.

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, pre_tokenizers
 
 from openwork.base.errors import ConfigError
-from openwork.text.alphabet import COMMON
-from openwork.text.learnt import LearntTokenizer
+from openwork.text.pieces.alphabet import COMMON
+from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.symbols import SYMBOL_NAMES, SYMBOLS
 from openwork.text.tokenizer import refuse_surrogates
 

@@ -7,10 +7,10 @@ from itertools import chain
 from pathlib import Path
 
 from openwork.base.errors import BundleError
-from openwork.text.alphabet import read_twice
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.reading import read_tokenizer
-from openwork.text.kinds import TARGET_KINDS, load_tokenizer
+from openwork.text.pieces.alphabet import read_twice
+from openwork.text.pieces.kinds import TARGET_KINDS, load_tokenizer
 from openwork.text.placeholders import Restored, Spans, WithoutPlaceholders, protect, protect_like, protect_pair
 from openwork.text.protection import Encode, decode_protected, encode_protected
 from openwork.text.settings import TextSettings

@@ -7,8 +7,8 @@ from pydantic import Field, model_validator
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.limits import LINES
-from openwork.text.alphabet import COMMON
-from openwork.text.kinds import KINDS, TARGET_KINDS
+from openwork.text.pieces.alphabet import COMMON
+from openwork.text.pieces.kinds import KINDS, TARGET_KINDS
 from openwork.text.symbols import SMALLEST_VOCABULARY
 
 if TYPE_CHECKING:

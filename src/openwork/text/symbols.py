@@ -28,23 +28,7 @@ class Symbols:
     end: str = "</s>"
 
 
-@dataclass(frozen=True)
-class SymbolIds:
-    """The ids of the four symbols: every vocabulary begins with them, and every search must know them."""
-
-    pad: int = 0
-    unknown: int = 1
-    start: int = 2
-    end: int = 3
-
-    @property
-    def forbidden(self) -> tuple[int, ...]:
-        """What no target contains: only real tokens and the end symbol are ever produced."""
-        return self.pad, self.unknown, self.start
-
-
 SYMBOLS = Symbols()
-SYMBOL_IDS = SymbolIds()
 SYMBOL_NAMES: tuple[str, ...] = astuple(SYMBOLS)
 BYTE_NAMES: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
 FIXED_NAMES: tuple[str, ...] = SYMBOL_NAMES + BYTE_NAMES

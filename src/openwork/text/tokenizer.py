@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from openwork.base.errors import ConfigError, DataError
-from openwork.text.symbols import SYMBOL_IDS, SYMBOLS, Pieces
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.text.symbols import SYMBOLS, Pieces
 from openwork.text.work import WordWork
 
 

@@ -9,10 +9,10 @@ of a word end before a second beginning. What is lost of such a word the tagger 
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from openwork.text.learnt import LearntTokenizer
+from openwork.text.pieces.learnt import LearntTokenizer
+from openwork.text.pieces.wordpiece import PREFIX
 from openwork.text.symbols import SYMBOL_NAMES, Pieces
 from openwork.text.tokenizer import Tokenizer
-from openwork.text.wordpiece import PREFIX
 from openwork.text.work import WordWork
 from openwork.text.wrapped import Wrapped, unwrapped
 

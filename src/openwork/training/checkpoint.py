@@ -20,10 +20,10 @@ from openwork.base.files import sha256_values
 from openwork.base.folders import atomic_folder
 from openwork.base.printing import json_text
 from openwork.base.regular_files import read_regular
+from openwork.models.weights import MOST_BYTES, model_weights, read_tensors, restore_weights, tensors_to_bytes
 from openwork.training.moving_average import MovingAverage
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.progress import Progress
-from openwork.training.weights import MOST_BYTES, model_weights, read_tensors, restore_weights, tensors_to_bytes
 
 FORMAT = 1
 _NAME = re.compile(r"step-[0-9]+")

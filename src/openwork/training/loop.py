@@ -2,12 +2,12 @@
 
 import time
 
-from openwork.training.moments import Run
+from openwork.training.batches.stream import Stream, TrainingBatch
+from openwork.training.moments import LoopState
 from openwork.training.step import Updater
-from openwork.training.stream import Stream, TrainingBatch
 
 
-def train(updater: Updater, stream: Stream[TrainingBatch], run: Run) -> None:
+def train(updater: Updater, stream: Stream[TrainingBatch], run: LoopState) -> None:
     """Goes on from `run.progress` until all updates are made or an observer asks for the end."""
     try:
         for observer in run.observers:
@@ -20,7 +20,7 @@ def train(updater: Updater, stream: Stream[TrainingBatch], run: Run) -> None:
             observer.closed(run)
 
 
-def _make_updates(updater: Updater, stream: Stream[TrainingBatch], run: Run) -> None:
+def _make_updates(updater: Updater, stream: Stream[TrainingBatch], run: LoopState) -> None:
     progress = run.progress
     updater.divisions = progress.divisions
     while progress.step < run.settings.steps and run.stop_reason is None:

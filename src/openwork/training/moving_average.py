@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from openwork.training.weights import model_weights
+from openwork.models.weights import model_weights
 
 
 class MovingAverage:

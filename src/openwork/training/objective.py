@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from openwork.machine.precision import TYPES, PrecisionName, computing_in
 from openwork.models.interfaces import SequenceModel
+from openwork.training.batches.stream import TrainingBatch
 from openwork.training.loss import LossSums, SmoothingForm, projected_cross_entropy, with_bias
-from openwork.training.precision import TYPES, PrecisionName, computing_in
 from openwork.training.r_drop import projected_r_drop
 from openwork.training.settings import TrainingSettings
-from openwork.training.stream import TrainingBatch
 
 Objective = Callable[[SequenceModel, TrainingBatch], LossSums]
 

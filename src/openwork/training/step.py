@@ -9,19 +9,19 @@ import torch
 from torch import Tensor, nn
 
 from openwork.base.errors import OpenworkError, wants_memory
+from openwork.machine.precision import PrecisionName
+from openwork.machine.workers import Workers
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.batch_normalisation import has_batch_norms
 from openwork.nn.dropout import drawing_from
 from openwork.training.batch_statistics import KeptStatistics, whole_batch_too_large
+from openwork.training.batches.stream import TrainingBatch
+from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.layer_groups import Unfreezing
 from openwork.training.objective import make_objective
 from openwork.training.optimisers import set_rate
-from openwork.training.precision import PrecisionName
 from openwork.training.schedules import Schedule
 from openwork.training.settings import TrainingSettings
-from openwork.training.stream import TrainingBatch
-from openwork.training.workers import Workers
-from openwork.training.working_copy import WorkingCopy
 
 
 def seed_of(seed: int, step: int, part: int = 0) -> int:

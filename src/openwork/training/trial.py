@@ -12,9 +12,9 @@ import torch
 
 from openwork.models.interfaces import SequenceModel
 from openwork.training.batch_statistics import KeptStatistics
+from openwork.training.batches.stream import TrainingBatch
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.step import Updater
-from openwork.training.stream import TrainingBatch
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openwork.data.check.pairs import pair_faults
-from openwork.data.corpora import load
+from openwork.data.corpora.catalogue import load
 from openwork.data.records import Pair
 from openwork.text.scripts import plain_words
 

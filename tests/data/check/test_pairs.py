@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from openwork.data import corpora
 from openwork.data.check import pairs as module
 from openwork.data.check.faults import Gathered
 from openwork.data.check.pairs import APART, LEAST_PAIRS, pair_faults
 from openwork.data.check.repeats import LEAK, TWICE, leaks, repeats
 from openwork.data.check.text import DAMAGED, text_faults
+from openwork.data.corpora import catalogue as corpora
 from openwork.data.records import Pair
 
 

@@ -13,9 +13,9 @@ from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkEr
 from openwork.text.foreign import ForeignTokenizer, Marks, library
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.reading import read_tokenizer
-from openwork.text.kinds import KINDS, load_tokenizer
-from openwork.text.learnt import LearntTokenizer
 from openwork.text.pair import TokenizerPair
+from openwork.text.pieces.kinds import KINDS, load_tokenizer
+from openwork.text.pieces.learnt import LearntTokenizer
 from text.foreign.learnt_from import LINES
 
 ODD = [

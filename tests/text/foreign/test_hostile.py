@@ -17,12 +17,12 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from fuzz.sentence_piece import sentence_piece_model
 from openwork.base.errors import BundleError, DataError
-from openwork.text.bytepair import BytePair
 from openwork.text.foreign import growth
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import LibraryForeign
 from openwork.text.foreign.reading import read_tokenizer
-from openwork.text.kinds import load_tokenizer
+from openwork.text.pieces.bytepair import BytePair
+from openwork.text.pieces.kinds import load_tokenizer
 
 BACKTRACKING = r"(?:a|a)*c$|(a+)+c$"
 HOSTILE = "a" * 40 + "cb"

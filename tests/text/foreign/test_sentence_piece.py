@@ -14,7 +14,7 @@ from openwork.text.foreign import ForeignTokenizer, Marks
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.marian import read_marian
 from openwork.text.foreign.reading import read_tokenizer
-from openwork.text.kinds import load_tokenizer
+from openwork.text.pieces.kinds import load_tokenizer
 from text.foreign.learnt_from import LINES
 
 TEXTS = [

@@ -54,14 +54,14 @@ def read_events(path: Path, root: str) -> Iterator[Event]:
     Elements of another namespace than the root's keep it in their names, so that nothing mistakes them. `DataError`
     names the line of what is not well-formed, of a declared entity, and of elements that are nested beyond measure.
     """
-    reader = _Reader(path, root)
+    reader = _MarkupReader(path, root)
     with open_binary(path) as file:
         while data := file.read(_CHUNK):
             yield from reader.feed(data)
         yield from reader.feed(b"", last=True)
 
 
-class _Reader:
+class _MarkupReader:
     """Expat's handlers; events gather in a list that is emptied after each piece of the file."""
 
     def __init__(self, path: Path, root: str) -> None:

@@ -19,7 +19,7 @@ _INLINE: dict[str, Inline] = dict.fromkeys(("bpt", "ept", "ph", "it", "ut"), Inl
 _ANY = "*all*"  # a header's srclang where every language may be the source
 
 
-class _Unit:
+class _TmxUnit:
     """The segments of one `<tu>`, the first of each language."""
 
     def __init__(self, start: Start, source: str | None) -> None:
@@ -54,16 +54,16 @@ def read_tmx(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair |
             yield Skipped(f"no segment in {missing or 'a second language'}", unit.line)
 
 
-def _units(path: Path) -> Iterator[_Unit]:
+def _units(path: Path) -> Iterator[_TmxUnit]:
     events = read_events(path, "tmx")
     header_source: str | None = None
-    unit: _Unit | None = None
+    unit: _TmxUnit | None = None
     for event in events:
         match event:
             case Start("header"):
                 header_source = event.attributes.get("srclang")
             case Start("tu"):
-                unit = _Unit(event, header_source)
+                unit = _TmxUnit(event, header_source)
             case Start("tuv") if unit is not None:
                 _read_variant(unit, event, events, path)
             case End("tu") if unit is not None:
@@ -71,7 +71,7 @@ def _units(path: Path) -> Iterator[_Unit]:
                 unit = None
 
 
-def _read_variant(unit: _Unit, start: Start, events: Iterator[Event], path: Path) -> None:
+def _read_variant(unit: _TmxUnit, start: Start, events: Iterator[Event], path: Path) -> None:
     language = normal(start.attributes.get("lang", ""))
     if not language:
         raise DataError(
@@ -87,7 +87,7 @@ def _read_variant(unit: _Unit, start: Start, events: Iterator[Event], path: Path
         raise too_long(path, unit.line)
 
 
-def _complete(languages: Languages, unit: _Unit, path: Path) -> Languages:
+def _complete(languages: Languages, unit: _TmxUnit, path: Path) -> Languages:
     """Both languages as far as they can be told by now: those asked for, the header's source, the only other one."""
     source, target = languages
     if source is None and unit.source not in (None, _ANY) and not (target and _alike(unit.source or "", target)):
@@ -108,7 +108,7 @@ def _alike(one: str, other: str) -> bool:
     return speaks(one, other) or speaks(other, one)
 
 
-def _unclear(unit: _Unit, path: Path) -> DataError:
+def _unclear(unit: _TmxUnit, path: Path) -> DataError:
     return DataError(
         f"{path}:{unit.line}: which language is the source, which the target?",
         why=f"the unit has {', '.join(unit.segments) or 'no segment'}",

@@ -26,7 +26,7 @@ _NOT_TRANSLATED = ("new", "needs-translation", "initial")  # states of a target 
 
 
 @dataclass
-class _Unit:
+class _XliffUnit:
     """What is known of one `<trans-unit>` or `<segment>`."""
 
     line: int
@@ -46,13 +46,13 @@ def read_xliff(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair
     events = read_events(path, "xliff")
     parents: list[str] = []
     backwards = False
-    unit: _Unit | None = None
+    unit: _XliffUnit | None = None
     for event in events:
         match event:
             case Start("xliff" | "file") if any(_languages_of(event)):
                 backwards = is_backwards(_languages_of(event), languages, path, event.line)
             case Start(name) if name in _UNITS:
-                unit = _Unit(event.line, event.attributes.get("state", ""))
+                unit = _XliffUnit(event.line, event.attributes.get("state", ""))
             case Start(name) if name in _SIDES and unit is not None and parents[-1] in _UNITS:
                 text = read_sentence(events, _INLINE, path, event.line)
                 setattr(unit, name, text)
@@ -72,7 +72,7 @@ def _languages_of(element: Start) -> Languages:
     return Languages(get("srcLang") or get("source-language"), get("trgLang") or get("target-language"))
 
 
-def _told(unit: _Unit, backwards: bool) -> Iterator[Pair | Skipped]:
+def _told(unit: _XliffUnit, backwards: bool) -> Iterator[Pair | Skipped]:
     if unit.source is None:
         yield Skipped("no source", unit.line)
     elif unit.target and unit.state in _NOT_TRANSLATED:

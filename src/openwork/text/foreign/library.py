@@ -10,11 +10,11 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import DataError
 from openwork.base.files import open_binary, read_lines
-from openwork.text.algorithms import algorithm_of, model_type
-from openwork.text.bytelevel import SIGN_OF_BYTE, shown_signs
 from openwork.text.foreign import Marks
 from openwork.text.foreign.calls import Result, call, panics_as_errors
 from openwork.text.foreign.growth import check_growth
+from openwork.text.pieces.algorithms import algorithm_of, model_type
+from openwork.text.pieces.bytelevel import SIGN_OF_BYTE, shown_signs
 from openwork.text.symbols import Pieces
 from openwork.text.tokenizer import refuse_surrogates
 from openwork.text.work import Algorithm, WordWork, shown_work

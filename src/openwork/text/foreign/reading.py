@@ -12,7 +12,7 @@ from openwork.text.foreign.bert import read_bert
 from openwork.text.foreign.gpt2 import MERGES, VOCABULARY, read_gpt2
 from openwork.text.foreign.library import LibraryForeign, read_json
 from openwork.text.foreign.sentence_piece import read_sentence_piece
-from openwork.text.kinds import load_tokenizer
+from openwork.text.pieces.kinds import load_tokenizer
 from openwork.text.tokenizer import Tokenizer
 
 # What a folder is searched for, and how it is read: the first that is there.

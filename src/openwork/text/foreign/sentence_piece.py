@@ -20,8 +20,8 @@ from openwork.base.errors import DataError, UsageError
 from openwork.text.foreign import Marks
 from openwork.text.foreign.growth import longest_replacement, refuse_growth
 from openwork.text.foreign.library import read_bounded
-from openwork.text.lattice import UNKNOWN_PENALTY, Lattice
-from openwork.text.merging import Merging
+from openwork.text.pieces.lattice import UNKNOWN_PENALTY, Lattice
+from openwork.text.pieces.merging import Merging
 from openwork.text.symbols import Pieces
 from openwork.text.tokenizer import refuse_surrogates
 from openwork.text.work import Algorithm, Match, WordWork, byte_names

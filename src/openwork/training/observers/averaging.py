@@ -1,6 +1,6 @@
 """Takes the weights of each update into their moving average."""
 
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.moving_average import MovingAverage
 from openwork.training.step import StepReport
 
@@ -11,5 +11,5 @@ class AveragingObserver(Observer):
     def __init__(self, moving_average: MovingAverage) -> None:
         self.moving_average = moving_average
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         self.moving_average.update(report.step)

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from openwork.training.checkpoint import checkpoint_step, checkpoints, remove_checkpoint, save_checkpoint
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.moving_average import MovingAverage
 from openwork.training.progress import Validation
 from openwork.training.settings import TrainingSettings
@@ -44,20 +44,20 @@ class CheckpointObserver(Observer):
         self.moving_average = moving_average
         self._saved_step = -1
 
-    def validated(self, run: Run, validation: Validation) -> None:
+    def validated(self, run: LoopState, validation: Validation) -> None:
         self._save(run)
 
-    def finished(self, run: Run) -> None:
+    def finished(self, run: LoopState) -> None:
         if run.progress.step != self._saved_step:
             self._save(run)
 
-    def _save(self, run: Run) -> None:
+    def _save(self, run: LoopState) -> None:
         path = save_checkpoint(self.folder, self.model, self.optimiser, run.progress, self.moving_average)
         self._saved_step = run.progress.step
         self._remove_unneeded(run, path)
         run.announce_saved(path)
 
-    def _remove_unneeded(self, run: Run, newest: Path) -> None:
+    def _remove_unneeded(self, run: LoopState, newest: Path) -> None:
         found = checkpoints(self.folder)
         count = run.settings.average
         best = run.progress.best(run.settings.metric)

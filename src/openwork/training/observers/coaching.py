@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from openwork.base.phrases import Joined
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.progress import Validation
 from openwork.training.signs import SIGNS, Course, Sight, Sign
 from openwork.training.step import StepReport
@@ -24,14 +24,14 @@ class CoachingObserver(Observer):
         self._told: dict[str, int] = {}  # sign -> judgements since it was last seen
         self._course: Course | None = None
 
-    def started(self, run: Run) -> None:
+    def started(self, run: LoopState) -> None:
         self._course = Course(run.settings, self.frequencies, self.usual_rate)
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         if self._course is not None and self._course.note(report):
             self._judge(self._course, report.step)
 
-    def validated(self, run: Run, validation: Validation) -> None:
+    def validated(self, run: LoopState, validation: Validation) -> None:
         if self._course is not None:
             self._course.validations = run.progress.validations
             self._course.sight = self.look()

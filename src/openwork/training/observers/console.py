@@ -8,7 +8,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.progress import Validation
 from openwork.training.step import StepReport
 
@@ -49,7 +49,7 @@ class Speed:
         self.step_seconds = 0.0
         self._last: tuple[int, float] | None = None
 
-    def note(self, run: Run, report: StepReport) -> None:
+    def note(self, run: LoopState, report: StepReport) -> None:
         """After each update."""
         now = run.progress.seconds
         if self._last is not None:
@@ -59,7 +59,7 @@ class Speed:
             self.rate += weight * (report.target_tokens / seconds - self.rate)
         self._last = (report.step, now)
 
-    def remaining(self, run: Run) -> float:
+    def remaining(self, run: LoopState) -> float:
         """Seconds until the last update, validations not counted."""
         return (run.settings.steps - run.progress.step) * self.step_seconds
 
@@ -74,7 +74,7 @@ class LineObserver(Observer):
     def _say(self, text: str) -> None:
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         self.speed.note(run, report)
         if report.step % run.settings.log_every == 0:
             self._say(
@@ -83,13 +83,13 @@ class LineObserver(Observer):
                 f"epoch={run.progress.epoch} remaining={duration(self.speed.remaining(run))}"
             )
 
-    def validated(self, run: Run, validation: Validation) -> None:
+    def validated(self, run: LoopState, validation: Validation) -> None:
         self._say(f"validation {describe(validation, ' ', '=')}")
         if validation.sample:
             source, reference, translation = validation.sample
             self._say(f"sample source={source!r} reference={reference!r} translation={translation!r}")
 
-    def finished(self, run: Run) -> None:
+    def finished(self, run: LoopState) -> None:
         self._say(f"finished step={run.progress.step} reason={(run.stop_reason or 'all updates made')!r}")
 
 
@@ -119,35 +119,35 @@ class LiveObserver(Observer):
         self._drawn = 0.0
         self._live: Live | None = None
 
-    def started(self, run: Run) -> None:
+    def started(self, run: LoopState) -> None:
         self._live = Live(console=self.console, auto_refresh=False, transient=False)
         self._live.start()
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         self.speed.note(run, report)
         if not report.skipped:
             self.losses.append(report.loss)
         if time.perf_counter() - self._drawn > 0.25:
             self._draw(run, report)
 
-    def validated(self, run: Run, validation: Validation) -> None:
+    def validated(self, run: LoopState, validation: Validation) -> None:
         self._drawn = 0.0  # the next update shows it
 
-    def finished(self, run: Run) -> None:
+    def finished(self, run: LoopState) -> None:
         if self._live is not None:
             self._draw(run, None)
 
-    def closed(self, run: Run) -> None:
+    def closed(self, run: LoopState) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
 
-    def _draw(self, run: Run, report: StepReport | None) -> None:
+    def _draw(self, run: LoopState, report: StepReport | None) -> None:
         self._drawn = time.perf_counter()
         if self._live is not None:
             self._live.update(self._block(run, report), refresh=True)
 
-    def _block(self, run: Run, report: StepReport | None) -> Group:
+    def _block(self, run: LoopState, report: StepReport | None) -> Group:
         steps, progress = run.settings.steps, run.progress
         table = Table.grid(padding=(0, 1))
         table.add_row("update", f"{progress.step:,} of {steps:,}", ProgressBar(steps, progress.step, width=30))

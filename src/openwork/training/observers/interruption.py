@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 
 INTERRUPTED = "interrupted"
 
@@ -23,7 +23,7 @@ class InterruptionObserver(Observer):
         self._announce = announce
         self._previous: dict[signal.Signals, Handler] = {}
 
-    def started(self, run: Run) -> None:
+    def started(self, run: LoopState) -> None:
         def handle(number: int, frame: FrameType | None) -> None:
             run.stop(INTERRUPTED)
             self._give_back()
@@ -33,7 +33,7 @@ class InterruptionObserver(Observer):
             # None: the handler before was not set by Python, and Python cannot put it back
             self._previous[number] = signal.signal(number, handle) or signal.SIG_DFL
 
-    def closed(self, run: Run) -> None:
+    def closed(self, run: LoopState) -> None:
         self._give_back()
 
     def _give_back(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.progress import Validation
 from openwork.training.step import StepReport
 
@@ -13,12 +13,12 @@ class PresenceObserver(Observer):
     def __init__(self, check: Callable[[], None]) -> None:
         self.check = check
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         if report.step % run.settings.log_every == 0:
             self.check()
 
-    def validated(self, run: Run, validation: Validation) -> None:
+    def validated(self, run: LoopState, validation: Validation) -> None:
         self.check()
 
-    def finished(self, run: Run) -> None:
+    def finished(self, run: LoopState) -> None:
         self.check()

@@ -3,7 +3,7 @@
 import time
 
 from openwork.base.records import RecordWriter
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.progress import Validation
 from openwork.training.step import StepReport
 
@@ -16,11 +16,11 @@ class RecordObserver(Observer):
         self._tokens = 0
         self._since = 0.0
 
-    def started(self, run: Run) -> None:
+    def started(self, run: LoopState) -> None:
         self.writer.write("started", step=run.progress.step, steps=run.settings.steps)
         self._restart(run)
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         self._tokens += report.target_tokens
         if report.step % run.settings.log_every == 0 or report.step == 1:
             self.writer.write(
@@ -29,17 +29,17 @@ class RecordObserver(Observer):
             )  # fmt: skip
             self._restart(run)
 
-    def validated(self, run: Run, validation: Validation) -> None:
+    def validated(self, run: LoopState, validation: Validation) -> None:
         self.writer.write("validation", **vars(validation), training_seconds=round(run.progress.seconds, 3))
         self._since += validation.seconds  # it comes before the record of its update, and is none of its time
 
-    def finished(self, run: Run) -> None:
+    def finished(self, run: LoopState) -> None:
         progress = run.progress
         self.writer.write(
             "finished", step=progress.step, reason=run.stop_reason or "all updates made",
             seconds=round(progress.seconds, 3), target_tokens=progress.target_tokens,
         )  # fmt: skip
 
-    def _restart(self, run: Run) -> None:
+    def _restart(self, run: LoopState) -> None:
         self._tokens = 0
         self._since = time.perf_counter()

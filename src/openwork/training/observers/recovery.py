@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from openwork.base.errors import OpenworkError
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.step import StepReport
 
 IN_A_ROW = 5  # updates that may be skipped before the weights of the last checkpoint return
@@ -35,11 +35,11 @@ class RecoveryObserver(Observer):
         self._kept = False
         self._divisions = 1
 
-    def started(self, run: Run) -> None:
+    def started(self, run: LoopState) -> None:
         self._next = run.progress.epoch, run.progress.batch
         self._divisions = run.progress.divisions
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         progress, say = run.progress, self.say
         if progress.divisions > self._divisions:
             self._divisions = progress.divisions
@@ -59,7 +59,7 @@ class RecoveryObserver(Observer):
         if progress.skipped >= IN_A_ROW:
             self._go_back(run, report.step)
 
-    def _go_back(self, run: Run, step: int) -> None:
+    def _go_back(self, run: LoopState, step: int) -> None:
         say = self.say
         before = self.restore() if run.progress.returns < RETURNS else None
         if before is None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import ConfigError
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.progress import Validation
 from openwork.training.step import StepReport
 
@@ -22,19 +22,19 @@ class TensorBoardObserver(Observer):
         self.folder = folder
         self._writer: Any = None
 
-    def started(self, run: Run) -> None:
+    def started(self, run: LoopState) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         # What a process that was killed wrote of updates that now come again is hidden.
         step = run.progress.step
         self._writer = SummaryWriter(str(self.folder), purge_step=step + 1 if step else None)
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         if report.step % run.settings.log_every == 0 or report.step == 1:
             for name in ("loss", "likelihood", "gradient_norm", "learning_rate", "target_tokens"):
                 self._writer.add_scalar(f"training/{name}", getattr(report, name), report.step)
 
-    def validated(self, run: Run, validation: Validation) -> None:
+    def validated(self, run: LoopState, validation: Validation) -> None:
         figures = vars(validation).items()
         for name, value in figures:
             if name not in ("step", "seconds") and isinstance(value, int | float):
@@ -45,6 +45,6 @@ class TensorBoardObserver(Observer):
             self._writer.add_text("validation/sample", text, validation.step)
         self._writer.flush()
 
-    def closed(self, run: Run) -> None:
+    def closed(self, run: LoopState) -> None:
         if self._writer is not None:
             self._writer.close()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from openwork.training.moments import Observer, Run
+from openwork.training.moments import LoopState, Observer
 from openwork.training.progress import Validation
 from openwork.training.step import StepReport
 
@@ -16,7 +16,7 @@ class ValidationObserver(Observer):
     def __init__(self, validate: Callable[[int], Validation]) -> None:
         self.validate = validate
 
-    def stepped(self, run: Run, report: StepReport) -> None:
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         last = report.step == run.settings.steps
         if last or (not report.skipped and report.step % run.settings.validate_every == 0):
             validation = self.validate(report.step)

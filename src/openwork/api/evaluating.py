@@ -1,0 +1,123 @@
+"""Scores of a trained model on a test set."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from openwork.api.models import TrainedModel
+from openwork.api.texts import many, watched
+from openwork.base.errors import UsageError
+from openwork.base.tasks import task_of
+from openwork.data.records import Pair
+from openwork.evaluation.evaluate import EvaluationSet, evaluate_bundle
+from openwork.evaluation.labels import evaluate_labels
+from openwork.metrics.translation import Score
+
+Lines = str | os.PathLike[str] | Sequence[str]
+
+
+class Scores(Mapping[str, Score]):
+    """Scores by the names of their metrics: `scores["BLEU"].value`, or `scores.bleu.value`."""
+
+    def __init__(self, scores: Sequence[Score], examples: int) -> None:
+        self._scores = {score.name: score for score in scores}
+        self.examples = examples
+
+    @property
+    def bleu(self) -> Score:
+        """sacreBLEU's BLEU. KeyError for a model that predicts labels."""
+        return self["BLEU"]
+
+    @property
+    def chrf(self) -> Score:
+        """sacreBLEU's chrF, which it calls chrF2. KeyError for a model that predicts labels."""
+        return self["chrF2"]
+
+    def __getitem__(self, name: str) -> Score:
+        return self._scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scores)
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def __repr__(self) -> str:
+        return f"Scores({', '.join(map(_shown, self.values()))}, {self.examples:,} examples)"
+
+    def _repr_html_(self) -> str:
+        rows = (
+            f"<tr><td>{escape(score.name)}</td><td>{score.value:.2f}</td><td>{_interval(score)}</td>"
+            f"<td><code>{escape(score.signature)}</code></td></tr>"
+            for score in self.values()
+        )
+        head = "<tr><th>metric</th><th>score</th><th>95 %</th><th>signature</th></tr>"
+        return f"<table>{head}{''.join(rows)}</table>"
+
+
+def _shown(score: Score) -> str:
+    interval = _interval(score)
+    return f"{score.name} {score.value:.2f}" + (f" ({interval})" if interval else "")
+
+
+def _interval(score: Score) -> str:
+    return "" if score.low is None or score.high is None else f"{score.low:.2f} to {score.high:.2f}"
+
+
+def evaluate(
+    model: TrainedModel,
+    *,
+    source: Lines | None = None,
+    reference: Lines | None = None,
+    corpus: str | None = None,
+    split: str = "valid",
+    beam: int | None = None,
+    progress: bool = False,
+) -> Scores:
+    """Scores of what a model makes of a test set: BLEU, chrF and exact matches, or those of its labels.
+
+    Args:
+        model: what `openwork.load` gives.
+        source: a file of source sentences, one a line, or a list of them.
+        reference: the right answers, likewise.
+        corpus: the name of a known corpus instead.
+        split: which part of the corpus: train, valid or test.
+        beam: hypotheses a sentence; without it, as the model's settings say.
+        progress: show how far it is.
+
+    UsageError where nothing to evaluate on is named; DataError for files that do not fit together.
+
+    >>> scores = openwork.evaluate(translator, source=["a b c"], reference=["a b c"])
+    >>> 0 <= scores.chrf.value <= 100
+    True
+    """
+    tested = _test_set(source, reference, corpus, split)
+    task = task_of(model.settings.model)
+    with watched(len(tested.pairs), "evaluating", progress=progress) as advanced:
+        if task == "write":
+            result, _ = evaluate_bundle(model.bundle, tested, _say_nothing, advanced, beam=beam)
+            return Scores(result.scores, result.sentences)
+        labelled, _ = evaluate_labels(model.bundle, tested, _say_nothing, advanced)
+        return Scores(labelled.scores, labelled.examples)
+
+
+def _test_set(source: Lines | None, reference: Lines | None, corpus: str | None, split: str) -> EvaluationSet:
+    if corpus is not None and source is None and reference is None:
+        return EvaluationSet.read(None, None, corpus, split)
+    if source is None or reference is None or corpus is not None:
+        raise UsageError("a test set is a source with its reference, or a corpus", hint="give source and reference")
+    if isinstance(source, str | os.PathLike) and isinstance(reference, str | os.PathLike):
+        return EvaluationSet.read(Path(source), Path(reference), None, split)
+    if isinstance(source, str | os.PathLike) or isinstance(reference, str | os.PathLike):
+        raise UsageError("of source and reference, one is a file and one is a list", hint="give two of a kind")
+    if len(source) != len(reference):
+        raise UsageError(
+            f"there are {len(source):,} sources and {len(reference):,} references",
+            hint="give as many references as sources",
+        )
+    return EvaluationSet(list(map(Pair, many(source), many(reference))), "the list")
+
+
+def _say_nothing(line: str) -> None:
+    """For callers that do not watch."""

@@ -1,0 +1,32 @@
+"""The steps of a translation, as text on a terminal and as a page in a notebook."""
+
+import os
+import shutil
+from dataclasses import dataclass
+
+from openwork.base.messages import catalogue, find_language
+from openwork.inspection.trace import Trace
+from openwork.inspection.trace_page import trace_page
+from openwork.inspection.trace_text import trace_text
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A trace that shows itself: `print` writes it as text, and a notebook shows the page of `to_html`."""
+
+    trace: Trace
+
+    def to_html(self) -> str:
+        """A page that needs no other file."""
+        language = find_language(os.environ)
+        return trace_page(self.trace, language, catalogue(language).translate)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        translate = catalogue(find_language(os.environ)).translate
+        return trace_text(self.trace, shutil.get_terminal_size().columns, translate)
+
+    def __repr__(self) -> str:
+        return f"Explanation({len(self.trace.steps)} steps: {self.trace.title})"

@@ -1,0 +1,247 @@
+"""Trained models in memory, one class for each task."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from openwork.api.explanation import Explanation
+from openwork.api.texts import like, many, watched
+from openwork.base.tasks import Task
+from openwork.bundles.bundle import Bundle
+from openwork.bundles.settings import BundleSettings
+from openwork.inference.completer import Completer, check_continues
+from openwork.inference.embedder import TextEmbedder
+from openwork.inference.explain import explain
+from openwork.inference.filler import Filled, GapFiller
+from openwork.inference.filters.labels import answer_text
+from openwork.inference.labeller import LabelledText, Labeller
+from openwork.inference.requests import Asked
+from openwork.inference.scorer import Scored, Scorer
+from openwork.inference.settings import settings_over
+from openwork.inference.translator import BatchTranslator, Translation
+from openwork.inspection.selection import Selection
+from openwork.models.interfaces import MaskedModel, count_weights
+
+Texts = list[str] | tuple[str, ...] | Iterator[str]
+LENGTH = 50  # pieces that a continuation has at most, unless another length is asked for
+
+
+class TrainedModel:
+    """What all trained models have in common: the bundle with settings, tokenizers and weights, and its path."""
+
+    def __init__(self, bundle: Bundle, path: Path) -> None:
+        self.bundle = bundle
+        self.path = path
+
+    @property
+    def settings(self) -> BundleSettings:
+        """The settings of model and search, and the languages."""
+        return self.bundle.settings
+
+    def __repr__(self) -> str:
+        languages = [self.settings.source_language, self.settings.target_language]
+        named = f", {' to '.join(filter(None, languages))}" if all(languages) else ""
+        weights = count_weights(self.bundle.model) / 1e6
+        return f"{type(self).__name__}('{self.path}'{named}, {weights:.2f} million weights)"
+
+
+class Translator(TrainedModel):
+    """A model that writes the target of a source: translations, summaries, dates."""
+
+    @overload
+    def translate(self, text: str, *, progress: bool = ..., **decoding: Any) -> Translation: ...
+
+    @overload
+    def translate(self, text: Texts, *, progress: bool = ..., **decoding: Any) -> list[Translation]: ...
+
+    def translate(self, text: str | Iterable[str], *, progress: bool = False, **decoding: Any) -> Any:
+        """The translation of a text, or the list of those of several texts, in their order.
+
+        Args:
+            text: a str, or strs; an empty text gives itself.
+            progress: show how far it is.
+            decoding: keys of `[decoding]`, such as `beam=5`, `length_penalty=1.0`, `samples=3`.
+
+        ConfigError for keys or values that `[decoding]` does not have. `translate_best` gives alternatives.
+
+        >>> translator.translate("a b c", beam=2).text == translator.translate(["a b c"], beam=2)[0].text
+        True
+        """
+        found = self._found(text, progress=progress, **{**decoding, "best": 1})
+        return like(text, [best for best, *_ in found])
+
+    def translate_best(self, text: str | Iterable[str], best: int, *, progress: bool = False, **decoding: Any) -> Any:
+        """The `best` translations of a text as a list, best first; of several texts a list of such lists.
+
+        >>> len(translator.translate_best("a b c", 2))
+        2
+        """
+        return like(text, self._found(text, progress=progress, **{**decoding, "best": best}))
+
+    def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> Any:
+        """How probable given targets are: `total` is log p(target | source) in nats.
+
+        >>> scored = translator.score("a b c", "a b c")
+        >>> scored.total < 0
+        True
+        """
+        pairs = list(zip(many(source), many(target), strict=True))
+        found: list[Scored] = Scorer(self.bundle.model, self.bundle.tokenizers).score(pairs)
+        return like(source, found)
+
+    def explain(
+        self, text: str, *, layer: int | None = None, head: int | None = None, every: bool = False
+    ) -> Explanation:
+        """Every step from the text to its translation, with its numbers; a notebook shows it as a page.
+
+        Args:
+            text: what is translated.
+            layer: all steps of this layer, counted from 0.
+            head: of values that have heads, this one alone.
+            every: all steps of all layers.
+
+        UsageError for an empty text, a layer or head that is not there, a model other than a Transformer.
+
+        >>> float(translator.explain("a b c", layer=0).trace.step("log_probability").value) < 0
+        True
+        """
+        (text,) = many(text)
+        return Explanation(explain(self.bundle, text, Selection(layer, head, every)))
+
+    def _found(self, text: str | Iterable[str], *, progress: bool, **decoding: Any) -> list[list[Translation]]:
+        texts = many(text)
+        translator = BatchTranslator.of(self.bundle, settings_over(self.settings.decoding, decoding))
+        with watched(len(texts), "translating", progress=progress) as advanced:
+            return translator.translate(texts, advanced=advanced)
+
+
+class _LabelModel(TrainedModel):
+    """A model that predicts labels."""
+
+    task: Task
+
+    @cached_property
+    def _labeller(self) -> Labeller:
+        return Labeller(self.bundle.model, self.bundle.tokenizers, self.task)
+
+    def _labels(self, text: str | Iterable[str], best: int, *, progress: bool) -> list[LabelledText]:
+        texts = many(text)
+        with watched(len(texts), "labelling", progress=progress) as advanced:
+            return self._labeller.label(texts, best, advanced=advanced)
+
+
+class Classifier(_LabelModel):
+    """A model that predicts one label of a text."""
+
+    task: Task = "classify"
+
+    def classify(self, text: str | Iterable[str], *, best: int = 1, progress: bool = False) -> Any:
+        """The label of a text, or the labels of several; with `best` above 1 the most probable ones, as `Choice`s.
+
+        >>> classifier.classify("a b c") in ("yes", "no")
+        True
+        """
+        found = [one.places[0] if one.places else () for one in self._labels(text, best, progress=progress)]
+        return like(text, found if best > 1 else [place[0].label if place else "" for place in found])
+
+
+class Tagger(_LabelModel):
+    """A model that predicts one label of each word."""
+
+    task: Task = "tag"
+
+    def tag(self, text: str | Iterable[str], *, progress: bool = False) -> Any:
+        """The words of a text with their labels, as pairs; of several texts a list of such lists.
+
+        >>> tagger.tag("a b c")[0][0]
+        'a'
+        """
+        found = self._labels(text, 1, progress=progress)
+        return like(text, [list(zip(one.words, one.best, strict=True)) for one in found])
+
+
+class Answerer(_LabelModel):
+    """A model that finds the answer to a question in a text."""
+
+    task: Task = "answer"
+
+    def answer(self, text: str | Iterable[str], *, progress: bool = False) -> Any:
+        """The words of the text that answer it; question and text are parted as in the training data.
+
+        >>> isinstance(answerer.answer("a b c"), str)
+        True
+        """
+        texts = many(text)
+        found = self._labels(texts, 1, progress=progress)
+        return like(text, [answer_text(one, " ".join(labels.best)) for one, labels in zip(texts, found, strict=True)])
+
+
+class MaskFiller(TrainedModel):
+    """A model that restores missing pieces of a text."""
+
+    def fill(self, text: str | Iterable[str], *, best: int = 1, progress: bool = False) -> Any:
+        """The text with each `[MASK]` filled: `text`, and for each gap its `best` most probable pieces in `gaps`.
+
+        >>> "[MASK]" in filler.fill("a [MASK] c").text
+        False
+        """
+        texts = many(text)
+        with watched(len(texts), "filling", progress=progress) as advanced:
+            found: list[Filled] = self._filler.fill(texts, best, advanced=advanced)
+        return like(text, found)
+
+    @cached_property
+    def _filler(self) -> GapFiller:
+        model = self.bundle.model
+        assert isinstance(model, MaskedModel), "models of this task are"
+        return GapFiller(model, self.bundle.tokenizers.source, model.mask_piece)
+
+
+class LanguageModel(TrainedModel):
+    """A model that continues texts."""
+
+    def complete(self, prompt: str | Iterable[str], *, length: int = LENGTH, **decoding: Any) -> Any:
+        """The continuation of a prompt, at most `length` pieces, as a `Translation`; of several prompts a list.
+
+        `decoding`: keys of `[decoding]`, such as `temperature=0.8`, `top_p=0.9` with `samples=1`.
+
+        >>> isinstance(language_model.complete("a b", length=3).text, str)
+        True
+        """
+        check_continues(self.bundle)
+        prompts = many(prompt)
+        bounds = {"maximum_length": length, "extra_length": length}
+        settings = settings_over(self.settings.decoding, {**bounds, **decoding, "best": 1})
+        completer = Completer(BatchTranslator.of(self.bundle, settings))
+        return like(prompt, [best for best, *_ in completer.complete(prompts, [Asked(one) for one in prompts])])
+
+
+class Embedder(TrainedModel):
+    """A model that gives vectors of texts."""
+
+    def embed(self, text: str | Iterable[str]) -> np.ndarray:
+        """The vector (width) of a text, or the vectors (text, width) of several, in float32.
+
+        >>> embedder.embed(["a b", "c"]).shape[0]
+        2
+        """
+        vectors = self._embedder.embed(many(text)).numpy()
+        return vectors[0] if isinstance(text, str) else vectors
+
+    @cached_property
+    def _embedder(self) -> TextEmbedder:
+        return TextEmbedder(self.bundle)
+
+
+KINDS: dict[Task, type[TrainedModel]] = {
+    "write": Translator,
+    "classify": Classifier,
+    "tag": Tagger,
+    "answer": Answerer,
+    "fill": MaskFiller,
+    "foretell": TrainedModel,
+    "embed": Embedder,
+}

@@ -1,0 +1,98 @@
+"""Training from Python."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openwork.api.loading import load
+from openwork.api.models import TrainedModel
+from openwork.base.errors import UsageError
+from openwork.base.toml import write_value
+from openwork.runs.file.request import requested_settings
+from openwork.runs.length import MinutesBudget
+from openwork.runs.train import train_bundle
+from openwork.training.progress import Validation
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished training: its folder, the updates that were made, and the validations on the way."""
+
+    path: Path
+    steps: int
+    validations: Sequence[Validation]
+
+    def load(self) -> TrainedModel:
+        """The trained model."""
+        return load(self.path)
+
+    def __repr__(self) -> str:
+        last = f", validation loss {self.validations[-1].loss:.3f}" if self.validations else ""
+        return f"Run('{self.path}', {self.steps:,} updates{last})"
+
+
+def train(
+    run_file: PathLike | None = None,
+    *,
+    out: PathLike,
+    source: PathLike | None = None,
+    target: PathLike | None = None,
+    corpus: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    minutes: float | None = None,
+    progress: bool = True,
+) -> Run:
+    """Trains a model on sentence pairs and writes it to the folder `out`; a run that is there continues.
+
+    Args:
+        run_file: a run file (TOML) or the name of a recipe; without one settings are chosen from the data.
+        out: the folder of the run.
+        source: a file of source sentences, one a line.
+        target: their translations, one a line.
+        corpus: the name of a known corpus instead of two files.
+        set: settings by their keys, such as `{"model.width": 256, "training.steps": 2000}`;
+            `{"fine_tuning.from_bundle": "en-de"}` starts from a trained model.
+        minutes: about how long to train.
+        progress: show on standard error how far it is.
+
+    UsageError, ConfigError and DataError say what is wrong with the settings or the data. Ctrl-C saves the run and
+    raises KeyboardInterrupt.
+
+    >>> run = openwork.train(corpus="copy", out=folder, set=tiny, progress=False)
+    >>> run.steps
+    2
+    """
+    if run_file is None and corpus is None and (source is None or target is None):
+        raise UsageError("there is nothing to train on", hint="give source and target, a corpus, or a run file")
+    named = {"source": source, "target": target, "corpus": corpus}
+    data = {key: os.fspath(value) for key, value in named.items() if value is not None}
+    given: dict[str, Any] = {"data": data} if data else {}
+    assignments = [f"{key}={write_value(value)}" for key, value in (set or {}).items()]
+    say = _say if progress else _say_nothing
+    settings = requested_settings(None if run_file is None else Path(run_file), assignments, given, say)
+    budget = None if minutes is None else MinutesBudget(minutes)
+    result = train_bundle(settings, Path(out), say, _watchers() if progress else (), budget=budget)
+    if result.bundle is None:
+        raise KeyboardInterrupt
+    return Run(Path(out), result.progress.step, tuple(result.progress.validations))
+
+
+def _watchers() -> list[Any]:
+    from openwork.cli.terminal import progress_console
+    from openwork.training.observers.console import console_observer
+
+    return [console_observer(progress_console())]
+
+
+def _say(line: str) -> None:
+    from openwork.cli.terminal import say
+
+    say(line)
+
+
+def _say_nothing(line: str) -> None:
+    """For callers that do not watch."""

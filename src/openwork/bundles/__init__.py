@@ -1,0 +1,1 @@
+"""A trained system as a folder: reading, writing, versions."""

@@ -1,0 +1,129 @@
+"""The bundle: a trained system as one folder that needs nothing else and runs nothing when it is loaded.
+
+`bundle_folder.py` says which files it has, `bundle_versions.py` how older ones are read.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from openwork.base.config import to_toml
+from openwork.base.errors import BundleError
+from openwork.base.folders import atomic_folder
+from openwork.base.outputs import BUNDLE
+from openwork.base.printing import escaped, json_text
+from openwork.base.regular_files import read_regular
+from openwork.base.tasks import task_of
+from openwork.bundles.folder import CARD, CONFIG, GOLDEN, MANIFEST, MOST_BYTES, WEIGHTS, write_manifest
+from openwork.bundles.search import find_bundle
+from openwork.bundles.settings import BundleSettings, read_bundle_settings
+from openwork.bundles.tasks import in_form
+from openwork.bundles.versions import whole_bundle
+from openwork.machine.device import choose_device
+from openwork.models.build import build_model
+from openwork.models.interfaces import SequenceModel
+from openwork.models.unfilled import undrawn, unfilled
+from openwork.models.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
+from openwork.text.pair import TokenizerPair
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A source, and the translation and log-probability (nats) it gave when the bundle was written."""
+
+    source: str
+    translation: str
+    log_probability: float
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A trained system in memory."""
+
+    settings: BundleSettings
+    tokenizers: TokenizerPair
+    model: SequenceModel
+    golden: tuple[Golden, ...] = ()
+    card: str = ""
+
+
+def write_bundle(folder: Path, bundle: Bundle) -> None:
+    """Writes the folder; it appears complete or not at all. What others put there stays."""
+    with atomic_folder(folder, BUNDLE.own_in(folder)) as partial:
+        bundle.tokenizers.save(partial)
+        (partial / CONFIG).write_text(to_toml(bundle.settings), encoding="utf-8")
+        (partial / WEIGHTS).write_bytes(tensors_to_bytes(model_weights(bundle.model)))
+        golden = [vars(example) for example in bundle.golden]
+        (partial / GOLDEN).write_text(json_text(golden, indent=1), encoding="utf-8")
+        (partial / CARD).write_text(escaped(bundle.card), encoding="utf-8")
+        write_manifest(partial)
+
+
+READINGS = 5  # of a bundle that is replaced by another while it is read
+
+
+def load_bundle(path: Path) -> Bundle:
+    """Reads a bundle or a run's folder; anything missing, changed, damaged or foreign is refused in one sentence.
+
+    One that is replaced meanwhile is read again: parts of two bundles are never put together.
+    """
+    for _ in range(READINGS):
+        folder = find_bundle(path)
+        before = _state_of(folder)
+        try:
+            bundle = _read_bundle(folder)
+        except BundleError:
+            if _state_of(folder) == before:
+                raise
+            continue
+        if _state_of(folder) == before:
+            return bundle
+    raise BundleError(f"{path}: the bundle is being replaced again and again", hint="wait until it is written")
+
+
+def _state_of(folder: Path) -> tuple[int, int, bytes]:
+    """Which folder has the name, since when, and its manifest, which has the checksums of all other files.
+
+    The manifest alone would not do: two bundles may take turns under the name, and the first be back at the end.
+    """
+    try:
+        stat = folder.stat()
+        return stat.st_ino, stat.st_ctime_ns, read_regular(folder / MANIFEST, MOST_BYTES[MANIFEST])
+    except (OSError, BundleError):
+        return 0, 0, b""
+
+
+def _read_bundle(folder: Path) -> Bundle:
+    current = whole_bundle(folder)
+    settings, _ = read_bundle_settings(current, folder)
+    tokenizers = in_form(TokenizerPair.load(current), task_of(settings.model))
+    weights = read_tensors(current / WEIGHTS)
+    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    with unfilled():  # a model of other sizes than its weights is refused before it takes memory
+        restore_weights(build_model(settings.model, *sizes), weights, str(folder))
+    with undrawn():
+        model = build_model(settings.model, *sizes)
+    restore_weights(model, weights, str(folder))
+    model.to(choose_device()).eval()
+    try:
+        golden = tuple(_golden(example) for example in json.loads(_text(current, GOLDEN)))
+        card = _text(current, CARD)
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise BundleError(
+            f"{folder}: {GOLDEN} or {CARD} is not understood",
+            why=str(error),
+            hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+        ) from error
+    return Bundle(settings, tokenizers, model, golden, card)
+
+
+def _text(folder: Path, name: str) -> str:
+    return read_regular(folder / name, MOST_BYTES[name]).decode("utf-8")
+
+
+def _golden(example: dict[str, Any]) -> Golden:
+    golden = Golden(**example)
+    if not isinstance(golden.source, str) or not isinstance(golden.translation, str):
+        raise TypeError(repr(example))
+    return replace(golden, log_probability=float(golden.log_probability))

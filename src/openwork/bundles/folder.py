@@ -1,0 +1,109 @@
+"""The bundle's folder: its files, and checking that it is whole. No torch here.
+
+bundle.json            format and version, the checksum of every other file
+config.toml            model and decoding settings, languages
+tokenizer.json         or source.tokenizer.json and target.tokenizer.json
+weights.safetensors    names, shapes, numbers
+golden.json            a few sources with the translations they gave when the bundle was written
+card.md                what it is, what it was trained on, how it scored
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from openwork import __version__
+from openwork.base.errors import BundleError
+from openwork.base.files import sha256_file
+from openwork.base.outputs import TOKENIZERS
+from openwork.base.regular_files import is_within, read_regular, sha256_regular
+
+FORMAT = "openwork bundle"
+VERSION = 1
+MANIFEST, CONFIG, WEIGHTS, GOLDEN, CARD = (
+    "bundle.json", "config.toml", "weights.safetensors", "golden.json", "card.md",
+)  # fmt: skip
+MOST_BYTES: dict[str, int] = {
+    MANIFEST: 1 << 20,
+    CONFIG: 4 << 20,
+    WEIGHTS: 1 << 36,
+    GOLDEN: 64 << 20,
+    CARD: 16 << 20,
+    **dict.fromkeys(TOKENIZERS, 256 << 20),
+}
+"""All files that a bundle may have, and how large each may be: far above any that was ever written."""
+
+
+def write_manifest(folder: Path) -> None:
+    """Makes a bundle of a folder that has all other files."""
+    sums = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
+    manifest = {"format": FORMAT, "version": VERSION, "openwork": __version__, "sha256": sums}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(read_regular(folder / MANIFEST, MOST_BYTES[MANIFEST]).decode("utf-8"))
+        kind, version, sums = manifest["format"], manifest["version"], manifest["sha256"]
+        if kind != FORMAT or not isinstance(sums, dict) or not isinstance(version, int):
+            raise ValueError(f"its format is {kind!r}")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BundleError(
+            f"{folder}: not an openwork bundle",
+            why=f"{MANIFEST} is damaged or foreign",
+            hint="name a folder that openwork train --out wrote, or copy it again",
+        ) from error
+    if version > VERSION:
+        raise BundleError(
+            f"{folder}: written in bundle version {version}, this openwork reads up to {VERSION}",
+            hint=f"install openwork {manifest.get('openwork', 'of a newer version')} or newer",
+        )
+    return manifest
+
+
+def check_files(folder: Path, manifest: dict[str, Any]) -> None:
+    """BundleError unless the folder holds what the manifest lists, and nothing that is read besides."""
+    sums: dict[str, str] = manifest["sha256"]
+    is_current = manifest["version"] == VERSION  # older ones had other files
+    for name in sorted(({CONFIG, WEIGHTS, GOLDEN, CARD} if is_current else set()) | sums.keys()):
+        path = folder / name
+        if name != Path(name).name or not is_within(path, folder):
+            raise BundleError(
+                f"{folder}: {name} leads out of the bundle",
+                why="a bundle consists of the files in its folder",
+                hint="copy the file itself into the folder, if you trust it",
+            )
+        if is_current and name not in MOST_BYTES:
+            raise BundleError(
+                f"{folder}: {MANIFEST} lists a file that no bundle has: {name[:80]}",
+                why=f"a bundle has {', '.join(MOST_BYTES)}",
+                hint="copy the whole folder again, and trust no other copy",
+            )
+        if sums.get(name) != _checksum(folder, name):
+            raise BundleError(
+                f"{folder}: {name} is damaged or was changed",
+                why="its checksum is not the one that was written with it",
+                hint="copy the whole folder again",
+            )
+    for name in TOKENIZERS:
+        if name not in sums and os.path.lexists(folder / name):
+            raise BundleError(
+                f"{folder}: {name} is not listed in {MANIFEST}",
+                why="it has no checksum there, so nothing says that it belongs to these weights",
+                hint="copy the whole folder again, or remove the file if you have put it there",
+            )
+
+
+def _checksum(folder: Path, name: str) -> str:
+    """BundleError for a file that is missing, no regular file or too large."""
+    try:
+        return sha256_regular(folder / name, MOST_BYTES.get(name, max(MOST_BYTES.values())))
+    except FileNotFoundError as error:
+        raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again") from error
+    except OSError as error:  # such as a name that is longer than any file's can be, or a file that may not be read
+        raise BundleError(
+            f"{folder / name}: cannot be read",
+            why=error.strerror or str(error),
+            hint="check that you may read it, or copy the whole folder again",
+        ) from error

@@ -1,0 +1,68 @@
+"""The settings of a bundle, and reading them: for everything that reads a bundle, the same refusals. No torch here."""
+
+import json
+import struct
+from collections.abc import Collection
+from pathlib import Path
+
+from pydantic import Field
+
+from openwork.base.config import Layer, Settings, build, read_written_file
+from openwork.base.errors import BundleError, ConfigError
+from openwork.base.regular_files import open_regular
+from openwork.bundles.folder import CONFIG, MOST_BYTES, WEIGHTS
+from openwork.decoding.settings import DecodingSettings
+from openwork.models.families import ModelSettings
+
+_MOST_NAMES = 100_000_000  # bytes of the names and shapes at the head of weights; more the library does not read
+
+
+class BundleSettings(Settings):
+    """What must be known to use the weights."""
+
+    model: ModelSettings
+    decoding: DecodingSettings = DecodingSettings()
+    source_language: str | None = Field(default=None, description="language of the source, such as en")
+    target_language: str | None = Field(default=None, description="language of the target, such as de")
+
+
+def read_bundle_settings(current: Path, folder: Path) -> tuple[BundleSettings, Layer]:
+    """The settings of a bundle that `whole_bundle` gave, and what its file says; `folder` is named in errors.
+
+    BundleError for a file that is not understood, and for a model with more layers than there are weights.
+    """
+    try:
+        layer = read_written_file(current / CONFIG)
+        settings = build(BundleSettings, layer.mapping, layer.origins)
+    except ConfigError as error:
+        raise BundleError(
+            f"{folder}: its {CONFIG} is not understood",
+            why=error.what,
+            hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+        ) from error
+    _check_layers(settings, _names_of_weights(current / WEIGHTS), folder)
+    return settings, layer
+
+
+def _check_layers(settings: BundleSettings, weights: Collection[str], folder: Path) -> None:
+    """Each layer has weights of its own, so that there cannot be more layers than tensors."""
+    layers = (number for name, number in settings.model.model_dump().items() if name.endswith("layers"))
+    if max(layers, default=0) > len(weights):
+        raise BundleError(
+            f"{folder}: these weights belong to another model",
+            why="it has more layers than they have",
+            hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+        )
+
+
+def _names_of_weights(path: Path) -> Collection[str]:
+    """The names of the tensors in a safetensors file, from its head alone."""
+    try:
+        with open_regular(path, MOST_BYTES[WEIGHTS]) as file:
+            (size,) = struct.unpack("<Q", file.read(8))
+            names = json.loads(file.read(size) if size <= _MOST_NAMES else b"")
+        return names.keys() - {"__metadata__"}
+    except (OSError, ValueError, AttributeError, RecursionError, struct.error) as error:
+        raise BundleError(
+            f"{path}: damaged or not a safetensors file", why=str(error), hint="copy the whole folder again"
+        ) from error

@@ -1,0 +1,57 @@
+"""Bundles of earlier versions: when one is read, it is brought to today's form, a version at a time. No torch here.
+
+A change of the bundle's form raises `bundle_folder.VERSION` by one, adds a line to `MIGRATIONS`, and keeps a bundle of
+the new version in the tests, which is replayed for ever.
+"""
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from openwork.base.errors import BundleError
+from openwork.bundles.folder import VERSION, check_files, read_manifest
+from openwork.bundles.search import find_bundle
+
+Contents = dict[str, bytes]
+"""The files of a bundle by name, without its manifest."""
+
+MIGRATIONS: dict[int, Callable[[Contents], Contents]] = {}
+"""A version -> what makes of its contents those of the next one."""
+
+
+def whole_bundle(path: Path) -> Path:
+    """A folder to read: the bundle at `path`, found, whole, and in today's form.
+
+    A bundle of today's version is that folder itself. Of an older one a copy is made, which lasts as long as the
+    process; the bundle stays as it is. BundleError if it is damaged, newer than this openwork, or too old for it.
+    """
+    folder = find_bundle(path)
+    manifest = read_manifest(folder)
+    check_files(folder, manifest)
+    version: int = manifest["version"]
+    if version == VERSION:
+        return folder
+    contents = {name: (folder / Path(name).name).read_bytes() for name in manifest["sha256"]}
+    return _written(migrated(contents, version, folder))
+
+
+def migrated(contents: Contents, version: int, folder: Path) -> Contents:
+    """What a bundle of this version holds, as today's version has it; `folder` is named where that is not possible."""
+    for number in range(version, VERSION):
+        if number not in MIGRATIONS:
+            raise BundleError(
+                f"{folder}: written in bundle version {version}, which this openwork can no longer read",
+                hint="translate with the openwork that wrote it, or train again",
+            )
+        contents = MIGRATIONS[number](contents)
+    return contents
+
+
+def _written(contents: Contents) -> Path:
+    place = Path(tempfile.mkdtemp(prefix="openwork-bundle-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    for name, content in contents.items():
+        (place / Path(name).name).write_bytes(content)
+    return place

@@ -1,0 +1,186 @@
+"""`openwork doctor`: what this machine is, what is accelerated on it, what is installed, and what is missing."""
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from openwork import __version__
+from openwork.base.cache import VARIABLE as CACHE_VARIABLE
+from openwork.base.cache import find_cache
+from openwork.base.phrases import AsIs, Joined, Padded, shown_width
+from openwork.data.corpora.places import VARIABLE
+from openwork.inference.prepared import native
+from openwork.inference.prepared.native.building import NotBuilt, find_compiler
+from openwork.inference.prepared.products import available
+from openwork.machine.device import choose_device
+from openwork.machine.matrix_rate import matrix_rate
+from openwork.machine.precision import PrecisionName, choose_precision
+from openwork.machine.room import memory_of_machine
+
+LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "sacremoses", "pydantic", "typer", "jaxtyping")
+LITTLE_DISK = 1 << 30  # bytes; a checkpoint of a small model takes a tenth of it
+GIGABYTE = 1e9
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An extra of the package, and what it is for."""
+
+    name: str
+    use: str
+
+
+EXTRAS = (
+    Extra("spm", "SentencePiece models"),
+    Extra("data", "the corpus hsk"),
+    Extra("languages", "telling languages"),
+    Extra("tensorboard", "curves for TensorBoard"),
+    Extra("parity", "tests beside other toolkits"),
+)
+
+
+@dataclass(frozen=True)
+class DoctorLine:
+    """One line: what it is about, what was found, and what to do if it should be otherwise."""
+
+    name: str
+    found: str
+    advice: str = ""
+
+
+def examine(*, measure: bool = True) -> list[DoctorLine]:
+    """Everything; `measure` times products of matrices too, which takes a second or two."""
+    parts: list[Callable[[], Iterator[DoctorLine]]] = [_software, _machine, _extras, _places]
+    found = [finding for part in parts for finding in part()]
+    return [*found, *_speed()] if measure else found
+
+
+def doctor_lines(found: list[DoctorLine]) -> Iterator[str]:
+    """For a person: what was found in a column, then what could be better."""
+    width = max(shown_width(finding.name) for finding in found) + 2
+    for finding in found:
+        yield Joined(Padded(finding.name, width), finding.found)
+    advised = [finding for finding in found if finding.advice]
+    if not advised:
+        yield "nothing is missing"
+    for finding in advised:
+        yield Joined(finding.name, AsIs(": "), finding.advice)
+
+
+def doctor_values(found: list[DoctorLine]) -> list[dict[str, Any]]:
+    """For a program."""
+    return [{"name": one.name, "found": str(one.found), "advice": str(one.advice)} for one in found]
+
+
+def _software() -> Iterator[DoctorLine]:
+    yield DoctorLine(
+        AsIs("openwork"), AsIs(f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
+    )
+    versions = {name: _version(name) for name in LIBRARIES} | {"torch": torch.__version__}  # which build it is, too
+    yield DoctorLine("libraries", AsIs(", ".join(f"{name} {version}" for name, version in versions.items())))
+
+
+def _machine() -> Iterator[DoctorLine]:
+    yield DoctorLine("processor", AsIs(f"{processor_name()}: {torch.get_num_threads()} of {os.cpu_count()}"))
+    instructions = torch.backends.cpu.get_cpu_capability()
+    products = ", ".join(available())
+    yield DoctorLine(
+        "instructions",
+        AsIs(f"{instructions}; {products}"),
+        "" if len(available()) > 1 else "no instructions for bf16 or int8: float32 is what there is",
+    )
+    if torch.cuda.is_available():
+        memory = torch.cuda.get_device_properties(0).total_memory / GIGABYTE
+        yield DoctorLine(
+            "graphics card", AsIs(f"{torch.cuda.get_device_name(0)}, {memory:.0f} GB; CUDA {torch.version.cuda}")
+        )
+    else:
+        blind = torch.version.cuda is not None
+        yield DoctorLine(
+            "graphics card",
+            "none that torch can use: all is computed on the processor",
+            "torch is built for CUDA and finds no GPU: is its driver installed?" if blind else "",
+        )
+    memory = memory_of_machine()
+    if memory is not None:
+        yield DoctorLine("memory", f"{memory.total / GIGABYTE:.1f} GB, {memory.free / GIGABYTE:.1f} GB of it free")
+    try:
+        yield DoctorLine("compiler", AsIs(Path(find_compiler()).name))
+    except NotBuilt:
+        yield DoctorLine("compiler", "none: training.compile is not possible")
+    missing = native.problem()
+    if missing:
+        yield DoctorLine("translating in eight bits", f"without the compiled step: {missing}")
+    else:
+        yield DoctorLine("translating in eight bits", "by a compiled step")
+
+
+def _extras() -> Iterator[DoctorLine]:
+    for extra in EXTRAS:
+        missing = any(_version(name) == "-" for name in _packages_of(extra.name))
+        advice = Joined(AsIs(f'pip install "openwork[{extra.name}]" '), "if you need it") if missing else ""
+        yield DoctorLine(extra.use, "not installed" if missing else "installed", advice)
+
+
+def _places() -> Iterator[DoctorLine]:
+    data = os.environ.get(VARIABLE)
+    if data and not Path(data).is_dir():
+        yield DoctorLine(VARIABLE, AsIs(data), "there is no such folder: corpora are not looked for there")
+    elif data:
+        yield DoctorLine(VARIABLE, AsIs(data))
+    if cache := find_cache(""):
+        yield DoctorLine("downloaded corpora", AsIs(str(cache)))
+    else:
+        yield DoctorLine("downloaded corpora", "no cache", f"set {CACHE_VARIABLE} to a folder that you may write")
+    for place in (Path.cwd(), Path(tempfile.gettempdir())):
+        free = shutil.disk_usage(place).free
+        yield DoctorLine(
+            AsIs(str(place)),
+            f"{free / GIGABYTE:.1f} GB free",
+            "little room: checkpoints need some" if free < LITTLE_DISK else "",
+        )
+
+
+def _speed() -> Iterator[DoctorLine]:
+    device = choose_device()
+    precisions: tuple[PrecisionName, ...] = ("float32", "bfloat16")
+    rates = {precision: matrix_rate(precision, device, seconds=0.5) / GIGABYTE for precision in precisions}
+    yield DoctorLine("matrix products", AsIs(", ".join(f"{name} {rate:,.0f} GFLOP/s" for name, rate in rates.items())))
+    chosen = choose_precision("auto", device)
+    workers = 1 if device.type != "cpu" else torch.get_num_threads()
+    yield DoctorLine("training chooses", f"{chosen}, workers: {workers}")
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "-"
+
+
+def _packages_of(extra: str) -> list[str]:
+    """The packages that an extra of openwork brings."""
+    try:
+        needed = importlib.metadata.requires("openwork") or []
+    except importlib.metadata.PackageNotFoundError:  # run from its sources
+        return []
+    return [re.split(r"[\s<>=!~;\[]", one)[0] for one in needed if re.search(rf"extra\s*==\s*['\"]{extra}['\"]", one)]
+
+
+def processor_name() -> str:
+    """As the system calls it; empty where it does not say."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())

@@ -1,0 +1,162 @@
+"""Beam search as its definition has it, by plain numbers, and the searches that translate held against it.
+
+They are tried on tables of random logits and not on the model: thousands of steps then cost next to nothing, and a
+stopping rule is tried where it matters, with short and long targets of nearly the same score.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import torch
+from torch import Tensor
+
+from openwork.base.phrases import AsIs, Joined
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.checks.check import LargestDifference
+from openwork.checks.formulas import next_log_probabilities, score
+from openwork.checks.subject import VerifyContext
+from openwork.decoding.search import decode
+from openwork.decoding.settings import DecodingSettings
+
+TOLERANCE = 1e-3  # nats
+VOCABULARY = 9  # the four symbols, and five pieces
+LIMIT = 11  # the most tokens of a target
+ENDS = (-2.0, 0.0, 1.0)  # what is added to the end symbol's logits: late, sometimes and early ends
+CLOSE = 1e-4  # nats: a table whose candidates are closer than this has no order that float32 must find
+SEED = 20170612
+
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TableState:
+    """The table of each row, and how many tokens it has read."""
+
+    tables: Tensor
+    position: int
+
+    def select(self, rows: Tensor) -> "TableState":
+        return TableState(self.tables[rows], self.position)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A model of which the logits (table, position, last token, vocabulary) are given; a source names its table."""
+
+    logits: Tensor
+
+    def start(self, source: Tensor, source_lengths: Tensor) -> TableState:
+        return TableState(source[:, 0], 0)
+
+    def step(self, tokens: Tensor, state: TableState) -> tuple[Tensor, TableState]:
+        made = [
+            self.logits[state.tables, state.position + place, column] for place, column in enumerate(tokens.unbind(1))
+        ]
+        return torch.stack(made, dim=1), TableState(state.tables, state.position + tokens.shape[1])
+
+
+def random_tables() -> Tables:
+    """One table for each way of ending, long enough for the longest limit."""
+    generator = torch.Generator().manual_seed(SEED)
+    logits = torch.randn(len(ENDS), LIMIT, VOCABULARY, VOCABULARY, generator=generator)
+    logits[..., SYMBOL_IDS.end] += torch.tensor(ENDS)[:, None, None]
+    return Tables(logits)
+
+
+def cases(own: DecodingSettings) -> Iterator[DecodingSettings]:
+    """Searches with the bundle's own length penalty and with others, with each rule of stopping."""
+    alphas = sorted({own.length_penalty, 0.0, 2.0})
+    kinds = product((1, 2, 4), alphas, (1.0, 2.0), ("enough", "no-better"), ("last", "ranked"))
+    for beam, alpha, patience, stopping, unfinished in kinds:
+        for best in {1, beam}:
+            if beam > 1 or (patience == 1 and unfinished == "last"):  # beam 1 is greedy search, which has neither
+                yield DecodingSettings(
+                    beam=beam, best=best, length_penalty=alpha, length_rule=own.length_rule, patience=patience,
+                    stopping=stopping, unfinished=unfinished, maximum_length=LIMIT,
+                )  # fmt: skip
+
+
+def plain_search(table: list[list[list[float]]], settings: DecodingSettings) -> list[tuple[float, Tokens]] | None:
+    """The best targets with their scores, the best first; None where candidates are too close to be told apart.
+
+    `table`: log-probabilities by position, last token and next token. A sentence is done when it has `patience` x
+    `beam` finished hypotheses, or at its limit. A search that stops earlier must know that nothing can change.
+    """
+    beam, limit = settings.beam, settings.maximum_length
+    live: list[tuple[float, Tokens]] = [(0.0, ())]
+    finished: list[tuple[float, Tokens]] = []
+    for length in range(1, limit + 1):
+        candidates = sorted(
+            (
+                (value + table[length - 1][tokens[-1] if tokens else SYMBOL_IDS.start][token], (*tokens, token))
+                for value, tokens in live
+                for token in range(VOCABULARY)
+                if token not in SYMBOL_IDS.forbidden
+            ),
+            reverse=True,
+        )[: 2 * beam + 1]
+        if _are_close([value for value, _ in candidates]):
+            return None
+        ends = [one for one in candidates[:beam] if one[1][-1] == SYMBOL_IDS.end]
+        finished += [(score(length, value, settings), tokens[:-1]) for value, tokens in ends]
+        live = [one for one in candidates[: 2 * beam] if one[1][-1] != SYMBOL_IDS.end][:beam]
+        if length < limit and _is_done(finished, live, length, settings):
+            break
+    else:
+        if not finished or settings.unfinished == "ranked":
+            finished += [(score(limit, value, settings), tokens) for value, tokens in live]
+    ranked = sorted(finished, reverse=True)[: settings.best + 1]
+    return None if _are_close([value for value, _ in ranked]) else ranked[: settings.best]
+
+
+def _is_done(finished: list[tuple[float, Tokens]], live: list[tuple[float, Tokens]], length: int,
+             settings: DecodingSettings) -> bool:  # fmt: skip
+    if len(finished) < settings.patience * settings.beam:
+        return False
+    worst = sorted(finished, reverse=True)[settings.beam - 1][0]
+    return settings.stopping == "enough" or worst >= score(length, live[0][0], settings)
+
+
+def _are_close(values: list[float]) -> bool:
+    return any(abs(one - other) < CLOSE for one, other in pairwise(values))
+
+
+def searched(subject: VerifyContext) -> LargestDifference:
+    """Searches find what the plain search finds, with the same scores: a sentence alone, and several together."""
+    tables = random_tables()
+    known = next_log_probabilities(tables.logits).tolist()
+    source = torch.arange(len(ENDS))[:, None]
+    lengths = torch.ones(len(ENDS), dtype=torch.int64)
+    worst = 0.0
+    for settings in cases(subject.bundle.settings.decoding):
+        together = decode(tables, source, lengths, settings)
+        for number, table in enumerate(known):
+            expected = plain_search(table, settings)
+            if expected is None:
+                continue
+            (alone,) = decode(tables, source[number : number + 1], lengths[:1], settings)
+            for found in (together[number], alone):
+                listed = [(one.score, one.tokens) for one in found]
+                if [tokens for _, tokens in listed] != [tokens for _, tokens in expected]:
+                    return LargestDifference(worst, TOLERANCE, wrong=_other_reason(settings, listed, expected))
+                pairs = zip(listed, expected, strict=True)
+                worst = max(worst, *(_apart(one[0], other[0]) for one, other in pairs))
+    return LargestDifference(worst, TOLERANCE)
+
+
+def _apart(one: float, other: float) -> float:
+    return abs(one - other) if math.isfinite(one) else math.inf
+
+
+def _other_reason(
+    settings: DecodingSettings, found: list[tuple[float, Tokens]], expected: list[tuple[float, Tokens]]
+) -> str:
+    chosen = settings.model_dump(include={"beam", "best", "length_penalty", "patience", "stopping", "unfinished"})
+    given = ", ".join(f"{key} = {value}" for key, value in chosen.items())
+    return Joined(f"a search finds {_listed(found)} instead of {_listed(expected)}: ", AsIs(given))
+
+
+def _listed(found: list[tuple[float, Tokens]]) -> str:
+    return "; ".join(f"{' '.join(map(str, tokens)) or '-'} ({value:.3f})" for value, tokens in found) or "nothing"

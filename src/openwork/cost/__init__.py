@@ -1,0 +1,1 @@
+"""What a model costs: weights, operations, memory, and sizes for a budget."""

@@ -1,0 +1,210 @@
+"""Models of several kinds sized to one budget, so that a comparison of them is fair: weights, operations, or seconds.
+
+What is scaled is the width, and with it every other width that the settings name; layers and heads stay. Where there is
+a feed-forward network its width is then stretched alone, which is the finer step; not for seconds, which are measured
+and never twice the same.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from openwork.base.errors import UsageError
+from openwork.base.phrases import AsIs, Joined
+from openwork.cost.cost import LENGTH, cost_of, weights_of
+from openwork.models.build import build_model
+from openwork.models.families import FAMILIES, ModelSettings, model_settings
+from openwork.models.presets import PRESETS
+from openwork.text.settings import TextSettings
+from openwork.training.batches.batch import TensorBatch
+from openwork.training.optimisers import make_optimiser
+from openwork.training.schedules import make_schedule
+from openwork.training.settings import TrainingSettings
+from openwork.training.step import Updater
+from openwork.training.trial import timed_trial
+
+VOCABULARY = TextSettings().vocabulary_size
+SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
+BUDGET = re.compile(r"([0-9]*\.?[0-9]+)\s*([kmgbt]?)(flops?|s)?", re.IGNORECASE)
+INNER = "feedforward_width"
+WIDEST = 1 << 20  # no model is made wider, whatever the budget
+SENTENCES, TRIALS = 40, 2  # of an update that is timed, and how often it is
+
+Price = Callable[[ModelSettings], float]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """So many weights, forward operations for a target token, or seconds of an update: `kind` says which."""
+
+    amount: float
+    kind: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Budget":
+        """7M or 7000000: weights; 20Mflop: operations; 0.5s: seconds."""
+        found = BUDGET.fullmatch(text.strip())
+        if found is None or not float(found[1]) or (found[2] and found[3] == "s"):
+            raise UsageError(
+                f"--budget {text}: not understood",
+                hint="weights such as 7M, operations for a target token such as 20Mflop, or seconds of an update such "
+                "as 0.5s",
+            )
+        kind = {"s": "seconds", "": "weights"}.get((found[3] or "").lower(), "operations")
+        return cls(float(found[1]) * SCALES[found[2].lower()], kind)
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A model as large as the budget allows. `seconds`, of an update, only where these were asked for."""
+
+    name: str
+    settings: ModelSettings
+    weights: int
+    flops: float
+    seconds: float | None
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """What was scaled."""
+        return _widths(self.settings)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "name": self.name,
+            "model": self.settings.model_dump(mode="json", exclude_none=True),
+            "weights": self.weights,
+            "forward_flops_per_target_token": self.flops,
+            "seconds_an_update": self.seconds,
+        }
+
+
+def compare_sizes(names: Sequence[str], budget: Budget, vocabulary: int = VOCABULARY) -> list[Sized]:
+    """Each preset or kind, made as large as the budget allows. UsageError where there is none so small."""
+    price = _prices(vocabulary)[budget.kind]
+    is_counted = budget.kind != "seconds"
+    found = [size(name, price, budget.amount, stretch=is_counted) for name in names]
+    return [_described(name, sized, budget, vocabulary) for name, sized in zip(names, found, strict=True)]
+
+
+def size(name: str, price: Price, most: float, *, stretch: bool = True) -> ModelSettings:
+    """The widest model of that name whose price is not above `most`; `stretch`: in fine steps."""
+    settings = starting_point(name)
+    step = 2 * getattr(settings, "heads", 1)  # whole heads, of an even width as rotary positions want it
+    count = _most(lambda count: price(scaled(settings, step * count)) <= most, 1)
+    if count == 0:
+        least = price(scaled(settings, step))
+        raise UsageError(
+            f"{name}: no model of this kind is so small",
+            why=f"with a width of {step} it has {least:,.6g} of the budget's {most:,.6g}",
+            hint="give a larger budget, or a smaller --vocabulary",
+        )
+    found = scaled(settings, step * count)
+    if not stretch or INNER not in _widths(found):
+        return found
+    first = _widths(found)[INNER]
+    more = _most(lambda more: price(found.model_copy(update={INNER: first + more})) <= most, 0)
+    return found.model_copy(update={INNER: first + more})
+
+
+def starting_point(name: str) -> ModelSettings:
+    """The settings of a preset, of the small one of that name, or of a kind."""
+    for preset in (name, f"{name}-small"):
+        if preset in PRESETS:
+            return model_settings(PRESETS[preset])
+    kinds = {str(family.model_fields["kind"].default) for family in FAMILIES}
+    if name in kinds:
+        return model_settings({"kind": name})
+    known = [*PRESETS, *sorted(kinds)]
+    near = difflib.get_close_matches(name, known, n=1)
+    raise UsageError(
+        f"{name}: neither a preset nor a kind of model",
+        why=f"presets: {', '.join(PRESETS)}; kinds: {', '.join(sorted(kinds))}",
+        hint=f"did you mean {near[0]}?" if near else "openwork info lists the presets with their sizes",
+    )
+
+
+def scaled(settings: ModelSettings, width: int) -> ModelSettings:
+    """The same model with this width, and its other widths in proportion, to even numbers."""
+    before = _widths(settings)
+    others = {key: max(2, 2 * round(value * width / before["width"] / 2)) for key, value in before.items()}
+    return model_settings({**settings.model_dump(exclude_none=True), **others, "width": width})
+
+
+def _widths(settings: ModelSettings) -> dict[str, int]:
+    values = settings.model_dump(exclude_none=True)
+    return {key: value for key, value in values.items() if key.endswith("width")}
+
+
+def _most(fits: Callable[[int], bool], least: int) -> int:
+    """The largest number from `least` on that fits, if all smaller ones do; `least` - 1 where none does."""
+    low, high = least - 1, max(least, 1)
+    while high <= WIDEST and fits(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _prices(vocabulary: int) -> dict[str, Price]:
+    return {
+        "weights": lambda settings: float(weights_of(settings, vocabulary)),
+        "operations": lambda settings: cost_of(settings, vocabulary).forward_flops,
+        "seconds": lambda settings: seconds_an_update(settings, vocabulary),
+    }
+
+
+def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
+    """Of 1,000 target tokens in sentences of 25, in float32 on this machine's CPU: the faster of two, after a first."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = build_model(settings, vocabulary, vocabulary)
+        training = TrainingSettings(precision="float32")
+        optimiser, schedule = make_optimiser(model, training), make_schedule(training, model.output_weight.shape[1])
+        updater = Updater(model, optimiser, schedule, training, "float32")
+        pieces = torch.randint(4, vocabulary, (2, SENTENCES, LENGTH))
+        batch = TensorBatch(
+            pieces[0], torch.full((SENTENCES,), LENGTH), pieces[1], torch.arange(pieces[1].numel()),
+            pieces[1].flatten(), SENTENCES, SENTENCES * LENGTH,
+        )  # fmt: skip
+        timed_trial(updater, [batch])
+        return min(timed_trial(updater, [batch]) for _ in range(TRIALS))
+
+
+def _described(name: str, settings: ModelSettings, budget: Budget, vocabulary: int) -> Sized:
+    seconds = seconds_an_update(settings, vocabulary) if budget.kind == "seconds" else None
+    flops = cost_of(settings, vocabulary).forward_flops
+    return Sized(name, settings, weights_of(settings, vocabulary), flops, seconds)
+
+
+def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> list[str]:
+    """For a person: a line for each, and one that a run file can take."""
+    lines = [_budget_line(budget), f"with a vocabulary of {vocabulary:,} pieces, in sentences of {LENGTH} tokens"]
+    for sized in found:
+        figures = f"{sized.weights:,} weights, {sized.flops / 1e6:,.2f} million operations forward for a target token"
+        took = f", {sized.seconds:.3g} seconds an update" if sized.seconds is not None else ""
+        widths = ", ".join(f"{key} = {value}" for key, value in sized.widths.items())
+        lines += [
+            Joined(AsIs(f"{sized.name}: "), figures, took),
+            AsIs(f"  kind = {sized.settings.kind}, {widths}"),
+        ]
+    return lines
+
+
+def _budget_line(budget: Budget) -> str:
+    if budget.kind == "weights":
+        return f"sized to {budget.amount:,.0f} weights"
+    if budget.kind == "operations":
+        return f"sized to {budget.amount / 1e6:,.6g} million operations forward for a target token"
+    return f"sized to {budget.amount:g} seconds for an update of {SENTENCES * LENGTH:,} target tokens"
+
+
+def size_values(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> dict[str, Any]:
+    """For a program."""
+    return {"budget": asdict(budget), "vocabulary": vocabulary, "models": [sized.to_json() for sized in found]}

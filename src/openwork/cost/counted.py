@@ -1,0 +1,214 @@
+"""What a model costs, counted: for families without formulas of their own.
+
+One training pass over sentences of the given lengths is watched, in float32 and in bfloat16. Its matrix products are
+counted and not made, and the weights are never written, so that a large model costs neither time nor memory: what the
+system has not had to fill takes none. Everything else is computed as on a CPU, so that a model may look at the values
+of lengths and masks.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils.flop_counter import flop_registry
+
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.cost.memory import BYTES
+from openwork.cost.part import CostPart, SentenceLengths
+from openwork.machine.precision import PrecisionName
+from openwork.models.build import build_model
+from openwork.models.families import ModelSettings
+from openwork.models.interfaces import count_weights
+from openwork.models.unfilled import unfilled
+from openwork.training.batches.batch import TensorBatch
+from openwork.training.computing.working_copy import WorkingCopy
+from openwork.training.objective import foretell
+
+SENTENCES = 4  # of one batch: what is kept once for all of them weighs little in the share of one
+NARROW = 2  # bytes of a bfloat16
+aten = torch.ops.aten
+# Products that make one tensor, whose shape their inputs tell: these are not computed.
+SKIPPED = (aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.mv, aten.convolution)
+# First values of weights, which nobody looks at.
+FILLED = (aten.normal_, aten.uniform_)
+
+
+def _attention_flops(query: Tensor, key: Tensor, value: Tensor, *_: object, **__: object) -> int:
+    """Q K^T, and the weights times V."""
+    scores = query.shape[:-1].numel() * key.shape[-2]
+    return 2 * scores * (key.shape[-1] + value.shape[-1])
+
+
+def _recurrent_layer_flops(x: Tensor, inputs: Tensor, states: Tensor, *_: object, **__: object) -> int:
+    """One direction of one layer: at each position its two matrices once."""
+    return 2 * x.shape[:-1].numel() * (inputs.numel() + states.numel())
+
+
+def _vector_flops(matrix: Tensor, _vector: Tensor, **_: object) -> int:
+    return 2 * matrix.numel()
+
+
+# What the framework's own table leaves out.
+FURTHER: dict[Any, Callable[..., int]] = {
+    aten._scaled_dot_product_flash_attention_for_cpu: _attention_flops,
+    aten.mkldnn_rnn_layer: _recurrent_layer_flops,
+    aten.mv: _vector_flops,
+}
+
+
+class ProductCounter(TorchDispatchMode):
+    """Within it matrix products are counted; those in SKIPPED give zeros of the right shape.
+
+    `flops`: two for each multiplication with its addition. `multiplied`: the storages that took part, such as weights.
+    `casts`: what weights became in another type, by storage; kept so that no address is used twice.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flops = 0
+        self.multiplied: set[int] = set()
+        self.weights: set[int] = set()
+        self.casts: list[Tensor] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs, packet = kwargs or {}, func.overloadpacket
+        if packet in FILLED:
+            return args[0]
+        if packet is aten._to_copy and storage(args[0]) in self.weights:
+            return self._cast(args[0], kwargs)
+        if packet not in flop_registry and packet not in FURTHER:
+            return func(*args, **kwargs)
+        made = _zeros(func, args, kwargs) if packet in SKIPPED else func(*args, **kwargs)
+        count = FURTHER.get(packet) or flop_registry[packet]
+        self.flops += count(*args, **kwargs, out_val=made)
+        self.multiplied.update(storage(leaf) for leaf in tree_leaves(args) if isinstance(leaf, Tensor))
+        return made
+
+    def _cast(self, weight: Tensor, kwargs: dict[str, Any]) -> Tensor:
+        """A weight in another type is a weight, and as little looked at."""
+        cast = torch.empty_like(weight, dtype=kwargs.get("dtype"))
+        self.casts.append(cast)
+        self.weights.add(storage(cast))
+        return cast
+
+
+def storage(tensor: Tensor) -> int:
+    """Where its numbers lie: the same for all views of them."""
+    return tensor.untyped_storage().data_ptr()
+
+
+def _zeros(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """What `func` would give, without its numbers."""
+    as_meta = lambda tensor: torch.empty_like(tensor, device="meta")  # noqa: E731
+    shape = func(*tree_map_only(Tensor, as_meta, args), **tree_map_only(Tensor, as_meta, kwargs))
+    return torch.zeros_like(shape, device="cpu")
+
+
+@dataclass(frozen=True)
+class CountedModel:
+    """The parts of a model, the lengths that they were counted with, and rows and columns of its output matrix."""
+
+    parts: tuple[CostPart, ...]
+    lengths: SentenceLengths
+    output: tuple[int, int]
+
+
+def count_cost(settings: ModelSettings, source: int, target: int, lengths: SentenceLengths) -> CountedModel:
+    """The parts of the model with vocabularies of `source` and `target` entries, for sentences of these lengths.
+
+    Lengths are rounded to whole tokens. The products of the output matrix are a part of their own, then come the
+    weights that anything is multiplied by, then the others: embeddings, norms, biases.
+    """
+    whole = SentenceLengths(max(1, round(lengths.source)), max(1, round(lengths.target)))
+    wide, narrow = (_watch(settings, (source, target), whole, name) for name in ("float32", "bfloat16"))
+    parts = (
+        CostPart("output", 1, wide.output_weights, wide.output_flops / 2),
+        CostPart(
+            "layers", 1, wide.linear_weights, wide.flops / 2,
+            plain=wide.kept / BYTES, narrow=narrow.kept / NARROW,
+        ),
+        CostPart("embeddings, norms and biases", 1, wide.weights - wide.linear_weights - wide.output_weights),
+    )  # fmt: skip
+    return CountedModel(parts, whole, wide.output)
+
+
+def built_weights(settings: ModelSettings, vocabulary: int) -> int:
+    """The weights of a model that is built without numbers, with one vocabulary for both sides."""
+    with unfilled():
+        return count_weights(build_model(settings, vocabulary, vocabulary))
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """What a pass showed: operations and bytes kept for the backward pass of one sentence pair, and weights."""
+
+    flops: float
+    output_flops: float
+    kept: float
+    weights: int
+    output_weights: int
+    linear_weights: int
+    output: tuple[int, int]
+
+
+def _watch(
+    settings: ModelSettings, vocabularies: tuple[int, int], lengths: SentenceLengths, precision: PrecisionName
+) -> _Pass:
+    counter = ProductCounter()
+    with torch.random.fork_rng(devices=[]), torch.enable_grad(), counter:
+        model = build_model(settings, *vocabularies)
+        counter.weights.update(map(storage, model.parameters()))
+        copy = WorkingCopy(model, precision)
+        copy.model.train()
+        kept = _Kept({storage(tensor) for tensor in [*copy.own, *copy.working, *copy.model.buffers()]})
+        with torch.autograd.graph.saved_tensors_hooks(kept.note, lambda tensor: tensor):
+            hidden = foretell(copy.model, _batch(lengths, min(vocabularies)), precision)
+        flops = counter.flops
+        by_layers = counter.multiplied.copy()
+        copy.model.project(hidden.to(model.output_weight.dtype))
+    output = model.output_weight
+    linear = [
+        weight for weight in model.parameters() if storage(weight) in by_layers and storage(weight) != storage(output)
+    ]
+    return _Pass(
+        flops=flops / SENTENCES,
+        output_flops=(counter.flops - flops) / SENTENCES,
+        kept=kept.bytes_besides(counter.weights) / SENTENCES,
+        weights=count_weights(model),
+        output_weights=sum(weight.numel() for weight in model.parameters() if weight is output),
+        linear_weights=sum(weight.numel() for weight in linear),
+        output=(output.shape[0], output.shape[1]),
+    )
+
+
+class _Kept:
+    """What autograd holds for the backward pass, each storage once and without the model's own."""
+
+    def __init__(self, own: set[int]) -> None:
+        self.own = own
+        self.held: dict[int, Tensor] = {}
+
+    def note(self, tensor: Tensor) -> Tensor:
+        if storage(tensor) not in self.own:
+            self.held.setdefault(storage(tensor), tensor)
+        return tensor
+
+    def bytes_besides(self, weights: set[int]) -> int:
+        return sum(tensor.untyped_storage().nbytes() for place, tensor in self.held.items() if place not in weights)
+
+
+def _batch(lengths: SentenceLengths, vocabulary: int) -> TensorBatch:
+    """Sentences of a piece that every vocabulary has, all of one length."""
+    source, target = int(lengths.source), int(lengths.target)
+    sources, targets = torch.full((SENTENCES, source), vocabulary - 1), torch.full((SENTENCES, target), vocabulary - 1)
+    sources[:, -1], targets[:, 0] = SYMBOL_IDS.end, SYMBOL_IDS.start
+    return TensorBatch(
+        sources, torch.full((SENTENCES,), source), targets, torch.arange(targets.numel()), targets.flatten(),
+        SENTENCES, SENTENCES * source,
+    )  # fmt: skip

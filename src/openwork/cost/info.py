@@ -1,0 +1,183 @@
+"""What a bundle or a preset is: sizes, cost, settings, scores, and whether a bundle still says what it said."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from openwork.base.errors import UsageError
+from openwork.base.phrases import AsIs, Joined
+from openwork.bundles.bundle import Bundle, Golden, load_bundle
+from openwork.bundles.search import find_bundle
+from openwork.cost.budget import VOCABULARY as PIECES
+from openwork.cost.budget import Budget, compare_sizes, size_lines, size_values
+from openwork.cost.cost import FORMULA, Cost, cost_of, weights_of
+from openwork.cost.table3 import VOCABULARY, count_table, table_lines
+from openwork.inference.golden import replay_golden
+from openwork.inspection.modules import Module, list_modules, module_lines
+from openwork.models.build import build_model
+from openwork.models.families import model_settings
+from openwork.models.interfaces import SequenceModel, count_weights
+from openwork.models.options import list_options, option_lines, option_values
+from openwork.models.presets import PAPER, PRESETS
+from openwork.models.table3 import TRAININGS
+from openwork.models.unfilled import unfilled
+
+BATCH_TOKENS = 4096  # target tokens for which memory is told; the default of batches.tokens
+
+
+@dataclass(frozen=True)
+class Description:
+    """For a person, and for a program."""
+
+    lines: list[str]
+    values: dict[str, Any]
+
+
+def describe(name: str | None) -> Description:
+    """A bundle's folder, a preset, or (without a name) all presets."""
+    if name is None:
+        return _all_presets()
+    if name in PRESETS and not Path(name).exists():
+        return _preset(name)
+    if not Path(name).exists():
+        near = difflib.get_close_matches(name, PRESETS, n=1)
+        raise UsageError(
+            f"{name}: neither a folder nor a preset",
+            why=f"presets: {', '.join(PRESETS)}",
+            hint=f"did you mean {near[0]}?" if near else "give a preset, or a bundle's folder",
+        )
+    return _bundle(Path(name))
+
+
+def describe_options() -> Description:
+    """What can be chosen about a model."""
+    options = list_options()
+    return Description(option_lines(options), {"options": option_values(options)})
+
+
+def describe_table(number: int) -> Description:
+    """Table 3 of the paper, the one that lists models."""
+    if number != 3:
+        raise UsageError(f"table {number} of the paper lists no models", hint="openwork info --table 3 counts its rows")
+    rows = count_table()
+    return Description(table_lines(rows), {"vocabulary": VOCABULARY, "rows": [row.to_json() for row in rows]})
+
+
+def describe_sizes(names: Sequence[str], budget: str, vocabulary: int | None) -> Description:
+    """Several presets or kinds of model, each as large as the budget allows."""
+    asked, pieces = Budget.parse(budget), vocabulary or PIECES
+    found = compare_sizes(names, asked, pieces)
+    return Description(size_lines(found, asked, pieces), size_values(found, asked, pieces))
+
+
+def _model(name: str) -> SequenceModel:
+    """A model without numbers, so that even the largest is instant."""
+    with unfilled():
+        return build_model(model_settings(PRESETS[name]), VOCABULARY, VOCABULARY)
+
+
+def _all_presets() -> Description:
+    counts = {name: weights_of(model_settings(values), VOCABULARY) for name, values in PRESETS.items()}
+    rows = [name for name in PAPER if name in TRAININGS]
+    shown = {name: count for name, count in counts.items() if name not in PAPER or name in rows}
+    return Description(_presets_lines(shown), {"vocabulary": VOCABULARY, "weights": counts})
+
+
+def _presets_lines(counts: dict[str, int]) -> list[str]:
+    return [
+        f"presets, with their weights at a vocabulary of {VOCABULARY:,}:",
+        *(f"  {name:<16} {count / 1e6:8.2f} million" for name, count in counts.items()),
+        "and the rows of the paper's table 3, which openwork info --table 3 lists",
+    ]
+
+
+def _preset(name: str) -> Description:
+    settings = model_settings(PRESETS[name])
+    values = settings.model_dump(exclude_none=True)
+    model, cost = _model(name), cost_of(settings, VOCABULARY)
+    modules = list_modules(model)
+    count = count_weights(model)
+    lines = [*_sizes_lines(name, count, values, modules), "", *_cost_lines(cost), *_paper_lines(name, cost)]
+    found = {"preset": name, "vocabulary": VOCABULARY, "weights": count, "model": values}
+    return Description(lines, found | {"modules": [asdict(module) for module in modules], "cost": _cost_values(cost)})
+
+
+def _sizes_lines(name: str, count: int, settings: dict[str, Any], modules: list[Module]) -> list[str]:
+    return [
+        f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}",
+        *(AsIs(f"  {key:<20} {value}") for key, value in settings.items()),
+        "",
+        "modules, with the shapes of their weights:",
+        *map(AsIs, module_lines(modules)),
+    ]
+
+
+def _cost_lines(cost: Cost) -> list[str]:
+    memory = cost.memory(BATCH_TOKENS)
+    weights, gradients, moments, activations, passing = (
+        f"{value / 2**20:,.0f}"
+        for value in (memory.weights, memory.gradients, memory.moments, memory.activations, memory.passing)
+    )
+    return [
+        f"operations for a target token, in sentences of {cost.lengths.source} and {cost.lengths.target} tokens: "
+        f"{cost.forward_flops / 1e6:,.1f} million forward, {cost.backward_flops / 1e6:,.1f} million backward",
+        Joined("  (", FORMULA, ")"),
+        f"memory of a training with Adam, batches of {BATCH_TOKENS:,} target tokens: {memory.total / 2**20:,.0f} MiB",
+        f"  (weights {weights}, gradients {gradients}, moments {moments}, activations {activations}, "
+        f"the loss or the last gradients {passing}; in float32)",
+    ]
+
+
+def _paper_lines(name: str, cost: Cost) -> list[str]:
+    """What the paper's own training took, by its way of counting and by ours."""
+    if name not in TRAININGS:
+        return []
+    stated = TRAININGS[name]
+    ours = cost.training_flops * stated.tokens * stated.steps
+    return [
+        f"the paper's training, {stated.steps:,} updates of {stated.tokens:,} tokens a side: {ours:.1e} operations by "
+        "these formulas",
+        f"  (the paper states {stated.flops:.1e}: {stated.hours:g} hours x {stated.devices} devices x "
+        f"{stated.flops_per_second:.1e} a second, all of them counted as used)",
+    ]
+
+
+def _cost_values(cost: Cost) -> dict[str, Any]:
+    return {
+        "source_length": cost.lengths.source,
+        "target_length": cost.lengths.target,
+        "forward_flops_per_target_token": cost.forward_flops,
+        "backward_flops_per_target_token": cost.backward_flops,
+        "formula": FORMULA,
+        "memory_bytes": asdict(cost.memory(BATCH_TOKENS)) | {"target_tokens": BATCH_TOKENS},
+        "parts": [asdict(part) for part in cost.parts],
+    }
+
+
+def _bundle(path: Path) -> Description:
+    bundle = load_bundle(path)
+    changed = replay_golden(bundle)
+    values = {
+        "path": str(find_bundle(path)),
+        "weights": count_weights(bundle.model),
+        "golden": {"examples": len(bundle.golden), "reproduced": len(bundle.golden) - len(changed)},
+        "settings": bundle.settings.model_dump(mode="json", exclude_none=True),
+    }
+    return Description(_bundle_lines(find_bundle(path), bundle, changed), values)
+
+
+def _bundle_lines(path: Path, bundle: Bundle, changed: list[tuple[Golden, Golden]]) -> list[str]:
+    """The card, a file of the bundle, is shown as it was written."""
+    lines = [f"{path}: {count_weights(bundle.model):,} weights", *_golden_lines(len(bundle.golden), changed)]
+    return [*lines, "", *map(AsIs, bundle.card.strip().splitlines())]
+
+
+def _golden_lines(count: int, changed: list[tuple[Golden, Golden]]) -> list[str]:
+    kept = count - len(changed)
+    lines = [f"golden examples: {kept} of {count} give what they gave when the bundle was written"]
+    for then, now in changed:
+        source, before, after = (AsIs(repr(text)) for text in (then.source, then.translation, now.translation))
+        lines.append(Joined("  changed: ", source, " gave ", before, ", now ", after))
+    return lines

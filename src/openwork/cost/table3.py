@@ -1,0 +1,122 @@
+"""Table 3 of the paper, counted: the weights of each row beside what the paper states. No torch here."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from openwork.base.phrases import AsIs, Joined, Padded, shown_width
+from openwork.cost.cost import Cost, cost_of
+from openwork.models.families import model_settings
+from openwork.models.presets import PRESETS
+from openwork.models.table3 import ROWS, Row
+
+VOCABULARY = 37_000  # section 5.1: about so many pieces, shared
+NEARER = 41_000  # the vocabulary with which the column of weights is met
+HEAD = ("row", "preset", "weights", "paper", "difference", f"at {NEARER:,}", "difference", "MFLOP", "PPL", "BLEU")
+
+
+@dataclass(frozen=True)
+class CountedRow:
+    """A row with its weights at both vocabularies, and its cost at the paper's."""
+
+    row: Row
+    weights: int
+    nearer: int
+    cost: Cost
+
+    @property
+    def difference(self) -> float | None:
+        """Millions more than the paper states, at the paper's vocabulary."""
+        return self._from_the_papers(self.weights)
+
+    @property
+    def nearer_difference(self) -> float | None:
+        """The same at 41,000."""
+        return self._from_the_papers(self.nearer)
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the count at 41,000 rounds to the paper's millions."""
+        return None if self.row.millions is None else round(self.nearer / 1e6) == self.row.millions
+
+    @property
+    def note(self) -> str:
+        """What the row changes, in words."""
+        changes = {f"model.{key}": value for key, value in self.row.changes.items()}
+        changes |= {f"training.{key}": value for key, value in self.row.training.items()}
+        return ", ".join(f"{key} = {value}" for key, value in changes.items())
+
+    def _from_the_papers(self, weights: int) -> float | None:
+        return None if self.row.millions is None else round(weights / 1e6 - self.row.millions, 3)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "row": self.row.name,
+            "preset": self.row.preset,
+            "changes": dict(self.row.changes),
+            "training": dict(self.row.training),
+            "weights": self.weights,
+            "difference_millions": self.difference,
+            "weights_at_41000": self.nearer,
+            "difference_millions_at_41000": self.nearer_difference,
+            "rounds_to_the_papers_at_41000": self.agrees,
+            "forward_flops_per_target_token": self.cost.forward_flops,
+            "paper": {"millions": self.row.millions, "perplexity": self.row.perplexity, "bleu": self.row.bleu},
+        }
+
+
+def count_table() -> list[CountedRow]:
+    """Every row."""
+    return [_count(row) for row in ROWS]
+
+
+def _count(row: Row) -> CountedRow:
+    settings = model_settings(PRESETS[row.preset])
+    cost = cost_of(settings, VOCABULARY)
+    return CountedRow(row, cost.weights, cost_of(settings, NEARER).weights, cost)
+
+
+def table_lines(rows: list[CountedRow]) -> list[str]:
+    """The table, and what it shows."""
+    body = [
+        (
+            counted.row.name,
+            counted.row.preset,
+            f"{counted.weights:,}",
+            "" if counted.row.millions is None else f"{counted.row.millions} M",
+            _millions(counted.difference),
+            f"{counted.nearer:,}",
+            _millions(counted.nearer_difference),
+            f"{counted.cost.forward_flops / 1e6:.1f}",
+            f"{counted.row.perplexity:.2f}",
+            f"{counted.row.bleu:.1f}",
+            counted.note,
+        )
+        for counted in rows
+    ]
+    widths = [max(shown_width(row[column]) for row in (HEAD, *body)) for column in range(len(HEAD))]
+    lines = [f"The rows of the paper's table 3, counted at a vocabulary of {VOCABULARY:,}; empty: as the base."]
+    return [*lines, *(_row(row, widths) for row in (HEAD, *body)), "", *_conclusion_lines(rows)]
+
+
+def _row(cells: tuple[str, ...], widths: list[int]) -> str:
+    """A line of the table; what stands behind the last column, the note, is not padded."""
+    aligned = [Padded(cell, width, right=at > 1) for at, (cell, width) in enumerate(zip(cells, widths, strict=False))]
+    notes = [AsIs(note) for note in cells[len(widths) :] if note]
+    return Joined(*[part for cell in (*aligned, *notes) for part in ("  ", cell)][1:])
+
+
+def _conclusion_lines(rows: list[CountedRow]) -> list[str]:
+    agreeing = sum(counted.agrees is True for counted in rows)
+    stated = sum(counted.agrees is not None for counted in rows)
+    lines = [f"At a vocabulary of {NEARER:,}, {agreeing} of the {stated} rows with a figure round to the paper's. Not:"]
+    for counted in rows:
+        if counted.agrees is False:
+            less = f"{counted.nearer_difference:+.3f} M"
+            lines.append(f"  {counted.row.preset}: {counted.nearer:,} against {counted.row.millions} M, {less}")
+    lines.append("MFLOP: million operations, forward, for a target token and its source. PPL and BLEU are the paper's.")
+    return lines
+
+
+def _millions(difference: float | None) -> str:
+    return "" if difference is None else f"{difference:+.2f} M"

@@ -1,0 +1,153 @@
+"""`openwork data check`: all that is wrong with a corpus, told before it is trained on. Nothing is changed."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from openwork.base.errors import DataError
+from openwork.base.phrases import AsIs, Joined
+from openwork.data.check.faults import Fault, FaultKind, Gathered
+from openwork.data.check.languages import language_faults
+from openwork.data.check.lengths import length_faults
+from openwork.data.check.pairs import APART, LEAST_PAIRS, pair_faults
+from openwork.data.check.reading import COUNTS, FilePairs, NamedPairs, Pairs
+from openwork.data.check.repeats import leaks, repeats
+from openwork.data.check.text import text_faults
+from openwork.data.corpora import catalogue as corpora
+from openwork.data.records import Pair
+
+Say = Callable[[str], None]
+TRAIN = "train"
+SECONDS_BETWEEN_LINES, LOOKED_AT = 10.0, 1000  # of how far it is, and after how many pairs the clock is asked
+UNKNOWN = FaultKind("characters that training does not have")
+
+
+@dataclass
+class Report:
+    """What was found, split by split."""
+
+    splits: dict[str, Gathered] = field(default_factory=dict)
+
+    @property
+    def faults(self) -> int:
+        """Lines with faults, each kind for itself."""
+        return sum(len(lines) for split in self.splits.values() for lines in split.lines.values())
+
+
+def read_splits(
+    corpus: str | None, files: Mapping[str, tuple[Path | None, Path | None]], folder: Path | None
+) -> dict[str, Pairs]:
+    """The pairs of each split, of a corpus by name or of files as they are, to be read as often as wanted."""
+    if corpus is not None:
+        splits: dict[str, Pairs] = {}
+        for split in corpora.ROLES:
+            try:
+                splits[split] = NamedPairs(partial(corpora.load, corpus, split, folder))
+            except DataError:
+                if not splits:
+                    raise
+        return splits
+    found: dict[str, Pairs] = {}
+    for name, (source, target) in files.items():
+        if source is not None and target is not None:
+            found[name] = FilePairs(source, target)
+        elif source is not None or target is not None:
+            raise DataError(f"{source or target}: its other side was not named", hint="name both files of a split")
+    if not found:
+        raise DataError("there is nothing to check", hint="name a corpus, or --source and --target")
+    return found
+
+
+def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, say: Say) -> Report:
+    """Looks for every kind of fault in every split."""
+    report = Report()
+    for name, read in splits.items():
+        say(f"checking {len(read):,} pairs: {name}")
+        gathered, pairs = report.splits.setdefault(name, Gathered(len(read))), Watched(read, say)
+        if isinstance(read, FilePairs) and read.counts[0] != read.counts[1]:
+            shown = " / ".join(f"{count:,}" for count in read.counts)
+            gathered.add([Fault(COUNTS, min(read.counts) + 1, shown)])
+        for line, pair in enumerate(pairs, start=1):
+            gathered.add(text_faults(pair, line))
+        gathered.add(length_faults(pairs))
+        gathered.add(repeats(pairs))
+        if languages is not None:
+            gathered.add(language_faults(pairs, languages))
+        if name != TRAIN and TRAIN in splits:
+            training = Watched(splits[TRAIN], say)
+            gathered.add(leaks(list(pairs), training))
+            gathered.add(_unknown_characters(pairs, training))
+        gathered.add(pair_faults(pairs))
+    return report
+
+
+class Watched:
+    """Pairs that are gone through several times, for minutes where they are many; says now and then how far that is."""
+
+    def __init__(self, pairs: Pairs, say: Say) -> None:
+        self._pairs, self._say = pairs, say
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __iter__(self) -> Iterator[Pair]:
+        last, say = time.monotonic(), self._say
+        for number, pair in enumerate(self._pairs):
+            if number % LOOKED_AT == 0 and time.monotonic() - last > SECONDS_BETWEEN_LINES:
+                last = time.monotonic()
+                say(f"{number:,} of {len(self):,} pairs in this pass")
+            yield pair
+
+
+def _unknown_characters(pairs: Iterable[Pair], training: Iterable[Pair]) -> Iterator[Fault]:
+    known = {character for pair in training for side in pair for character in side}
+    for line, pair in enumerate(pairs, start=1):
+        unknown = sorted({character for side in pair for character in side} - known)
+        if unknown:
+            yield Fault(UNKNOWN, line, f"{''.join(unknown)} in: {pair.source}")
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """For a terminal: each split, each kind of fault with its count and the first places."""
+    for name, found in report.splits.items():
+        yield f"{name}: {found.pairs:,} pairs"
+        if not found.lines:
+            yield Joined(AsIs("  "), "no faults were found")
+        for kind in sorted(found.lines, key=lambda kind: -len(found.lines[kind])):
+            lines = found.lines[kind]
+            yield Joined(AsIs(f"  {len(lines):7,}  {len(lines) / max(found.pairs, 1):7.2%}  "), kind)
+            for fault in found.examples[kind]:
+                yield AsIs(f"{'':20}{fault.place}: {fault.shown}")
+    yield from note_lines(report)
+    yield f"{report.faults:,} faults; nothing was changed or left out"
+
+
+def note_lines(report: Report) -> Iterator[str]:
+    """What could not be judged, and what is a guess."""
+    for name, found in report.splits.items():
+        if found.pairs < LEAST_PAIRS:
+            yield f"{name}: whether its sides translate each other needs at least {LEAST_PAIRS:,} pairs"
+        if APART in found.lines:
+            yield f"{name}: whether sides translate each other is a ranking: free translations stand in it too"
+
+
+def report_values(report: Report) -> dict[str, Any]:
+    """For a program: all lines of each kind."""
+    return {
+        name: {
+            "pairs": found.pairs,
+            "faults": {
+                kind: {
+                    "count": len(lines),
+                    "lines": lines.tolist(),
+                    **({"partners": found.partners[kind].tolist()} if kind in found.partners else {}),
+                    "examples": [{"line": fault.line, "shown": fault.shown} for fault in found.examples[kind]],
+                }
+                for kind, lines in found.lines.items()
+            },
+        }
+        for name, found in report.splits.items()
+    }

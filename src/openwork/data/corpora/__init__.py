@@ -1,0 +1,1 @@
+"""Corpora known by name: where they come from, how they are split, what they hold."""

@@ -1,0 +1,152 @@
+"""A corpus with a name as plain text files, one sentence a line: fetched, filtered, written whole or not at all."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openwork.base.config import fingerprint
+from openwork.base.errors import DataError, OpenworkError
+from openwork.base.files import atomic_file, atomic_write_text, sha256_file
+from openwork.base.limits import LENGTH, RATIO
+from openwork.base.outputs import check_new_folder
+from openwork.base.printing import json_text
+from openwork.data.corpora import catalogue as corpora
+from openwork.data.corpora.download import Told, silent
+from openwork.data.filters import FilterReport, FilterSettings, apply
+from openwork.data.records import Pair
+
+RECORD = "prepared.json"
+
+
+@dataclass(frozen=True)
+class PreparedSplit:
+    """One split as two files. `left_out`: pairs that filters left out, by reason; `kept`: it lay there already;
+    `absent`: why there is no such split."""
+
+    name: str
+    files: tuple[str, str]
+    pairs: int = 0
+    left_out: dict[str, int] | None = None
+    kept: bool = False
+    absent: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        if self.absent:
+            return {"absent": self.absent}
+        return {"files": list(self.files), "pairs": self.pairs, "left_out": self.left_out or {}, "kept": self.kept}
+
+
+def prepare(
+    name: str, out: Path, filters: FilterSettings, *, folder: Path | None = None, told: Told = silent
+) -> Iterator[PreparedSplit]:
+    """Write train, valid and test of a corpus into the folder `out`, and yield each split when it is there.
+
+    Only training pairs are filtered. A split that an earlier call has written in the same way stays. `told` hears how
+    far a download is. `OpenworkError` for a folder that holds anything else than what an earlier call has written.
+    """
+    corpus = corpora.find(name)
+    record = _Record(out, name)
+    endings = corpus.languages or ("source", "target")
+    planned = {split: (f"{split}.{endings[0]}", f"{split}.{endings[1]}") for split in corpora.ROLES}
+    for files in planned.values():
+        record.need_free(files)
+    corpora.fetch(name, folder, told)
+    for split, files in planned.items():
+        chosen = fingerprint(filters) if split == "train" else ""
+        if (before := record.whole(split, files, chosen)) is not None:
+            yield PreparedSplit(split, files, before["pairs"], before["left_out"], kept=True)
+            continue
+        try:
+            pairs, report = _passing(corpora.load(name, split, folder), filters, split)
+        except DataError as error:
+            if split == "train":
+                raise
+            yield PreparedSplit(split, files, absent=error.what)
+            continue
+        record.begin(split, files)
+        _write(pairs, out / files[0], out / files[1])
+        left_out = {reason: dropped.count for reason, dropped in report.dropped.items()}
+        record.finish(split, files, chosen, report.kept, left_out)
+        yield PreparedSplit(split, files, report.kept, left_out)
+
+
+def _passing(pairs: Iterator[Pair], filters: FilterSettings, split: str) -> tuple[Iterator[Pair], FilterReport]:
+    if split == "train":
+        return apply(pairs, filters)
+    everything = FilterSettings(maximum_characters=LENGTH, maximum_ratio=RATIO, drop_blank=False)
+    return apply(pairs, everything)
+
+
+def _write(pairs: Iterator[Pair], source: Path, target: Path) -> None:
+    with ExitStack() as stack:
+        partials = [stack.enter_context(atomic_file(path)) for path in (source, target)]
+        files = [stack.enter_context(partial.open("w", encoding="utf-8", newline="\n")) for partial in partials]
+        for pair in pairs:
+            for file, text in zip(files, pair, strict=True):
+                file.write(text.replace("\n", " ") + "\n")
+
+
+class _Record:
+    """What stands in a folder, in a file beside it: so that a second call knows which files are its own, and whole."""
+
+    def __init__(self, out: Path, corpus: str) -> None:
+        self._path = out / RECORD
+        if out.exists() and not out.is_dir():
+            raise OpenworkError(f"{out}: --out is a file", hint="name a folder, it will be made")
+        check_new_folder(out, is_own=lambda _: self._path.exists())
+        self._values: dict[str, Any] = {"corpus": corpus, "splits": {}}
+        if self._path.exists():
+            self._values = self._read()
+        if self._values["corpus"] != corpus:
+            raise OpenworkError(
+                f"{out}: the folder holds the corpus {self._values['corpus']}", hint="name a new or empty folder"
+            )
+
+    def need_free(self, files: tuple[str, str]) -> None:
+        """Refuse to overwrite what an earlier call has not written."""
+        own = {file for split in self._values["splits"].values() for file in split["files"]}
+        for file in files:
+            path = self._path.with_name(file)
+            if path.exists() and file not in own:
+                raise OpenworkError(f"{path}: a file of that name is there already", hint="name a new or empty folder")
+
+    def whole(self, split: str, files: tuple[str, str], filters: str) -> dict[str, Any] | None:
+        """What is known of a split that was written in this very way and has not changed since."""
+        entry = self._values["splits"].get(split)
+        if entry is None or entry["filters"] != filters or set(entry["files"]) != set(files):
+            return None
+        paths = {self._path.with_name(file): digest for file, digest in entry["files"].items()}
+        return entry if all(path.is_file() and sha256_file(path) == digest for path, digest in paths.items()) else None
+
+    def begin(self, split: str, files: tuple[str, str]) -> None:
+        """From here on, these files are ours, whole or not."""
+        self._put(split, {"files": dict.fromkeys(files, ""), "filters": "", "pairs": 0, "left_out": {}})
+
+    def finish(self, split: str, files: tuple[str, str], filters: str, pairs: int, left_out: dict[str, int]) -> None:
+        digests = {file: sha256_file(self._path.with_name(file)) for file in files}
+        self._put(split, {"files": digests, "filters": filters, "pairs": pairs, "left_out": left_out})
+
+    def _put(self, split: str, entry: dict[str, Any]) -> None:
+        corpus = corpora.find(self._values["corpus"])
+        self._values |= {"terms": corpus.terms, "origin": corpus.origin}
+        self._values["splits"][split] = entry
+        atomic_write_text(self._path, json_text(self._values, indent=2) + "\n")
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            values = json.loads(self._path.read_text("utf-8"))
+            if not isinstance(values["corpus"], str):
+                raise TypeError("the corpus is not a name")
+            for entry in values["splits"].values():
+                if not set(entry) >= {"files", "filters", "pairs", "left_out"} or not isinstance(entry["files"], dict):
+                    raise TypeError("a split has other entries")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise OpenworkError(
+                f"{self._path}: not the record of a prepared corpus",
+                why=f"{type(error).__name__}: {error}",
+                hint="name a new or empty folder",
+            ) from error
+        return values

@@ -1,0 +1,208 @@
+"""The pairs of a run: from its data settings to training and validation pairs, and from those to token stores."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from openwork.base.errors import ConfigError, DataError
+from openwork.data.corpora import catalogue as corpora
+from openwork.data.filters import Dropped, FilterReport, FilterSettings
+from openwork.data.mixture import CorpusMixture
+from openwork.data.readers.parallel import read_parallel
+from openwork.data.records import Languages, Pair
+from openwork.data.settings import DataSettings, MixSettings
+from openwork.data.sources import CorpusPart, PairSource, filtered, hold_out, joined, source_of
+from openwork.data.store import TokenStore, write_store
+from openwork.text.pair import TokenizerPair
+
+ENCODING_CHUNK = 4096  # pairs that are tokenised in one call of the library
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The pairs to train on, those to validate with, and what was left out of the former, corpus by corpus."""
+
+    train: PairSource
+    valid: PairSource
+    parts: tuple[CorpusPart, ...]
+    mixture: CorpusMixture | None = None
+
+    @property
+    def report(self) -> FilterReport:
+        """What the filters did to all corpora together."""
+        if len(self.parts) == 1:
+            return self.parts[0].report
+        dropped: dict[str, Dropped] = {}
+        for part in self.parts:
+            for reason, found in part.report.dropped.items():
+                dropped[f"{reason}, in {part.pairs.description}"] = found
+        return FilterReport(sum(part.report.kept for part in self.parts), dropped, unit="pair")
+
+    def tell(self, say: Callable[[str], None]) -> None:
+        """Says which pairs there are, what was left out, and how corpora are mixed."""
+        for part in self.parts:
+            say(f"training pairs: {part.pairs.description}")
+            for line in part.report.lines():
+                say(f"  {line}")
+            for reason, skipped in part.pairs.skips.items():
+                say(f"  passed over {skipped.count:,}: {reason} (the first in line {skipped.first_lines[0]:,})")
+        if self.mixture is not None:
+            total = sum(self.mixture.taken)
+            say(f"an epoch takes {total:,} pairs of the mix:")
+            for part, size, taken in zip(self.parts, self.mixture.sizes, self.mixture.taken, strict=True):
+                say(f"  {taken:,} ({taken / total:.1%}) from the {size:,} of {part.pairs.description}")
+
+
+def _as_it_is(pairs: PairSource) -> PairSource:
+    """For pairs of which nothing more is asked."""
+    return pairs
+
+
+def find_splits(
+    data: DataSettings, filters: FilterSettings, checked: Callable[[PairSource], PairSource] = _as_it_is
+) -> Splits:
+    """Where the settings say they are; without validation pairs, some training pairs are held out.
+
+    Training pairs are filtered, given validation pairs are not: there, every line counts. `checked`: gives the same
+    pairs, or an error where one is read that is not as it should be.
+    """
+    languages = _languages(data)
+    parts = tuple(
+        filtered(
+            checked(source_of(part, "train", languages)),
+            filters,
+            part.weight if isinstance(part, MixSettings) else None,
+        )
+        for part in data.parts
+    )
+    sources = [part.pairs for part in parts]
+    if data.validation is not None:
+        valid = checked(source_of(data.validation, "valid", languages))
+        if valid.is_blank():
+            raise DataError(
+                f"{valid.description}: there is nothing to validate with",
+                why="the corpus is empty" if valid.is_empty() else "all its lines are blank",
+                hint="name other pairs to validate with, or none: some of the training are then held out",
+            )
+        return Splits(joined(sources), valid, parts, _mixture(parts, sources))
+    share = min(data.held_out / sum(part.report.kept for part in parts), 0.1)
+    divided = [hold_out(source, share) for source in sources]
+    sources = [train for train, _ in divided]
+    train, valid = joined(sources), joined([valid for _, valid in divided])
+    if train.is_empty() or valid.is_empty():
+        raise DataError(
+            f"{train.description}: too few pairs to hold some out for validation",
+            why=f"there are {sum(part.report.kept for part in parts)}, and those with the same source stay together",
+            hint="give more pairs, or validation files of your own (--valid-source, --valid-target)",
+        )
+    return Splits(train, valid, parts, _mixture(parts, sources))
+
+
+def _mixture(parts: tuple[CorpusPart, ...], sources: list[PairSource]) -> CorpusMixture | None:
+    """How often an epoch takes the pairs of which source; None where it takes each once."""
+    weights = [part.weight for part in parts if part.weight is not None]
+    if not weights:
+        return None
+    sizes = [sum(1 for _ in source.read()) for source in sources]
+    if 0 in sizes:
+        raise DataError(
+            f"{sources[sizes.index(0)].description}: no pair is left for training",
+            why="all of them were held out for validation",
+            hint="give more pairs, or validation files of your own (--valid-source, --valid-target)",
+        )
+    return CorpusMixture.by_weight(sizes, weights)
+
+
+def training_pairs(data: DataSettings) -> PairSource:
+    """The pairs to train on, unfiltered."""
+    return joined([source_of(part, "train", _languages(data)) for part in data.parts])
+
+
+def _languages(data: DataSettings) -> Languages:
+    return Languages(data.source_language, data.target_language)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """That text is cut at random: how strongly, in how many versions, and from which seed."""
+
+    strength: float
+    versions: int
+    seed: int
+
+
+def store_pairs(
+    folder: Path,
+    pairs: PairSource,
+    tokenizers: TokenizerPair,
+    *,
+    begun: bool = False,
+    sampling: Sampling | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> TokenStore:
+    """The token store of these pairs; one that was made of the same pairs and tokenizers is used again, if it is whole.
+
+    With `sampling`, all pairs come again and again, version after version, cut in other ways.
+    ConfigError for other pairs when the training has `begun`: it could not go on as if nothing had happened.
+    """
+    made_of = f"{pairs.identity} {tokenizers.fingerprint}{f' {sampling}' if sampling else ''}"
+    identity = hashlib.sha256(made_of.encode()).hexdigest()
+    if folder.exists():
+        try:
+            store = TokenStore.open(folder)
+            if store.fingerprint == identity:
+                store.verify()
+                return store
+            if begun:
+                raise ConfigError(
+                    f"{pairs.description}: not the pairs with which this run began",
+                    why=f"the data, or how it is read, has changed since {folder} was written",
+                    hint="bring the data back to continue, or give another --out to begin anew",
+                )
+        except DataError as error:
+            say(f"{error.what}; it is made again")
+    size = max(tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+    encoded = (
+        encoded_pairs(pairs.read_unchanged(), tokenizers) if sampling is None else _sampled(pairs, tokenizers, sampling)
+    )
+    return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity)
+
+
+def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -> Iterator[tuple[list[int], list[int]]]:
+    """Every version has seeds of its own, and so have the two sides."""
+    seeds = Random(sampling.seed)
+    for _ in range(sampling.versions):
+        for chunk in _chunks(pairs.read_unchanged()):
+            encoders = [
+                partial(side.encode_batch_sampled, seed=seeds.getrandbits(64), strength=sampling.strength)
+                for side in (tokenizers.source, tokenizers.target)
+            ]
+            yield from tokenizers.encode_pairs(*chunk, (encoders[0], encoders[1]))
+
+
+def encoded_pairs(pairs: Iterator[Pair], tokenizers: TokenizerPair) -> Iterator[tuple[list[int], list[int]]]:
+    """The ids of each pair, without symbols."""
+    for chunk in _chunks(pairs):
+        yield from tokenizers.encode_pairs(*chunk)
+
+
+def _chunks(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
+    """The sources and the targets of some thousand pairs at a time."""
+    while chunk := list(islice(pairs, ENCODING_CHUNK)):
+        yield [pair.source for pair in chunk], [pair.target for pair in chunk]
+
+
+def read_pairs(source: Path | None, target: Path | None, corpus: str | None, split: str) -> list[Pair]:
+    """All the pairs of two files, or of one split of a known corpus, unfiltered."""
+    if corpus is not None:
+        return list(corpora.load(corpus, split))
+    if source is None or target is None:
+        raise DataError(
+            "name a corpus, or a source and a target file",
+            hint="give --corpus NAME, or --source FILE and --target FILE",
+        )
+    return list(read_parallel(source, target))

@@ -1,0 +1,1 @@
+"""The embedded main job: a Transformer that learns to read dates."""

@@ -1,0 +1,131 @@
+"""Bits per character of a text: by a bundle's language model, and by an n-gram model that learnt from another text.
+
+Whatever its pieces are, a model gives a whole line a probability, and a line has so many characters: so models of
+different vocabularies can be compared. The end of a line is foretold as well, and counts as one character.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from openwork.base.errors import DataError
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.bundles.bundle import Bundle
+from openwork.inference.scorer import Scorer
+from openwork.metrics.kneser_ney import KneserNey
+from openwork.text.tokenizer import Tokenizer
+
+BOOTSTRAP, SEED = 1000, 0  # resamplings of the lines for the 95 % intervals
+ENCODED, SCORED = 4096, 512  # lines at a time
+BYTES = 256
+
+Encode = Callable[[Sequence[str]], Iterable[Sequence[int]]]
+
+
+@dataclass(frozen=True)
+class BitsInterval:
+    """A figure, and where 95 % of its values lie when lines are drawn anew."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Bits of each line under each model, the bundle's first, and each line's characters with its end."""
+
+    lines: Mapping[str, NDArray[np.float64]]
+    characters: NDArray[np.int64]
+    left_out: int = 0
+
+    def figures(self) -> dict[str, BitsInterval]:
+        """Bits a character of each model, and how much less the first one needs than each other."""
+        names = list(self.lines)
+        found = {name: self._figure(self.lines[name]) for name in names}
+        return found | {
+            f"{names[0]} - {name}": self._figure(self.lines[names[0]] - self.lines[name]) for name in names[1:]
+        }
+
+    def _figure(self, bits: NDArray[np.float64]) -> BitsInterval:
+        """Both models meet the same lines in each drawing, so a difference has an interval of its own."""
+        draws = np.random.default_rng(SEED).integers(0, len(bits), (BOOTSTRAP, len(bits)))
+        drawn = bits[draws].sum(1) / self.characters[draws].sum(1)
+        low, high = np.percentile(drawn, (2.5, 97.5))
+        return BitsInterval(float(bits.sum() / self.characters.sum()), float(low), float(high))
+
+    def report_lines(self) -> list[str]:
+        """For a person."""
+        found = self.figures()
+        width = max(map(len, found))
+        lines = [
+            f"{name:<{width}}  {one.value:7.4f} bits a character  (95 %: {one.low:.4f} to {one.high:.4f})"
+            for name, one in found.items()
+        ]
+        total = int(self.characters.sum())
+        return [*lines, f"{len(self.characters):,} lines, {total:,} characters, each line's end counted as one"]
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            "lines": len(self.characters),
+            "characters": int(self.characters.sum()),
+            "left_out": self.left_out,
+            "bits_per_character": {name: vars(one) for name, one in self.figures().items()},
+        }
+
+
+def bits_of(
+    bundle: Bundle,
+    lines: Sequence[str],
+    learnt_from: Iterable[str] | None = None,
+    order: int = 5,
+    advanced: Callable[[int], None] = lambda count: None,
+) -> Bits:
+    """Of `lines` under the bundle, and under n-gram models that learn from `learnt_from`.
+
+    These are over the bundle's own pieces, and over bytes. Lines that the bundle cannot score are left out of all.
+    DataError where none is left.
+    """
+    scorer, totals = Scorer(bundle.model, bundle.tokenizers), []
+    for first in range(0, len(lines), SCORED):
+        some = lines[first : first + SCORED]
+        totals += [one.total for one in scorer.score([("", line) for line in some])]
+        advanced(len(some))
+    kept = [place for place, total in enumerate(totals) if math.isfinite(total)]
+    texts = [lines[place] for place in kept]
+    if not texts:
+        raise DataError(
+            "there is no line that the model can score",
+            why="the text is empty, or its lines are too long or have pieces that the vocabulary lacks",
+            hint="name a text like the one that the model was trained on",
+        )
+    nats = {"the bundle": np.array([totals[place] for place in kept])}
+    if learnt_from is not None:
+        learnt = list(learnt_from)
+        nats[f"{order}-gram, pieces"] = _ngram(learnt, texts, bundle.tokenizers.target, order)
+        nats[f"{order}-gram, bytes"] = _by_bytes(learnt, texts, order)
+    characters = np.array([len(text) + 1 for text in texts])
+    bits = {name: -values / math.log(2) for name, values in nats.items()}
+    return Bits(bits, characters, len(lines) - len(kept))
+
+
+def _ngram(learnt: Sequence[str], texts: Sequence[str], tokenizer: Tokenizer, order: int) -> NDArray[np.float64]:
+    """As a search has it, no line holds padding, an unknown piece or a start."""
+    size = tokenizer.vocabulary_size
+    outcomes = size - len(SYMBOL_IDS.forbidden)
+    model = KneserNey.learn(_encoded(learnt, tokenizer.encode_batch), size, outcomes, order)
+    return model.log_probabilities(_encoded(texts, tokenizer.encode_batch))
+
+
+def _by_bytes(learnt: Sequence[str], texts: Sequence[str], order: int) -> NDArray[np.float64]:
+    model = KneserNey.learn((text.encode() for text in learnt), BYTES, BYTES + 1, order)
+    return model.log_probabilities(text.encode() for text in texts)
+
+
+def _encoded(texts: Sequence[str], encode: Encode) -> Iterator[Sequence[int]]:
+    for first in range(0, len(texts), ENCODED):
+        yield from encode(texts[first : first + ENCODED])

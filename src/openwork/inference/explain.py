@@ -1,0 +1,127 @@
+"""How a bundle comes from a sentence to its translation: every step with its numbers, and worked examples likewise."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from openwork.base.errors import UsageError
+from openwork.base.phrases import AsIs
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.bundles.bundle import Bundle
+from openwork.decoding.rescore import score, token_log_probabilities
+from openwork.decoding.scoring import allow, best_tokens, log_normaliser
+from openwork.inference.translator import BatchTranslator
+from openwork.inspection.recorder import Recorder, StepKind
+from openwork.inspection.selection import Selection, select
+from openwork.inspection.trace import Trace
+from openwork.inspection.tracing import trace_forward
+from openwork.models.seq2seq import Transformer
+from openwork.models.settings import TransformerSettings
+from openwork.text.tokenizer import Tokenizer
+
+LIKELY = 3  # pieces of each position that are told by name
+
+_POSITIONS = ("position",)
+PROBABILITIES = StepKind(
+    "The probability of each piece of the vocabulary",
+    "softmax(logits) over the pieces that may come",
+    ("position", "vocabulary"),
+    log_normaliser,
+    "Vaswani et al. 2017, section 3.4",
+)
+LIKELIEST = StepKind(
+    "The same for pieces that are among the most probable somewhere, or chosen",
+    "columns of the probabilities",
+    ("position", "piece"),
+    best_tokens,
+)
+CHOSEN = StepKind("The piece that the search chose, as a number", "id", _POSITIONS, None)
+LOG_PROBABILITIES = StepKind(
+    "The log-probability of each chosen piece, in nats", "ln p(piece)", _POSITIONS, token_log_probabilities
+)
+TOTAL = StepKind("The log-probability of the whole translation, in nats", "sum of ln p(piece)", (), score)
+
+
+def explain(bundle: Bundle, text: str, selection: Selection) -> Trace:
+    """The trace of the bundle's own translation of a text, by teacher forcing.
+
+    UsageError: nothing to translate, another model than a Transformer, no such layer or head.
+    """
+    model, target = check_transformer(bundle), bundle.tokenizers.target
+    if not text.strip():
+        raise UsageError("there is no sentence to explain", hint='write: openwork explain "Ein Hund." --bundle DIR')
+    translation = BatchTranslator.of(bundle).translate([text])[0][0]
+    if translation.problem:
+        raise UsageError(
+            "there is no translation to explain",
+            why=translation.problem,
+            hint="mend the sentence, or explain another one",
+        )
+    if translation.cut:
+        raise UsageError("the sentence is too long for the model", hint="explain a shorter one")
+    ((source, _),) = bundle.tokenizers.encode_sources([text])
+    source = [*source, bundle.tokenizers.source.end_id]
+    output = [*translation.pieces, *[target.end_id] * translation.finished]
+    given = [target.start_id, *output[:-1]]
+    recorder = Recorder({"source": _names(bundle.tokenizers.source, source), "target": _names(target, given)})
+    logits = trace_forward(model, recorder, source, given)
+    _note_choice(recorder, logits, output, target)
+    steps = select(recorder.steps, recorder.inner, selection)
+    return Trace("translation", AsIs(f"{text} → {translation.text}"), steps, tuple(_assumption_lines()))
+
+
+def _names(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[str, ...]:
+    return tuple(map(tokenizer.piece, ids))
+
+
+def _note_choice(recorder: Recorder, logits: Tensor, output: Sequence[int], target: Tokenizer) -> None:
+    """From the logits to the chosen pieces. A row is named by what was given and what came out."""
+    came = _names(target, output)
+    rows = {"position": tuple(f"{a}→{b}" for a, b in zip(recorder.pieces["target"], came, strict=True))}
+    allowed = allow(logits, SYMBOL_IDS)
+    probabilities = (allowed - log_normaliser(allowed)).exp()
+    everything = _names(target, range(logits.shape[-1]))
+    recorder.note("probabilities", PROBABILITIES, probabilities, [logits], labels={**rows, "vocabulary": everything})
+    _, best = best_tokens(allowed[0], LIKELY)
+    # in the order of the positions where they matter
+    likely = list(dict.fromkeys(piece for row, own in zip(best.tolist(), output, strict=True) for piece in (own, *row)))
+    recorder.note(
+        "likeliest", LIKELIEST, probabilities[..., likely], ["probabilities"],
+        labels={**rows, "piece": _names(target, likely)},
+    )  # fmt: skip
+    chosen = torch.tensor([list(output)])
+    recorder.note("chosen", CHOSEN, chosen, labels=rows)
+    terms = token_log_probabilities(logits, chosen, SYMBOL_IDS)
+    recorder.note("log_probabilities", LOG_PROBABILITIES, terms, [logits, "chosen"], labels=rows)
+    recorder.note("log_probability", TOTAL, terms.sum(-1), ["log_probabilities"])
+
+
+def _assumption_lines() -> list[str]:
+    return [
+        "The target is the model's own translation; the decoder is given it whole, one place later (teacher forcing).",
+        "The numbers are those of the model in float64; in translating it computes in float32.",
+        "No dropout: it is for training alone.",
+        "Padding, unknown and start cannot be chosen; the probabilities of all other pieces add up to 1.",
+    ]
+
+
+def check_transformer(bundle: Bundle) -> Transformer:
+    """The bundle's model. UsageError: it is of another kind."""
+    if not isinstance(bundle.model, Transformer):
+        raise UsageError(
+            "only a Transformer can be explained step by step",
+            why=f"the model of this bundle is of the kind {bundle.settings.model.kind}",
+            hint='give a bundle that was trained with model.kind = "transformer"',
+        )
+    settings = bundle.settings.model
+    if isinstance(settings, TransformerSettings) and (
+        settings.attention != "scaled" or settings.feedforward == "convolution"
+    ):
+        raise UsageError(
+            "a Transformer of these options cannot be explained step by step",
+            why=f"attention {settings.attention}, feed-forward network {settings.feedforward}; the steps shown are "
+            "those of equation 1 and of networks without convolutions",
+            hint='give a bundle that was trained with model.attention = "scaled"',
+        )
+    return bundle.model

@@ -1,0 +1,68 @@
+"""Text with gaps in, whole text out: a model that restores masked pieces, with its tokenizer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from openwork.inference.labeller import SYMBOLS, Choice, Place, Sources
+from openwork.models.interfaces import SequenceModel
+from openwork.text.tokenizer import Tokenizer
+
+GAP = "[MASK]"
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A text with its gaps filled by the best pieces, and for each gap the most probable ones. `cut`: was too long."""
+
+    text: str
+    gaps: tuple[Place, ...] = ()
+    cut: bool = False
+
+
+def _ignore(count: int) -> None:
+    """For those who do not watch."""
+
+
+class GapFiller:
+    """Fills the gaps of texts; each gap is one piece, and is told as if the others were not known."""
+
+    def __init__(self, model: SequenceModel, tokenizer: Tokenizer, mask_piece: int) -> None:
+        self.sources = Sources(model)
+        self.tokenizer = tokenizer
+        self.mask_piece = mask_piece
+
+    def fill(self, texts: Sequence[str], best: int = 1, *, advanced: Callable[[int], None] = _ignore) -> list[Filled]:
+        """For each text what it is with its gaps filled; a text without a gap gives itself."""
+        found = [Filled(text) for text in texts]
+        rows = {place: self._row(text) for place, text in enumerate(texts) if GAP in text}
+        for batch in self.sources.batches(rows):
+            chosen = [rows[place][: self.sources.longest] for place in batch]
+            logits = self.sources.logits(chosen, max(len(row) for row in chosen)).clone()
+            logits[..., SYMBOLS] = -torch.inf
+            for place, row, told in zip(batch, chosen, logits.softmax(dim=-1), strict=True):
+                found[place] = self._filled(row, told, best, cut=len(rows[place]) > len(row))
+            advanced(len(batch))
+        return found
+
+    def _row(self, text: str) -> list[int]:
+        """The ids of a text; a space before a gap belongs to the piece that is missing."""
+        *before, after = text.split(GAP)
+        rows = self.tokenizer.encode_batch([*(part.removesuffix(" ") for part in before), after])
+        row = rows[0]
+        for part in rows[1:]:
+            row = [*row, self.mask_piece, *part]
+        return row
+
+    def _filled(self, row: list[int], shares: torch.Tensor, best: int, *, cut: bool) -> Filled:
+        gaps: list[Place] = []
+        whole = list(row)
+        for place, piece in enumerate(row):
+            if piece != self.mask_piece:
+                continue
+            values, numbers = shares[place].topk(min(best, shares.shape[-1] - len(SYMBOLS)))
+            whole[place] = int(numbers[0])
+            names = map(self.tokenizer.piece, numbers.tolist())
+            gaps.append(tuple(Choice(name, value) for name, value in zip(names, values.tolist(), strict=True)))
+        return Filled(" ".join(self.tokenizer.decode(whole).splitlines()), tuple(gaps), cut)

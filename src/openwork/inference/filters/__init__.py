@@ -1,0 +1,1 @@
+"""Lines in, lines out: one filter for each command that reads standard input."""

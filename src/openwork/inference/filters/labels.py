@@ -1,0 +1,112 @@
+"""Labels as a filter: lines in, one line out for each, as text or JSON."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from openwork.base.errors import UsageError
+from openwork.base.printing import json_text
+from openwork.base.tasks import COMMANDS, Task, task_of
+from openwork.bundles.bundle import Bundle
+from openwork.inference.filler import GapFiller
+from openwork.inference.filters.lines import Answer, Answering
+from openwork.inference.labeller import LabelledText, Labeller, Place
+from openwork.inference.requests import Asked
+from openwork.metrics.spans import spans
+from openwork.models.interfaces import MaskedModel
+
+
+def labelling_of(bundle: Bundle, path: Path, wanted: Task, best: int, *, as_json: bool) -> Answering:
+    """What answers lines with the bundle at `path`; UsageError where its model was made for another task."""
+    task = task_of(bundle.settings.model)
+    if task != wanted:
+        raise UsageError(
+            f"{path}: the model was trained for the task {task}, not {wanted}",
+            hint=f"{COMMANDS[task]} is for it, or name another bundle",
+        )
+    model = bundle.model
+    if task == "fill" and isinstance(model, MaskedModel):
+        return filling(GapFiller(model, bundle.tokenizers.source, model.mask_piece), best, as_json=as_json)
+    return labelling(Labeller(model, bundle.tokenizers, task), best, as_json=as_json)
+
+
+def labelling(labeller: Labeller, best: int, *, as_json: bool) -> Answering:
+    """Answers with labels: the best alone, or the `best` most probable of each place with their probabilities."""
+    task = labeller.task
+
+    def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
+        texts = [asked.text for asked in batch]
+        for text, found in zip(texts, labeller.label(texts, best), strict=True):
+            line = json_line(task, text, found) if as_json else text_line(task, text, found, best)
+            yield Answer(line, _notes(cut=found.cut))
+
+    return answers
+
+
+def text_line(task: Task, text: str, found: LabelledText, best: int) -> str:
+    """The labels with spaces between, or an answer's words; of several the probabilities too, tabs between places."""
+    if best == 1:
+        return answer_text(text, " ".join(found.best)) if task == "answer" else " ".join(found.best)
+    if task == "answer":
+        choices = [choice for place in found.places for choice in place]
+        return "\t".join(f"{choice.probability:.4f} {answer_text(text, choice.label)}" for choice in choices)
+    return "\t".join(_shown(place) for place in found.places)
+
+
+def _shown(place: Place) -> str:
+    return " ".join(f"{choice.probability:.4f} {choice.label.strip()}" for choice in place)
+
+
+def answer_text(text: str, label: str) -> str:
+    """The words of a text from the first number to the last; nothing for no numbers."""
+    if not label:
+        return ""
+    first, last = map(int, label.split())
+    return " ".join(text.split()[first : last + 1])
+
+
+def json_line(task: Task, text: str, found: LabelledText) -> str:
+    """One object: the text, whether it was cut, and its labels, its answers, or its words and spans."""
+    values: dict[str, Any] = {"source": text, "cut": found.cut}
+    first = found.places[0] if found.places else ()
+    match task:
+        case "tag":
+            pairs = zip(found.words, [*found.places, *[()] * (len(found.words) - len(found.places))], strict=True)
+            values["words"] = [{"word": word, "labels": _choices(place)} for word, place in pairs]
+            values["spans"] = [
+                {**span._asdict(), "text": answer_text(text, f"{span.first} {span.last}")} for span in spans(found.best)
+            ]
+        case "answer":
+            values["answers"] = [
+                {"text": answer_text(text, choice.label), "words": choice.label, "probability": choice.probability}
+                for choice in first
+            ]
+        case _:
+            values["labels"] = _choices(first)
+    return json_text(values)
+
+
+def _choices(place: Place) -> list[dict[str, Any]]:
+    return [{"label": choice.label, "probability": choice.probability} for choice in place]
+
+
+def filling(filler: GapFiller, best: int, *, as_json: bool) -> Answering:
+    """Answers with texts whose gaps are filled; where several pieces are wanted, with those of each gap."""
+
+    def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
+        texts = [asked.text for asked in batch]
+        for text, found in zip(texts, filler.fill(texts, best), strict=True):
+            if as_json:
+                gaps = [_choices(place) for place in found.gaps]
+                line = json_text({"source": text, "cut": found.cut, "text": found.text, "gaps": gaps})
+            elif best == 1:
+                line = found.text
+            else:
+                line = "\t".join(_shown(place) for place in found.gaps)
+            yield Answer(line, _notes(cut=found.cut))
+
+    return answers
+
+
+def _notes(*, cut: bool) -> list[str]:
+    return ["too long for the model, its end was left out"] if cut else []

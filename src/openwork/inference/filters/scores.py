@@ -1,0 +1,116 @@
+"""A scorer as a filter: pairs of lines in, one line of figures out for each, whatever they hold."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from pathlib import Path
+
+from openwork.base.errors import DataError
+from openwork.base.files import open_binary
+from openwork.base.lines import MOST_LINES, arriving_lines, clean_line, lines_of, standard_input
+from openwork.base.printing import json_text, write_data
+from openwork.inference.scorer import Scored, Scorer
+from openwork.metrics.ratio import Ratio, perplexity
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ScoredLine:
+    """One pair of lines. `problem` says why it has no score; `blank`: there was nothing at all on the line."""
+
+    source: str = ""
+    target: str = ""
+    problem: str = ""
+    blank: bool = False
+
+
+def tabbed_lines(say: Say) -> Iterator[list[ScoredLine]]:
+    """Standard input: source, a tab, target. Lines are given as they come."""
+    number = 0
+    for batch in arriving_lines(standard_input()):
+        lines = []
+        for data in batch:
+            number += 1
+            text = _cleaned(data, f"line {number}", say)
+            lines.append(_parted(text))
+        yield lines
+
+
+def _parted(text: str) -> ScoredLine:
+    columns = text.split("\t")
+    if not text.strip():
+        return ScoredLine(blank=True)
+    if len(columns) == 2:
+        return ScoredLine(columns[0], columns[1])
+    return ScoredLine(text, problem=_columns_problem(len(columns)))
+
+
+def _columns_problem(count: int) -> str:
+    return f"columns: {count}; needed are two, source and target with one tab between"
+
+
+def file_lines(source: Path, target: Path, say: Say) -> Iterator[list[ScoredLine]]:
+    """Two aligned files; DataError at the end where one has more lines than the other."""
+    counts = [0, 0]
+    with open_binary(source) as source_file, open_binary(target) as target_file:
+        pairs = zip_longest(lines_of(source_file), lines_of(target_file))
+        while batch := list(islice(pairs, MOST_LINES)):
+            lines = []
+            for pair in batch:
+                counts = [count + (data is not None) for count, data in zip(counts, pair, strict=True)]
+                if pair[0] is not None and pair[1] is not None:
+                    lines.append(
+                        ScoredLine(
+                            _cleaned(pair[0], f"{source}:{counts[0]}", say),
+                            _cleaned(pair[1], f"{target}:{counts[1]}", say),
+                        )
+                    )
+            yield lines
+    if counts[0] != counts[1]:
+        raise DataError(
+            f"{source} and {target} have different numbers of lines: {counts[0]:,} and {counts[1]:,}",
+            why="each line of one belongs to the same line of the other",
+            hint="what was printed belongs to the lines that both have; give files of the same length",
+        )
+
+
+def _cleaned(data: bytes, place: str, say: Say) -> str:
+    text, problem = clean_line(data)
+    if problem:
+        say(f"{place}: {problem}")
+    return text
+
+
+def score_lines(scorer: Scorer, batches: Iterator[list[ScoredLine]], say: Say, *, as_json: bool) -> None:
+    """Prints one line for each; what cannot be scored is told, has NaN for its figures, and costs no other line."""
+    whole = Ratio()
+    number = 0
+    for batch in batches:
+        results = {place: Scored(problem=line.problem) for place, line in enumerate(batch) if line.problem}
+        places = [place for place, line in enumerate(batch) if not line.problem and not line.blank]
+        scored = scorer.score([(batch[place].source, batch[place].target) for place in places])
+        results.update(zip(places, scored, strict=True))
+        for place, line in enumerate(batch):
+            number += 1
+            result = results.get(place)
+            if result is not None:
+                _tell(result, number, say)
+                whole += result.ratio
+            write_data(f"{_printed(line, result, as_json=as_json)}\n")
+    if whole.count:
+        say(f"all lines: {whole.count:,} tokens, perplexity {perplexity(whole):.4f}")
+
+
+def _tell(result: Scored, number: int, say: Say) -> None:
+    if result.problem:
+        say(f"line {number}: {result.problem}")
+    if result.cut:
+        say(f"line {number}: too long for the model, its end was left out")
+
+
+def _printed(line: ScoredLine, result: Scored | None, *, as_json: bool) -> str:
+    if as_json:
+        texts = {"source": line.source, "target": line.target}
+        return json_text({**texts, **(result or Scored(problem="a blank line")).to_json()})
+    return result.line() if result is not None else ""

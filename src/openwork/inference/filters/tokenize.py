@@ -1,0 +1,94 @@
+"""A tokenizer as a filter: lines in, lines out. It is a bundle's, or that of any file that can be read as one."""
+
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+
+from openwork.base.errors import DataError, UsageError
+from openwork.base.lines import clean_line, lines_of, standard_input
+from openwork.base.phrases import Translate
+from openwork.base.printing import json_text, one_line, write_data
+from openwork.bundles.versions import whole_bundle
+from openwork.text.foreign import ForeignTokenizer
+from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.pair import TokenizerPair
+from openwork.text.steps import as_data, as_line, step_lines
+from openwork.text.tokenizer import Tokenizer
+
+AnyTokenizer = Tokenizer | ForeignTokenizer
+
+
+class TokenFormat(Enum):
+    """What is printed for each line."""
+
+    PIECES = "pieces"
+    IDS = "ids"
+    FRAMED_IDS = "framed ids"
+    TEXT = "text"
+    JSON = "json"
+    STEPS = "steps"
+    JSON_STEPS = "json steps"
+
+
+def printed_for(tokenizer: AnyTokenizer, line: str, form: TokenFormat, number: int, translated: Translate) -> str:
+    """What is printed for `line`; only the steps take more than one line, in the words of `translated`."""
+    match form:
+        case TokenFormat.TEXT:
+            return " ".join(tokenizer.decode(_numbers(tokenizer, line, number)).splitlines())
+        case TokenFormat.IDS:
+            return " ".join(map(str, tokenizer.encode(line)))
+        case TokenFormat.FRAMED_IDS:
+            return " ".join(map(str, tokenizer.encode_framed(line)))
+        case TokenFormat.PIECES:
+            return as_line(tokenizer.encode_pieces(line).pieces)
+        case TokenFormat.STEPS:
+            ids = " ".join(map(str, tokenizer.encode(line)))
+            steps = (one_line(translated(step)) for step in step_lines(tokenizer.work(line)))  # for a person
+            return "\n".join([*steps, f"ids: {ids}", ""])
+    pieces = tokenizer.encode_pieces(line)
+    values = {"text": line, "pieces": pieces.pieces, "ids": pieces.ids, "offsets": pieces.offsets}
+    if form is TokenFormat.JSON_STEPS:
+        values["words"] = as_data(tokenizer.work(line))
+    return json_text(values)
+
+
+def _numbers(tokenizer: AnyTokenizer, line: str, number: int) -> list[int]:
+    size = tokenizer.vocabulary_size
+    words = line.split()
+    # no number of ten digits is a piece's, and Python refuses to read one of thousands
+    if wrong := [word for word in words if not (word.isascii() and word.isdigit() and int(word[:10]) < size)]:
+        raise DataError(
+            f"line {number}: {wrong[0]!r} is not a piece's number",
+            why=f"numbers run from 0 to {size - 1}",
+            hint="give the numbers that openwork tokenize --ids prints, with spaces between",
+        )
+    return [int(word) for word in words]
+
+
+def find_tokenizer(
+    bundle: Path | None, file: Path | None, side: str, locate: Callable[[Path], Path] = Path
+) -> AnyTokenizer:
+    """The tokenizer of a bundle's side, or the one that `file` holds. `locate` gives the bundle of a folder."""
+    if side not in ("source", "target"):
+        raise UsageError(f"--side {side}: there is no such side", hint="source or target")
+    if (bundle is None) == (file is None):
+        raise UsageError(
+            "whose tokenizer to use is not clear",
+            why="exactly one of --bundle and --tokenizer is needed",
+            hint="--bundle takes the folder that openwork train --out wrote, --tokenizer a tokenizer's file",
+        )
+    if file is not None:
+        return read_tokenizer(file)
+    pair = TokenizerPair.load(whole_bundle(locate(bundle or Path())))
+    return pair.source if side == "source" else pair.target
+
+
+def tokenize_stream(
+    tokenizer: AnyTokenizer, form: TokenFormat, say: Callable[[str], None], translated: Translate = str
+) -> None:
+    """Standard input to standard output, line for line; `translated` puts explanations into the reader's language."""
+    for number, data in enumerate(lines_of(standard_input()), start=1):
+        text, problem = clean_line(data)
+        if problem:
+            say(f"line {number}: {problem}")
+        write_data(f"{printed_for(tokenizer, text, form, number, translated)}\n")

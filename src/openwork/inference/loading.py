@@ -1,0 +1,50 @@
+"""Several bundles that translate together."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from openwork.base.errors import BundleError, UsageError
+from openwork.bundles.bundle import Bundle, load_bundle
+from openwork.decoding.ensemble import Ensemble
+from openwork.decoding.settings import DecodingSettings
+from openwork.inference.engine import TranslationPrecision
+from openwork.inference.shortlists import read_shortlist
+from openwork.inference.translator import BatchTranslator
+
+
+def load_bundles(paths: Sequence[Path]) -> list[Bundle]:
+    """The bundles; BundleError if their vocabularies are not the same."""
+    bundles = [load_bundle(path) for path in paths]
+    for path, bundle in zip(paths[1:], bundles[1:], strict=True):
+        if bundle.tokenizers.fingerprint != bundles[0].tokenizers.fingerprint:
+            raise BundleError(
+                f"{path}: its vocabulary is not that of {paths[0]}",
+                why="models that translate together choose among the same pieces",
+                hint="train them on the same data with the same [text] settings, or with --from-bundle",
+            )
+    return bundles
+
+
+def translator_of(
+    bundles: Sequence[Bundle],
+    decoding: DecodingSettings,
+    precision: TranslationPrecision = "float32",
+    shortlist: Path | None = None,
+) -> BatchTranslator:
+    """One bundle's translator, or that of all together: the mean of their probabilities.
+
+    With a shortlist's file only its pieces are looked at; UsageError where the models have no way to do that.
+    """
+    if len(bundles) == 1:
+        only = None if shortlist is None else read_shortlist(shortlist, bundles[0].tokenizers)
+        made = BatchTranslator(bundles[0].model, bundles[0].tokenizers, decoding, precision=precision, shortlist=only)
+        if only is None or made.engine.is_prepared:
+            return made
+    if shortlist is not None:
+        raise UsageError(
+            "a shortlist does not go with these models",
+            why="it needs one Transformer with the paper's attention, on a processor",
+            hint="leave --shortlist out",
+        )
+    together = Ensemble([bundle.model for bundle in bundles]).eval()
+    return BatchTranslator(together, bundles[0].tokenizers, decoding, precision=precision)

@@ -1,0 +1,270 @@
+"""The layers of a Transformer as plain functions of prepared products: no module is called and no keyword looked up.
+
+What can be done once is done here: the projections of queries, keys and values become one matrix, those of all layers'
+memories another, the scale of the scores goes into the queries' weights, activation and bias into the product.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from openwork.inference.prepared.attention import attend_to_memory, attend_to_past
+from openwork.inference.prepared.caches import HIDDEN, Past, PreparedMemory, PreparedState, padded_size
+from openwork.inference.prepared.products import Product
+from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.batch_normalisation import BatchNorm
+from openwork.nn.decoder import DecoderLayer
+from openwork.nn.encoder import EncoderLayer
+from openwork.nn.feedforward import FeedForward, GatedFeedForward
+from openwork.nn.kernels import fused
+from openwork.nn.masks import Mask
+from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, Wiring
+
+Make = Callable[..., Product]
+"""One of the products' ways: from weight, bias and whether it is rectified."""
+
+Function = Callable[[Tensor], Tensor]
+
+Made = TypeVar("Made")
+
+
+def prepared_norm(norm: nn.Module) -> Function:
+    """The same function without the module around it; with statistics that stay, a norm is a scale and a shift."""
+    if isinstance(norm, BatchNorm):
+        scale = norm.weight / torch.sqrt(norm.running_variance + norm.epsilon)
+        return partial(_scaled, scale=scale, shift=norm.bias - norm.running_mean * scale)
+    if not isinstance(norm, nn.LayerNorm):
+        return norm
+    return partial(_layer_norm, shape=norm.normalized_shape, gain=norm.weight, shift=norm.bias, epsilon=norm.eps)
+
+
+def _layer_norm(x: Tensor, shape: Sequence[int], gain: Tensor, shift: Tensor, epsilon: float) -> Tensor:
+    return torch.layer_norm(x, shape, gain, shift, epsilon)
+
+
+def _scaled(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    return torch.addcmul(shift, x, scale)
+
+
+class Wired:
+    """A residual wiring as in `nn/residual.py`: what a sub-layer sees, and the stream after it."""
+
+    def __init__(self, wiring: Wiring, make: Make) -> None:
+        self.project: Product | None = None
+        if isinstance(wiring, ProjectedResidual):
+            self.project = linear(wiring.projection, make)
+            wiring = wiring.wiring
+        assert isinstance(wiring, PreNorm | PostNorm | BranchNorm)
+        norm = prepared_norm(wiring.norm)
+        self.norm_before: Function | None = norm if isinstance(wiring, PreNorm) else None
+        self.norm_after: Function | None = norm if isinstance(wiring, PostNorm) else None
+        self.norm_made: Function | None = norm if isinstance(wiring, BranchNorm) else None
+
+    def before(self, x: Tensor) -> Tensor:
+        return x if self.norm_before is None else self.norm_before(x)
+
+    def after(self, x: Tensor, made: Tensor) -> Tensor:
+        """`made`, the sub-layer's output, is written over."""
+        made = made if self.norm_made is None else self.norm_made(made)
+        made += x if self.project is None else self.project(x)
+        return made if self.norm_after is None else self.norm_after(made)
+
+
+def linear(layer: nn.Linear, make: Make) -> Product:
+    """The product of one linear layer."""
+    return make(layer.weight, layer.bias)
+
+
+def side_by_side(layers: Sequence[nn.Linear], make: Callable[..., Made], scales: Sequence[float]) -> Made:
+    """Several linear layers of one input as one product; each is multiplied by its scale."""
+    weight = torch.cat([layer.weight * scale for layer, scale in zip(layers, scales, strict=True)])
+    bias = None
+    if layers[0].bias is not None:
+        bias = torch.cat([layer.bias * scale for layer, scale in zip(layers, scales, strict=True)])
+    return make(weight, bias)
+
+
+def prepared_feedforward(network: nn.Module, make: Make) -> Function:
+    """Equation 2, and its gated kin with both their first matrices as one."""
+    if isinstance(network, GatedFeedForward):
+        return _gated(network, make)
+    assert isinstance(network, FeedForward)
+    contract = linear(network.contract, make)
+    if isinstance(network.activation, nn.ReLU):
+        rectified = make(network.expand.weight, network.expand.bias, True)
+        return lambda x: contract(rectified(x))
+    expand, activation = linear(network.expand, make), network.activation
+    return lambda x: contract(activation(expand(x)))
+
+
+def _gated(network: GatedFeedForward, make: Make) -> Function:
+    both = side_by_side([network.gate, network.expand], make, [1.0, 1.0])
+    contract, activation = linear(network.contract, make), network.activation
+
+    def gated(x: Tensor) -> Tensor:
+        gate, expanded = both(x).chunk(2, dim=-1)
+        return contract(activation(gate) * expanded)
+
+    return gated
+
+
+class PreparedSelfAttention:
+    """Queries, keys and values of a sequence by one product."""
+
+    def __init__(self, attention: MultiHeadAttention, make: Make) -> None:
+        self.heads = attention.heads.count
+        self.widths = [attention.query.out_features, attention.key.out_features, attention.value.out_features]
+        layers = [attention.query, attention.key, attention.value]
+        self.project = side_by_side(layers, make, [attention.scale, 1.0, 1.0])
+        self.output = linear(attention.output, make)
+
+    def over(self, x: Float[Tensor, "batch position width"], mask: Mask) -> Float[Tensor, "batch position after"]:
+        """Every position asks every other one that is no padding."""
+        query, key, value = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.project(x).split(self.widths, -1)
+        )
+        found = fused.attention(query, key, value, mask, 1.0)
+        return self.output(found.transpose(1, 2).flatten(-2))
+
+    def step(
+        self, x: Float[Tensor, "rows width"], cache: tuple[Tensor, Tensor], position: int, rows: Tensor | None
+    ) -> Float[Tensor, "rows after"]:
+        """One new position of each row asks its past and itself; it is written into the cache.
+
+        `rows`: which of the cache's rows these are. The others are asked nothing that anybody looks at.
+        """
+        query, key, value = self.project(x).split(self.widths, -1)
+        keys, values = cache
+        if rows is None:
+            keys[position], values[position] = key, value
+            query = query.contiguous()
+        else:
+            keys[position].index_copy_(0, rows, key)
+            values[position].index_copy_(0, rows, value)
+            query = query.new_empty(keys.shape[1], query.shape[1]).index_copy_(0, rows, query)
+        found = attend_to_past(query, keys[: position + 1], values[: position + 1], self.heads)
+        return self.output(found if rows is None else found.index_select(0, rows))
+
+
+class PreparedCrossAttention:
+    """Asks memories whose keys and values were made when they were read."""
+
+    def __init__(self, attention: MultiHeadAttention, make: Make) -> None:
+        self.heads = attention.heads.count
+        self.query = side_by_side([attention.query], make, [attention.scale])
+        self.output = linear(attention.output, make)
+
+    def step(
+        self,
+        x: Float[Tensor, "rows width"],
+        cache: tuple[Tensor, Tensor],
+        memory: PreparedMemory,
+        sentences: Tensor | None,
+    ) -> tuple[Float[Tensor, "rows after"], Float[Tensor, "sentence head queries source"]]:
+        """The rows of the sentences that are alive ask these; gives the weights too, of all that the memory holds."""
+        query = self.query(x)
+        key, value = cache
+        if sentences is None:
+            found, weights = attend_to_memory(query, key, value, memory.bias)
+            return self.output(found), weights
+        together = query.view(sentences.shape[0], -1)
+        spread = query.new_empty(memory.sentences, together.shape[1]).index_copy_(0, sentences, together)
+        found, weights = attend_to_memory(spread.view(-1, query.shape[1]), key, value, memory.bias)
+        found = found.view(memory.sentences, -1).index_select(0, sentences)
+        return self.output(found.view(query.shape[0], -1)), weights
+
+
+class PreparedEncoderLayer:
+    """Self-attention and feed-forward network."""
+
+    def __init__(self, layer: EncoderLayer, make: Make) -> None:
+        self.attention = PreparedSelfAttention(layer.self_attention, make)
+        self.feedforward = prepared_feedforward(layer.feedforward, make)
+        self.attention_wiring = Wired(layer.attention_wiring, make)
+        self.feedforward_wiring = Wired(layer.feedforward_wiring, make)
+
+    def __call__(self, x: Tensor, mask: Mask) -> Tensor:
+        x = self.attention_wiring.after(x, self.attention.over(self.attention_wiring.before(x), mask))
+        return self.feedforward_wiring.after(x, self.feedforward(self.feedforward_wiring.before(x)))
+
+
+class PreparedDecoderLayer:
+    """Self-attention, cross-attention and feed-forward network, for one new position of each row."""
+
+    def __init__(self, layer: DecoderLayer, make: Make) -> None:
+        self.self_attention = PreparedSelfAttention(layer.self_attention, make)
+        self.cross_attention = PreparedCrossAttention(layer.cross_attention, make)
+        self.feedforward = prepared_feedforward(layer.feedforward, make)
+        self.self_wiring = Wired(layer.self_wiring, make)
+        self.cross_wiring = Wired(layer.cross_wiring, make)
+        self.feedforward_wiring = Wired(layer.feedforward_wiring, make)
+
+    def step(
+        self, x: Float[Tensor, "rows width"], number: int, past: Past, state: PreparedState
+    ) -> tuple[Float[Tensor, "rows after"], Float[Tensor, "sentence head queries source"]]:
+        """As layer `number` of its stack; gives the weights of the cross-attention too."""
+        made = self.self_attention.step(self.self_wiring.before(x), past.buffers[number], state.position, state.rows)
+        x = self.self_wiring.after(x, made)
+        inside = self.cross_wiring.before(x)
+        made, weights = self.cross_attention.step(inside, state.memory.layers[number], state.memory, state.sentences)
+        x = self.cross_wiring.after(x, made)
+        return self.feedforward_wiring.after(x, self.feedforward(self.feedforward_wiring.before(x))), weights
+
+
+class MemoryProjection:
+    """From the encoder's output to the keys and values of every decoder layer, by one product."""
+
+    def __init__(self, attentions: Sequence[MultiHeadAttention], make: Make) -> None:
+        self.layers = [part for attention in attentions for part in (attention.key, attention.value)]
+        self.heads = attentions[0].heads.count
+        self.widths = [layer.out_features for layer in self.layers]
+        self.project = side_by_side(self.layers, make, [1.0] * len(self.layers))
+
+    def empty(self, sentences: int, size: int) -> PreparedMemory:
+        """Room for the memories of so many sentences of at most `size` positions, all of it hidden."""
+
+        def room(width: int) -> Tensor:
+            made = torch.empty(sentences, self.heads, padded_size(size), width // self.heads)
+            made[:, :, size:] = 0.0  # hidden, and yet a weight of nothing times chance may be no number
+            return made
+
+        made = [room(width) for width in self.widths]
+        bias = torch.full((sentences, self.heads, 1, padded_size(size)), HIDDEN)
+        lengths = torch.zeros(sentences, dtype=torch.int64)
+        return PreparedMemory(list(zip(made[::2], made[1::2], strict=True)), bias, lengths, size)
+
+    def write(
+        self,
+        memory: PreparedMemory,
+        x: Float[Tensor, "sentence source width"],
+        lengths: Int[Tensor, "sentence"],
+        first: int,
+    ) -> None:
+        """Writes the memories of these sentences, the first of which is number `first`."""
+        sentences, size = x.shape[:2]
+        made = self.project(x)
+        nothing = lengths == 0  # such a sentence weighs all positions alike: of zeros that is nothing too
+        if bool(nothing.any()):
+            made = made.masked_fill(nothing[:, None, None], 0.0)
+        here = slice(first, first + sentences)
+        wholes = [whole for layer in memory.layers for whole in layer]
+        for whole, part in zip(wholes, made.split(self.widths, -1), strict=True):
+            whole[here, :, :size] = part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            whole[here, :, size : memory.size] = 0.0
+        memory.lengths[here] = lengths
+        padding = torch.arange(size) >= lengths[:, None]
+        memory.bias[here, :, :, :size] = (padding * HIDDEN)[:, None, None]
+
+
+def empty_past(layers: Sequence[DecoderLayer], rows: int, room: int) -> Past:
+    """Buffers in which nothing is written yet."""
+
+    def buffer(width: int) -> Tensor:
+        return torch.empty(room, rows, width)
+
+    attentions = [layer.self_attention for layer in layers]
+    return Past([(buffer(one.key.out_features), buffer(one.value.out_features)) for one in attentions], 0)

@@ -1,0 +1,113 @@
+"""The structures of step.cpp and best.cpp, field for field, and how they are filled; what they point to is kept."""
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import POINTER, Structure, c_float, c_int32, c_void_p
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from openwork.inference.prepared.products import quantised
+
+PANEL, FOUR = 64, 4
+"""As in step.cpp: outputs that are computed together, and products of bytes that one instruction adds up."""
+
+UNSIGNED = 128
+"""Added to the weights, as the instruction multiplies unsigned bytes with signed ones."""
+
+
+class ProductFields(Structure):
+    """y = x W^T + b."""
+
+    _fields_ = (
+        ("inputs", c_int32), ("outputs", c_int32), ("weights", c_void_p), ("scales", c_void_p), ("bias", c_void_p),
+    )  # fmt: skip
+
+
+class NormFields(Structure):
+    """Layer normalisation; without a gain there is none."""
+
+    _fields_ = (("gain", c_void_p), ("shift", c_void_p), ("epsilon", c_float))
+
+
+class LayerFields(Structure):
+    """A layer of the decoder."""
+
+    _fields_ = (
+        ("project", ProductFields), ("self_output", ProductFields), ("query", ProductFields),
+        ("cross_output", ProductFields), ("expand", ProductFields), ("contract", ProductFields),
+        ("self_norm", NormFields), ("cross_norm", NormFields), ("feedforward_norm", NormFields),
+    )  # fmt: skip
+
+
+class DecoderFields(Structure):
+    """All layers, the last norm and the output matrix."""
+
+    _fields_ = (
+        ("layers", c_int32), ("width", c_int32), ("heads", c_int32), ("key_width", c_int32), ("value_width", c_int32),
+        ("norm_first", c_int32), ("layer", POINTER(LayerFields)), ("final_norm", NormFields), ("output", ProductFields),
+    )  # fmt: skip
+
+
+class StepFields(Structure):
+    """What one step is about."""
+
+    _fields_ = (
+        ("rows", c_int32), ("position", c_int32), ("past_rows", c_int32), ("source", c_int32),
+        ("x", c_void_p), ("past_row", c_void_p), ("sentence", c_void_p), ("lengths", c_void_p),
+        ("past_keys", c_void_p), ("past_values", c_void_p), ("memory_keys", c_void_p), ("memory_values", c_void_p),
+        ("logits", c_void_p), ("looked", c_void_p),
+    )  # fmt: skip
+
+
+class ChoiceFields(Structure):
+    """The best few of a vocabulary, for many rows."""
+
+    _fields_ = (
+        ("rows", c_int32), ("vocabulary", c_int32), ("count", c_int32), ("logits", c_void_p), ("added", c_void_p),
+        ("scores", c_void_p), ("ids", c_void_p), ("normaliser", c_void_p),
+    )  # fmt: skip
+
+
+class Kept:
+    """Makes structures, and keeps the tensors to which they point for as long as it lives itself."""
+
+    def __init__(self) -> None:
+        self._tensors: list[Tensor] = []
+
+    def product(self, weight: Tensor, bias: Tensor | None) -> ProductFields:
+        """Of a matrix (outputs, inputs) in float32, as integers of eight bits."""
+        integers, scales = quantised(weight)
+        return ProductFields(
+            weight.shape[1], weight.shape[0], self._address(in_panels(integers)), self._address(scales),
+            None if bias is None else self._address(bias),
+        )  # fmt: skip
+
+    def norm(self, norm: nn.Module) -> NormFields:
+        """Of a layer normalisation; of anything else, none."""
+        if not isinstance(norm, nn.LayerNorm):
+            return NormFields()
+        shift = None if norm.bias is None else self._address(norm.bias)
+        return NormFields(self._address(norm.weight), shift, norm.eps)
+
+    def _address(self, tensor: Tensor) -> int:
+        own = tensor.detach().contiguous()
+        self._tensors.append(own)
+        return own.data_ptr()
+
+
+def in_panels(integers: Tensor) -> Tensor:
+    """Weights (outputs, inputs) from -127 to 127 as step.cpp reads them: [outputs / PANEL][inputs / FOUR][PANEL][FOUR].
+
+    The last panel is filled up with outputs that nobody looks at.
+    """
+    outputs, inputs = integers.shape
+    unsigned = (integers.to(torch.int16) + UNSIGNED).to(torch.uint8)
+    filled = functional.pad(unsigned, (0, 0, 0, -outputs % PANEL), value=UNSIGNED)
+    return filled.view(-1, PANEL, inputs // FOUR, FOUR).transpose(1, 2).contiguous()
+
+
+def addresses(tensors: Sequence[Tensor]) -> ctypes.Array[c_void_p]:
+    """Where each of them lies."""
+    return (c_void_p * len(tensors))(*(tensor.data_ptr() for tensor in tensors))

@@ -1,0 +1,171 @@
+"""A prepared Transformer whose decoder steps in one call of step.cpp, in integers of eight bits.
+
+Each row has a scale of its own, so what is said of a sentence does not depend on the batch that it is in.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from copy import copy
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from openwork.inference.prepared.caches import Past, PreparedState
+from openwork.inference.prepared.layers import Make, side_by_side
+from openwork.inference.prepared.native.building import library
+from openwork.inference.prepared.native.sharing import SharingState, with_room
+from openwork.inference.prepared.native.structures import (
+    ChoiceFields,
+    DecoderFields,
+    Kept,
+    LayerFields,
+    NormFields,
+    ProductFields,
+    StepFields,
+    addresses,
+)
+from openwork.inference.prepared.transformer import PreparedTransformer
+from openwork.models.seq2seq import Transformer
+from openwork.nn.decoder import DecoderLayer
+from openwork.nn.feedforward import FeedForward
+from openwork.nn.residual import PostNorm, PreNorm, Wiring
+
+
+class NativeTransformer(PreparedTransformer):
+    """`model`, one that `can_be_native`; the encoder is the prepared one's."""
+
+    @torch.no_grad()
+    def __init__(self, model: Transformer) -> None:
+        super().__init__(model, "int8")
+
+    def _prepare_steps(self, model: Transformer, make: Make) -> None:
+        self.decoder = NativeDecoder(model)
+
+    def among(self, pieces: Int[Tensor, "pieces"]) -> "NativeTransformer":
+        """The same with these target pieces for a vocabulary: a token is the place of its piece among them."""
+        fewer = copy(self)
+        fewer.table = self.table.index_select(0, pieces)
+        fewer.decoder = self.decoder.among(pieces)
+        return fewer
+
+    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> SharingState:
+        """Reads source ids, padded on the right, with their lengths."""
+        state = super().start(source, source_lengths)
+        return SharingState(state.memory, state.past)
+
+    def best(
+        self, logits: Float[Tensor, "rows vocabulary"], added: Float[Tensor, "vocabulary"], count: int
+    ) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"], Float[Tensor, "rows 1"]]:
+        """As `models/interfaces.py` has it, in one call of best.cpp."""
+        logits, added, (rows, vocabulary) = logits.contiguous(), added.contiguous(), logits.shape
+        scores, normaliser = logits.new_empty(rows, count), logits.new_empty(rows, 1)
+        ids = torch.empty(rows, count, dtype=torch.int64)
+        places = [tensor.data_ptr() for tensor in (logits, added, scores, ids, normaliser)]
+        self.decoder.choose(ChoiceFields(rows, vocabulary, count, *places))
+        return scores, ids, normaliser
+
+    def _advance(
+        self, tokens: Int[Tensor, "rows"], state: PreparedState, *, looks: bool
+    ) -> tuple[Tensor, SharingState, Tensor | None]:
+        assert isinstance(state, SharingState)
+        rows = tokens.shape[0]
+        past = with_room(state.past, state.position, rows)
+        logits, looked = self.decoder.step(self._embedded(tokens, state.position), past, state, looks)
+        past.written = state.position + 1
+        return logits, state.after_step(past, rows), looked
+
+
+class NativeDecoder:
+    """The layers, the last norm and the output matrix of `model` as step.cpp reads them."""
+
+    def __init__(self, model: Transformer) -> None:
+        self._kept, self._kept_output = Kept(), Kept()
+        self._weight, self._bias = model.output_weight.detach(), model.output_bias
+        layers = [_layer(layer, self._kept) for layer in model.decoder.layers]  # type: ignore[arg-type]
+        self._layers = (LayerFields * len(layers))(*layers)
+        first: DecoderLayer = model.decoder.layers[0]  # type: ignore[assignment]
+        heads = first.self_attention.heads.count
+        self.outputs = self._weight.shape[0]
+        self._fields = DecoderFields(
+            len(layers), self._weight.shape[1], heads,
+            first.self_attention.key.out_features // heads, first.self_attention.value.out_features // heads,
+            int(_norms_first(first)), self._layers, self._kept.norm(model.decoder.final_norm),
+            self._kept_output.product(self._weight, self._bias),
+        )  # fmt: skip
+        self._step = library().openwork_step
+        self._step.argtypes = [ctypes.POINTER(DecoderFields), ctypes.POINTER(StepFields)]
+        self._step.restype = None
+        self.choose = library().openwork_best
+        self.choose.argtypes = [ctypes.POINTER(ChoiceFields)]
+        self.choose.restype = None
+
+    def among(self, pieces: Int[Tensor, "pieces"]) -> "NativeDecoder":
+        """The same with these rows of the output matrix."""
+        fewer = copy(self)
+        fewer._kept_output = Kept()
+        fewer.outputs = pieces.shape[0]
+        fewer._fields = DecoderFields.from_buffer_copy(self._fields)
+        bias = None if self._bias is None else self._bias[pieces]
+        fewer._fields.output = fewer._kept_output.product(self._weight[pieces], bias)
+        return fewer
+
+    def step(
+        self, x: Float[Tensor, "rows width"], past: Past, state: SharingState, looks: bool
+    ) -> tuple[Float[Tensor, "rows outputs"], Float[Tensor, "rows source"] | None]:
+        """The logits, and where the last layer looked if that is asked for, the mean of its heads.
+
+        The keys and values of this position are written into `past`.
+        """
+        rows, memory = x.shape[0], state.memory
+        x = x.contiguous()
+        logits = x.new_empty(rows, self.outputs)
+        source = memory.bias.shape[-1]
+        looked = x.new_empty(rows, self._fields.heads, source) if looks else None
+        sentences = _sentences(state, rows)
+        table = None if state.rows is None else state.rows.contiguous()
+        keys, values = zip(*past.buffers, strict=True)
+        memory_keys, memory_values = zip(*memory.layers, strict=True)
+        arrays = [addresses(tensors) for tensors in (keys, values, memory_keys, memory_values)]
+        fields = StepFields(
+            rows, state.position, past.rows, source, x.data_ptr(), _place(table), _place(sentences),
+            memory.lengths.data_ptr(), *(ctypes.addressof(array) for array in arrays), logits.data_ptr(),
+            _place(looked),
+        )  # fmt: skip
+        self._step(self._fields, fields)
+        return logits, None if looked is None else looked.mean(1)[:, : memory.size]
+
+
+def _place(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()
+
+
+def _sentences(state: SharingState, rows: int) -> Tensor | None:
+    """Where the memory of each row stands; None: the first row's first, and so on."""
+    if state.each == 1:
+        return state.sentences
+    own = torch.arange(rows // state.each) if state.sentences is None else state.sentences
+    return own.repeat_interleave(state.each)
+
+
+def _norms_first(layer: DecoderLayer) -> bool:
+    return isinstance(layer.self_wiring, PreNorm)
+
+
+def _layer(layer: DecoderLayer, kept: Kept) -> LayerFields:
+    own, cross, network = layer.self_attention, layer.cross_attention, layer.feedforward
+    assert isinstance(network, FeedForward)
+
+    def product(layers: Sequence[nn.Linear], scales: Sequence[float] = (1.0,)) -> ProductFields:
+        return side_by_side(layers, kept.product, scales)
+
+    def norm(wiring: Wiring) -> NormFields:
+        assert isinstance(wiring, PreNorm | PostNorm)
+        return kept.norm(wiring.norm)
+
+    return LayerFields(
+        product([own.query, own.key, own.value], (own.scale, 1.0, 1.0)), product([own.output]),
+        product([cross.query], (cross.scale,)), product([cross.output]),
+        product([network.expand]), product([network.contract]),
+        norm(layer.self_wiring), norm(layer.cross_wiring), norm(layer.feedforward_wiring),
+    )  # fmt: skip

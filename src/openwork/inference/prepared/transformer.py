@@ -1,0 +1,159 @@
+"""A Transformer put to work: the same start, step and select, with all done once that can be done once.
+
+It translates as the model does and is held equal to it by test; it cannot be trained, and it does not follow later
+changes of the model's weights.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from openwork.inference.prepared.caches import ROOM, Past, PreparedState
+from openwork.inference.prepared.layers import (
+    Make,
+    MemoryProjection,
+    PreparedDecoderLayer,
+    PreparedEncoderLayer,
+    empty_past,
+    linear,
+    prepared_norm,
+)
+from openwork.inference.prepared.products import PRODUCTS, Product, ProductType
+from openwork.models.seq2seq import Transformer
+from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.distances import NoDistances
+from openwork.nn.feedforward import ConvolutionalFeedForward
+from openwork.nn.low_rank import AdaptedLinear
+from openwork.nn.masks import Mask
+from openwork.nn.positions import NoPositions, NormalisedPositions, Positions
+
+READ_TOGETHER = 1024  # source positions that the encoder reads at once: their inner vectors fit into a core's cache
+
+
+def can_be_prepared(model: nn.Module) -> bool:
+    """Whether it is a Transformer on a CPU whose attention is a softmax of products alone, with no shared heads."""
+    if type(model) is not Transformer or model.output.device.type != "cpu" or model.output.dtype is not torch.float32:
+        return False
+    if any(isinstance(part, ConvolutionalFeedForward | AdaptedLinear) for part in model.modules()):
+        return False
+    attentions = [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
+    return all(
+        isinstance(one.distances, NoDistances)
+        and one.weighing.weigh is None
+        and one.heads.key_value_count in (None, one.heads.count)
+        for one in attentions
+    )
+
+
+class PreparedTransformer:
+    """`model` with its products made in the way of `products`; it must be one that `can_be_prepared`."""
+
+    @torch.no_grad()
+    def __init__(self, model: Transformer, products: ProductType = "float32") -> None:
+        make = PRODUCTS[products]
+        self.source_embedding, self.source_positions = model.source_embedding, model.source_positions
+        self.encoder_layers = [PreparedEncoderLayer(layer, make) for layer in model.encoder.layers]  # type: ignore[arg-type]
+        self.encoder_norm = prepared_norm(model.encoder.final_norm)
+        decoder_layers = list(model.decoder.layers)
+        self.memory = MemoryProjection([layer.cross_attention for layer in decoder_layers], make)  # type: ignore[misc]
+        self.empty_past: Callable[[int, int], Past] = partial(empty_past, decoder_layers)  # type: ignore[arg-type]
+        self.table, self.scale = model.target_embedding.table.weight.detach(), model.target_embedding.scale
+        self.target_positions = model.target_positions
+        self._prepare_steps(model, make)
+
+    def _prepare_steps(self, model: Transformer, make: Make) -> None:
+        """What a step needs besides embeddings and what it asks."""
+        self.layers = [PreparedDecoderLayer(layer, make) for layer in model.decoder.layers]  # type: ignore[arg-type]
+        self.decoder_norm = prepared_norm(model.decoder.final_norm)
+        self.narrow = linear(model.narrow, make) if isinstance(model.narrow, nn.Linear) else None
+        self._output = partial(_some_outputs, make, model.output_weight.detach(), model.output_bias)
+        self.output = self._output(slice(None))
+
+    def among(self, pieces: Int[Tensor, "pieces"]) -> "PreparedTransformer":
+        """The same with these target pieces for a vocabulary: a token is the place of its piece among them."""
+        fewer = copy(self)
+        fewer.table = self.table.index_select(0, pieces)
+        fewer.output = self._output(pieces)
+        return fewer
+
+    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> PreparedState:
+        """Reads source ids, padded on the right, with their lengths."""
+        sentences, size = source.shape
+        memory = self.memory.empty(sentences, size)
+        each = max(1, READ_TOGETHER // size)
+        for first in range(0, sentences, each):
+            lengths = source_lengths[first : first + each]
+            self.memory.write(memory, self._read(source[first : first + each], lengths), lengths, first)
+        return PreparedState(memory, self.empty_past(sentences, ROOM))
+
+    def _read(self, source: Int[Tensor, "batch source"], lengths: Tensor) -> Float[Tensor, "batch longest width"]:
+        """The encoder's output, up to the end of the longest of these sentences."""
+        longest = max(1, int(lengths.max()))
+        x = self.source_positions(self.source_embedding(source[:, :longest]))
+        mask = Mask(None if int(lengths.min()) == longest else lengths)
+        for layer in self.encoder_layers:
+            x = layer(x, mask)
+        return self.encoder_norm(x)
+
+    def step(
+        self, tokens: Int[Tensor, "rows positions"], state: PreparedState
+    ) -> tuple[Float[Tensor, "rows positions vocabulary"], PreparedState]:
+        """The logits of what follows each token; several positions are taken one after the other."""
+        made = []
+        for column in tokens.unbind(1):
+            logits, state, _ = self._advance(column, state, looks=False)
+            made.append(logits)
+        return made[0].unsqueeze(1) if len(made) == 1 else torch.stack(made, dim=1), state
+
+    def attend(
+        self, tokens: Int[Tensor, "rows positions"], state: PreparedState
+    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], PreparedState]:
+        """As `step`, with the weights of the last cross-attention, the mean of its heads."""
+        made, looked = [], []
+        for column in tokens.unbind(1):
+            logits, state, there = self._advance(column, state, looks=True)
+            made.append(logits)
+            looked.append(there)
+        return torch.stack(made, dim=1), torch.stack(looked, dim=1), state
+
+    def _advance(
+        self, tokens: Int[Tensor, "rows"], state: PreparedState, *, looks: bool
+    ) -> tuple[Tensor, PreparedState, Tensor | None]:
+        """The logits, the next state, and, if asked for, where each row's last layer looked (rows, source)."""
+        past = state.past.with_room(state.position)
+        x = weights = self._embedded(tokens, state.position)
+        for number, layer in enumerate(self.layers):
+            x, weights = layer.step(x, number, past, state)
+        past.written = state.position + 1
+        x = self.decoder_norm(x)
+        logits = self.output(x if self.narrow is None else self.narrow(x))
+        return logits, state.after_step(past), _looked(weights, state) if looks else None
+
+    def _embedded(self, tokens: Int[Tensor, "rows"], place: int) -> Float[Tensor, "rows width"]:
+        return _placed(functional.embedding(tokens, self.table), self.scale, self.target_positions, place)
+
+
+def _looked(weights: Float[Tensor, "sentence head queries source"], state: PreparedState) -> Tensor:
+    """The mean of the heads, of the rows that are alive."""
+    mean = weights.mean(1)
+    alive = mean if state.sentences is None else mean.index_select(0, state.sentences)
+    return alive.flatten(0, 1)[:, : state.memory.size]
+
+
+def _some_outputs(make: Make, weight: Tensor, bias: Tensor | None, which: Tensor | slice) -> Product:
+    """The product with those rows of the output matrix."""
+    return make(weight[which], None if bias is None else bias[which])
+
+
+def _placed(x: Float[Tensor, "rows width"], scale: float, positions: Positions, place: int) -> Tensor:
+    """Embeddings, scaled, with the position at which all of these rows stand."""
+    if isinstance(positions, NormalisedPositions):
+        return positions.norm(_placed(x, scale, positions.added, place))
+    if isinstance(positions, NoPositions):
+        return x * scale
+    return torch.add(positions.rows(place, place + 1), x, alpha=scale)

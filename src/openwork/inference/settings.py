@@ -1,0 +1,115 @@
+"""What `openwork translate` is to do, written down in a file instead of options. No torch here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, create_model
+
+from openwork.base.config import Settings, build, read_run_file
+from openwork.base.errors import UsageError
+from openwork.base.explain import ValueOrigin
+from openwork.base.limits import LENGTH
+from openwork.decoding.settings import DecodingSettings
+
+TranslationPrecision = Literal["float32", "bfloat16", "int8", "auto"]
+
+# The keys of [decoding] without the rules between them: those hold for what results with the bundle's own settings.
+_DecodingKeys = create_model(
+    "DecodingKeys",
+    __base__=Settings,
+    __doc__="What differs from the bundle's own settings.",
+    **{name: (known.annotation, known) for name, known in DecodingSettings.model_fields.items()},  # pyright: ignore
+)
+
+
+class LineSettings(Settings):
+    """Who translates, what a line of input is, and what a line of output."""
+
+    bundle: tuple[Path, ...] = Field(
+        default=(),
+        description="folders that openwork train --out wrote, relative to this file; several: an ensemble",
+    )
+    terms: Path | None = Field(
+        default=None, description="a glossary, relative to this file: source term, tab, target term that must be used"
+    )
+    requests: bool = Field(
+        default=False, description='lines of input are JSON with "text", "prefix", "required", "forbidden"'
+    )
+    alternatives: int | None = Field(
+        default=None,
+        ge=0,
+        le=LENGTH,
+        description="show what else could follow so many pieces, instead of translations",
+    )
+    guard: bool = Field(default=False, description="flag what should not be trusted, and search for it once more")
+    stream: bool = Field(default=False, description="write each piece as soon as it is found")
+    as_json: bool = Field(default=False, description="one JSON object a line, with scores")
+    precision: TranslationPrecision = Field(
+        default="float32",
+        description="number type of the matrix products; auto: the fastest on this machine, by measurement",
+    )
+    shortlist: Path | None = Field(
+        default=None,
+        description="what openwork shortlist wrote, relative to this file: only these pieces are looked at",
+    )
+
+
+class TranslationSettings(LineSettings):
+    """All that a translation file may say."""
+
+    decoding: _DecodingKeys = _DecodingKeys()  # pyright: ignore[reportInvalidTypeForm]
+
+
+class _Whole(Settings):
+    decoding: DecodingSettings
+
+
+@dataclass(frozen=True)
+class TranslationFile:
+    """What a translation file says; paths are those of the file system. Without a file nothing is said."""
+
+    lines: LineSettings = field(default_factory=LineSettings)
+    decoding: Mapping[str, Any] = field(default_factory=dict)
+    origins: Mapping[str, ValueOrigin] = field(default_factory=dict)
+
+
+def read_translation_file(path: Path) -> TranslationFile:
+    """The file's values; ConfigError names the line of a mistake."""
+    layer = read_run_file(path)
+    said = build(TranslationSettings, layer.mapping, layer.origins)
+    values: dict[str, Any] = {key: getattr(said, key) for key in LineSettings.model_fields}
+    values["bundle"] = tuple(path.parent / bundle for bundle in said.bundle)
+    for key in ("terms", "shortlist"):
+        values[key] = None if values[key] is None else path.parent / values[key]
+    decoding = said.decoding.model_dump(mode="json", exclude_unset=True)
+    return TranslationFile(LineSettings(**values), decoding, layer.origins)
+
+
+def decoding_settings(values: Mapping[str, Any], origins: Mapping[str, ValueOrigin]) -> DecodingSettings:
+    """Those of a bundle with others laid over them; ConfigError names the line of a mistake."""
+    return build(_Whole, {"decoding": values}, origins).decoding
+
+
+def settings_over(settings: Any, options: dict[str, Any], origins: Mapping[str, Any] | None = None) -> Any:
+    """The bundle's settings with the options over them; what was not asked for makes room for what was.
+
+    `origins` tells which options come from a file, and from where in it.
+    """
+    values = {**settings.model_dump(mode="json"), "best": 1, **options}
+    if options.get("samples") == 0 or "beam" in options:  # a search, whatever the bundle does
+        plain = type(settings)()
+        kept = {"samples": 0, "temperature": plain.temperature, "top_k": plain.top_k, "top_p": plain.top_p}
+        values = {**values, **{key: value for key, value in kept.items() if key not in options}}
+    if values["samples"]:
+        for key, value in (("groups", 1), ("coverage_penalty", 0.0)):
+            values[key] = options.get(key, value)
+        if "samples" in options and "best" not in options and values["minimum_bayes_risk"] == "none":
+            values["best"] = values["samples"]
+    elif "beam" not in options:
+        values["beam"] = max(values["best"], settings.beam)
+    elif values["best"] > values["beam"]:
+        best = values["best"]
+        raise UsageError(f"--best {best} needs a beam of at least {best}", hint=f"--beam {best}, or leave it out")
+    return decoding_settings(values, origins or {})

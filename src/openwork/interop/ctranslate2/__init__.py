@@ -1,0 +1,1 @@
+"""CTranslate2: its folders and binary format, read and written."""

@@ -1,0 +1,250 @@
+"""Models of CTranslate2, read as ours: what they compute, ours computes.
+
+Their file holds all that our Transformer needs, in another layout (`ctranslate2_layout.py`) and with the rows of the
+vocabulary in another order (`ctranslate2_vocabulary.py`). What ours has not is refused, never left out in silence.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from openwork.base.errors import BundleError
+from openwork.base.symbols import SYMBOL_IDS, SymbolIds
+from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.search import decode
+from openwork.decoding.settings import DecodingSettings
+from openwork.interop.building import model_of
+from openwork.interop.ctranslate2.binary import read_binary
+from openwork.interop.ctranslate2.layout import DECODER, ENCODER, OUTPUT, OUTPUT_BIAS, POSITIONS, attentions, places
+from openwork.interop.ctranslate2.settings import Weights, embedding_scale, transformer_settings
+from openwork.interop.ctranslate2.vocabulary import Conventions, Tokens, read_conventions, read_tokens
+from openwork.interop.vocabulary import Vocabulary
+from openwork.models.interfaces import SequenceModel
+from openwork.models.settings import TransformerSettings
+from openwork.nn.positions import sinusoids
+
+MODEL = "model.bin"
+NEVER = -30000.0  # a logit that leaves no probability in any type of number, and that half precision can write
+
+
+class NothingForbidden(SymbolIds):
+    """Our ids of the symbols, for searches as CTranslate2 makes them: it lets its models say <unk> and <s> as well."""
+
+    @property
+    def forbidden(self) -> tuple[int, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class CTranslate2Model:
+    """A model of CTranslate2 as one of ours, the tokens of both sides, and what frames a source."""
+
+    settings: TransformerSettings
+    model: SequenceModel
+    source: Tokens
+    target: Tokens
+    conventions: Conventions
+
+    def source_ids(self, tokens: Sequence[str]) -> list[int]:
+        """Our ids of a source's tokens, with what the model wants around them."""
+        before, after = self.conventions.before, self.conventions.after
+        return self.source.encode([*before, *tokens, *after])
+
+    def translate(self, sources: Sequence[Sequence[str]], decoding: DecodingSettings) -> list[list[Hypothesis]]:
+        """For each source, given as tokens, its best targets by our search; `target.decode` makes tokens of them.
+
+        What CTranslate2 finds with `length_penalty=A, min_decoding_length=0, max_decoding_length=N` is found with
+        `length_penalty = A, length_rule = "power", unfinished = "ranked", maximum_length = N` and an `extra_length`
+        above N; where A is 0, it goes on as long as with `stopping = "no-better"`.
+        """
+        if not sources:
+            return []
+        ids = [self.source_ids(tokens) for tokens in sources]
+        lengths = torch.tensor([len(row) for row in ids])
+        padded = torch.full((len(ids), int(lengths.max())), SYMBOL_IDS.pad)
+        for place, row in enumerate(ids):
+            padded[place, : len(row)] = torch.tensor(row)
+        with torch.inference_mode():
+            return decode(self.model, padded, lengths, decoding, NothingForbidden())
+
+
+def read_ctranslate2(folder: Path, pieces: tuple[Sequence[str], Sequence[str]] | None = None) -> CTranslate2Model:
+    """The model in a folder of CTranslate2's; BundleError where it is damaged, or has parts that ours has not.
+
+    Binary versions 2 to 6; numbers of 8 and 16 bits become float32 with the values that they stand for. `pieces`: the
+    names of the pieces of source and target by our ids, where tokenizers are there already.
+    """
+    contents = read_binary(folder / MODEL)
+    conventions = read_conventions(folder, contents.version, contents.variables)
+    weights = Weights(folder, contents)
+    settings = transformer_settings(weights, conventions)
+    if settings.positions == "learned" and _are_ours(weights, settings):
+        settings = settings.model_copy(update={"positions": "sinusoidal", "longest": None})
+    source, target = _tokens(weights, conventions, *(pieces or (None, None)))
+    sizes = source.vocabulary.size, target.vocabulary.size
+    tensors = _with_ties(_tensors(weights, settings, source.vocabulary, target.vocabulary))
+    settings = settings.model_copy(update={"tying": _tying(tensors)})
+    for name in weights.unused():
+        raise weights.foreign(name)
+
+    def misfit(name: str, tensor: Tensor, shape: tuple[int, ...]) -> BundleError:
+        return weights.misfit(f"{name} is {tuple(tensor.shape)}, and the sizes need {shape}")
+
+    model = model_of(settings, sizes, tensors, misfit, folder)
+    return CTranslate2Model(settings, model, source, target, conventions)
+
+
+def _tokens(
+    weights: Weights, conventions: Conventions, source: Sequence[str] | None, target: Sequence[str] | None
+) -> tuple[Tokens, Tokens]:
+    said, folder = conventions, weights.folder
+    listed = read_tokens(folder, said.unk_token)
+    if said.decoder_start_token is None:
+        raise BundleError(
+            f"{folder}: this model has no start symbol of its own",
+            why="the first token of each target is for the user to give",
+            hint="models of one direction have one",
+        )
+    zero = weights.number(f"{DECODER}/start_from_zero_embedding")
+    start = None if zero else said.decoder_start_token
+    wanted = [*said.before, *said.after], [start, said.eos_token]
+    for names, side, needed in zip(listed, (ENCODER, DECODER), wanted, strict=True):
+        rows = len(weights.embeddings(side))
+        if rows != len(names):
+            raise weights.misfit(f"the {side} knows {rows:,} tokens, and its vocabulary has {len(names):,}")
+        for name in needed:
+            if name is not None and name not in names:
+                raise weights.misfit(f"the vocabulary of the {side} has no token {name!r}")
+    shared = listed[0] is listed[1] and source == target
+    return (
+        Tokens.of(listed[0], _symbols(said, start if shared else said.bos_token, source), source),
+        Tokens.of(listed[1], _symbols(said, start, target), target),
+    )
+
+
+def _symbols(said: Conventions, start: str | None, pieces: Sequence[str] | None) -> tuple[str | None, ...]:
+    """Their names of our symbols. None of theirs stands for padding, unless it was ours."""
+    return (pieces[SYMBOL_IDS.pad] if pieces else None), said.unk_token, start, said.eos_token
+
+
+def _tensors(
+    weights: Weights, settings: TransformerSettings, source: Vocabulary, target: Vocabulary
+) -> dict[str, Tensor]:
+    """Our weights by our names, none of them tied."""
+    tensors = _embeddings(weights, settings, source, target)
+    if settings.positions == "learned":
+        tensors |= _positions(weights, settings)
+    for theirs, ours in places(settings).items():
+        tensors |= _parts(weights, theirs, ours, settings)
+    for scope, ours in zip(attentions(settings.encoder_layers, settings.decoder_layers), _ours(settings), strict=True):
+        scale = weights.number(f"{scope}/queries_scale")
+        if scale is not None:  # ours is 1 / sqrt(d_k) always
+            for kind in ("weight", "bias") if settings.attention_bias else ("weight",):
+                tensors[f"{ours}.query.{kind}"] *= scale * settings.key_width**0.5
+    return tensors
+
+
+def _ours(settings: TransformerSettings) -> list[str]:
+    """Our names of the attentions, in the order of `attentions`."""
+    encoder = [f"encoder.layers.{layer}.self_attention" for layer in range(settings.encoder_layers)]
+    kinds = ("self_attention", "cross_attention")
+    return encoder + [f"decoder.layers.{layer}.{kind}" for layer in range(settings.decoder_layers) for kind in kinds]
+
+
+def _parts(weights: Weights, theirs: str, ours: tuple[str, ...], settings: TransformerSettings) -> dict[str, Tensor]:
+    """One array of theirs as those of ours; a bias that theirs does without is zero."""
+    found = weights.get(theirs)
+    if found is None and theirs.endswith("/bias"):
+        found = np.zeros(len(weights.required(theirs.removesuffix("bias") + "weight")), np.float32)
+    if found is None:
+        raise weights.lacking(theirs)
+    sizes = _sizes(ours, settings) if len(ours) > 1 else [len(found) if found.ndim else 0]
+    if not found.ndim or sum(sizes) != len(found):
+        raise weights.misfit(f"{theirs} is {found.shape}, and the heads need {sum(sizes)} rows")
+    return dict(zip(ours, torch.tensor(found).split(sizes), strict=True))
+
+
+def _sizes(ours: tuple[str, ...], settings: TransformerSettings) -> list[int]:
+    """How many rows queries, keys and values have."""
+    heads = {"query": settings.heads, "key": settings.key_value_count, "value": settings.key_value_count}
+    return [heads[name.split(".")[-2]] * settings.key_width for name in ours]
+
+
+def _embeddings(
+    weights: Weights, settings: TransformerSettings, source: Vocabulary, target: Vocabulary
+) -> dict[str, Tensor]:
+    """What has a row for each token, in our order; what is no token of theirs must never come."""
+    tables = {}
+    for side, vocabulary in ((ENCODER, source), (DECODER, target)):
+        table = vocabulary.rows(torch.tensor(weights.embeddings(side)))
+        ours = settings.width**0.5 if settings.embedding_scale else 1.0
+        theirs = embedding_scale(weights, side, settings.width)
+        tables[side] = table if math.isclose(ours, theirs, rel_tol=1e-6) else table * (theirs / ours)
+    size = len(weights.embeddings(DECODER))
+    output = weights.matrix(OUTPUT)
+    bias = weights.required(OUTPUT_BIAS) if OUTPUT_BIAS in weights else np.zeros(size, np.float32)
+    if len(output) != size or bias.shape != (size,):
+        raise weights.misfit(f"{OUTPUT} is {output.shape}, its bias {bias.shape}, and there are {size:,} tokens")
+    last = target.rows(torch.tensor(bias))
+    for number, theirs in enumerate(target.theirs):
+        if theirs is None or target.ours[theirs] != number:  # no token of theirs, or one that would count twice
+            last[number] = NEVER
+    return {
+        SOURCE_TABLE: tables[ENCODER],
+        TARGET_TABLE: tables[DECODER],
+        OUTPUT_MATRIX: target.rows(torch.tensor(output)),
+        "bias": last,
+    }
+
+
+def _positions(weights: Weights, settings: TransformerSettings) -> dict[str, Tensor]:
+    inner = ".added" if settings.embedding_norm else ""
+    tensors = {}
+    for side, name in ((ENCODER, "source"), (DECODER, "target")):
+        given = f"{side}/{POSITIONS}"
+        made = given not in weights
+        table = made_positions(settings.table_size, settings.width) if made else torch.tensor(weights.matrix(given))
+        tensors[f"{name}_positions{inner}.table.weight"] = table[: settings.table_size]
+    return tensors
+
+
+def _are_ours(weights: Weights, settings: TransformerSettings) -> bool:
+    """Whether both tables hold the paper's sinusoids, as where we wrote the model: then there is no end to them."""
+    tables = [weights.get(f"{side}/{POSITIONS}") for side in (ENCODER, DECODER)]
+    return all(
+        table is not None and torch.equal(torch.tensor(table), sinusoids(len(table), settings.width))
+        for table in tables
+    )
+
+
+def made_positions(positions: int, width: int) -> Float[Tensor, "position width"]:
+    """What CTranslate2 adds where a model has no table: sin(p w_i) for half of the width, then cos(p w_i).
+
+    w_i = 10000^(-i / (width / 2 - 1)), and p counts from 1. This is tensor2tensor's reading of section 3.5 and not the
+    paper's formula, whose exponents are 2i / width and whose sines and cosines take turns.
+    """
+    half = width // 2
+    waves = torch.exp(torch.arange(half, dtype=torch.float64) * (-math.log(10000.0) / max(half - 1, 1)))
+    angles = torch.arange(1, positions + 1, dtype=torch.float64)[:, None] * waves
+    return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
+
+
+SOURCE_TABLE, TARGET_TABLE, OUTPUT_MATRIX = "source_embedding.table.weight", "target_embedding.table.weight", "output"
+
+
+def _with_ties(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors without the embeddings that are the output matrix, as our model names what is tied."""
+    same = {name for name in (SOURCE_TABLE, TARGET_TABLE) if torch.equal(tensors[name], tensors[OUTPUT_MATRIX])}
+    return {name: tensor for name, tensor in tensors.items() if TARGET_TABLE not in same or name not in same}
+
+
+def _tying(tensors: Mapping[str, Tensor]) -> str:
+    if TARGET_TABLE in tensors:
+        return "none"
+    return "target" if SOURCE_TABLE in tensors else "three-way"

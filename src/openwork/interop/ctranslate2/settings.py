@@ -1,0 +1,245 @@
+"""The settings of a model of CTranslate2, told by its numbers and by which arrays it has. No torch here."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from pydantic import ValidationError
+
+from openwork.base.errors import BundleError
+from openwork.interop.ctranslate2.binary import Contents
+from openwork.interop.ctranslate2.layout import (
+    DECODER,
+    EMBEDDINGS,
+    ENCODER,
+    FEEDFORWARDS,
+    FIRST_EMBEDDINGS,
+    POSITIONS,
+    attentions,
+)
+from openwork.interop.ctranslate2.vocabulary import Conventions
+from openwork.models.settings import TransformerSettings
+
+NEWEST_REVISION = 7
+# Names of the specification -> heads, which revisions before 3 did not write down.
+SPECIFICATIONS: dict[str, int | None] = {"TransformerBase": 8, "TransformerBig": 16, "TransformerSpec": None}
+MADE_POSITIONS = 1024  # where their positions have no end, ours get a table: as many tokens as a translator takes
+GLOBAL_SCALE = 1000.0  # of 16-bit weights that have no scale of their own
+
+# What says nothing about the result, or nothing if it has this value, by the last part of its name.
+IDLE: dict[str, float | None] = {
+    "alignment_layer": None,  # which attention is given out
+    "alignment_heads": None,
+    "alibi": 0,
+    "alibi_use_positive_positions": None,  # of ALiBi
+    "scale_alibi": None,
+    "multi_query_attention": None,  # num_heads_kv says it as well
+    "embeddings_merge": None,  # of several inputs
+    "sliding_window": 0,
+    "scale_outputs": 1,
+    "final_logit_softcapping": 0,
+    "layer_scalar": 1,
+    "layer_norm_use_residual": 0,
+    "rotary_interleave": 1,
+    "rotary_base": 10000,
+    "rotary_scaling_factor": 1,
+    "with_source_bos": None,  # what config.json says today; `ctranslate2_vocabulary.py` reads them
+    "with_source_eos": None,
+    "with_target_bos": None,
+    "user_decoder_start_tokens": None,
+    "unk_token": None,
+    "bos_token": None,
+    "eos_token": None,
+}  # fmt: skip
+
+
+class Weights:
+    """The arrays of a `model.bin` as float32, by all names that they have; it knows which were asked for."""
+
+    def __init__(self, folder: Path, contents: Contents) -> None:
+        self.folder = folder
+        self.contents = contents
+        self._asked: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.contents.variables or name in self.contents.aliases
+
+    def get(self, name: str) -> np.ndarray | None:
+        """The array, brought back from 8 or 16 bits if it is quantised; None if there is none."""
+        if name not in self:
+            return None
+        stored = self.contents.aliases.get(name, name)
+        numbers, scale = self.contents.variables[stored], self.contents.variables.get(f"{stored}_scale")
+        self._asked |= {stored, f"{stored}_scale"}
+        if numbers.ndim == 0 or numbers.dtype.kind == "f":
+            return numbers.astype(np.float32)
+        if scale is None and numbers.dtype.itemsize == 1:
+            raise self.lacking(f"{stored}_scale")
+        each = np.array(GLOBAL_SCALE, np.float32) if scale is None else scale.astype(np.float32)
+        if (each.ndim and each.shape != numbers.shape[:1]) or not each.all():
+            raise self.misfit(f"{stored} is {numbers.shape}, and its scales are {each.shape}, or one of them is 0")
+        return numbers.astype(np.float32) / (each.reshape(-1, *[1] * (numbers.ndim - 1)) if each.ndim else each)
+
+    def required(self, name: str) -> np.ndarray:
+        found = self.get(name)
+        if found is None:
+            raise self.lacking(name)
+        return found
+
+    def matrix(self, name: str) -> np.ndarray:
+        found = self.required(name)
+        if found.ndim != 2:
+            raise self.misfit(f"{name} is {found.shape} and no matrix")
+        return found
+
+    def embeddings(self, side: str) -> np.ndarray:
+        """The table of a side: a row for each token."""
+        several = f"{side}/{FIRST_EMBEDDINGS}"
+        return self.matrix(several if several in self else f"{side}/{EMBEDDINGS}")
+
+    def number(self, *names: str) -> float | None:
+        """The single number that has one of these names, the first that there is."""
+        for name in names:
+            found = self.get(name)
+            if found is not None:
+                if found.size != 1 or not np.isfinite(found).all():
+                    raise self.misfit(f"{name} is no single number")
+                return float(found.reshape(()))
+        return None
+
+    def unused(self) -> Iterator[str]:
+        """The names of what was never asked for, and says something."""
+        for name, numbers in self.contents.variables.items():
+            part = name.rpartition("/")[2]
+            idle = part in IDLE and (IDLE[part] is None or bool((numbers == IDLE[part]).all()))
+            if name not in self._asked and not idle:
+                yield name
+
+    def lacking(self, name: str) -> BundleError:
+        return BundleError(
+            f"{self.folder}: the model of CTranslate2 is not complete",
+            why=f"{name} is not in its model.bin",
+            hint="copy or convert the model again",
+        )
+
+    def misfit(self, why: str) -> BundleError:
+        return BundleError(
+            f"{self.folder}: the parts of this model do not fit together",
+            why=why,
+            hint="copy the whole folder of the model, or convert it again",
+        )
+
+    def foreign(self, name: str) -> BundleError:
+        return BundleError(
+            f"{self.folder}: this model has a part that openwork's Transformer has not",
+            why=f"{name} in its model.bin",
+            hint="use this model with CTranslate2 itself, or import one without that part",
+        )
+
+
+def transformer_settings(weights: Weights, conventions: Conventions) -> TransformerSettings:
+    """What our model must be to be this one; ties are for others to find. BundleError where ours cannot be."""
+    contents = weights.contents
+    if contents.specification not in SPECIFICATIONS or contents.revision > NEWEST_REVISION:
+        raise BundleError(
+            f"{weights.folder}: this model of CTranslate2 is no Transformer that openwork knows",
+            why=f"it is a {contents.specification or 'model without a name'} of revision {contents.revision}",
+            hint="import a model with an encoder and a decoder, of the specification TransformerSpec",
+        )
+    first = f"{ENCODER}/layer_0"
+    layers = [_layers(side, contents.variables) for side in (ENCODER, DECODER)]
+    width = int(weights.embeddings(ENCODER).shape[1])
+    rms = f"{first}/ffn/layer_norm/beta" not in weights
+    said = {
+        "width": width,
+        "encoder_layers": layers[0],
+        "decoder_layers": layers[1],
+        "feedforward_width": int(weights.matrix(f"{first}/ffn/linear_0/weight").shape[0]),
+        "feedforward": _feedforward(weights, first),
+        "norm": "pre" if _alike(weights, "pre_norm", 1) else "post",
+        "normalisation": "rms" if rms else "layer",
+        "norm_epsilon": conventions.layer_norm_epsilon or (1e-6 if rms else 1e-5),
+        "embedding_norm": f"{ENCODER}/layernorm_embedding/gamma" in weights,
+        "embedding_scale": embedding_scale(weights, ENCODER, width) != 1,
+        "attention_bias": any("attention/linear_" in name and name.endswith("/bias") for name in contents.variables),
+        "output_bias": True,  # what they lack and we have must never come
+        **_heads(weights, width, list(attentions(*layers))),
+    }
+    try:
+        return TransformerSettings.model_validate(said)
+    except ValidationError as error:
+        why = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise BundleError(
+            f"{weights.folder}: openwork has no Transformer of the sizes of this model",
+            why=why,
+            hint="use this model with CTranslate2 itself, or convert it again",
+        ) from error
+
+
+def _heads(weights: Weights, width: int, scopes: list[str]) -> dict[str, object]:
+    """What the settings say of the attentions, which must all be alike."""
+    heads = int(_alike(weights, "num_heads", SPECIFICATIONS[weights.contents.specification]))
+    shared = 1 if _everywhere(weights, scopes, "multi_query") else _everywhere(weights, scopes, "num_heads_kv")
+    head_width = _everywhere(weights, scopes, "head_dim")
+    said: dict[str, object] = {"heads": heads, "key_value_heads": int(shared) if shared else None}
+    if head_width:
+        said |= {"head_width": int(head_width), "value_width": int(head_width)}
+    of_sequences = [scope for scope in scopes if scope.endswith("/self_attention")]
+    turned = _everywhere(weights, of_sequences, "rotary_dim")
+    if turned is not None:
+        if turned not in (0, head_width or width // max(heads, 1)):
+            raise weights.foreign(f"rotary_dim {turned:g}, less than a head's width,")
+        return said | {"positions": "rotary"}
+    keys = weights.get(f"{of_sequences[0]}/relative_position_keys")
+    if keys is not None:
+        return said | {"positions": "relative", "relative_distance": (len(keys) - 1) // 2 if keys.ndim else 0}
+    tables = [f"{side}/{POSITIONS}" for side in (ENCODER, DECODER)]
+    sizes = [len(weights.matrix(name)) for name in tables if name in weights]
+    return said | {"positions": "learned", "longest": min(sizes, default=MADE_POSITIONS)}
+
+
+def _everywhere(weights: Weights, scopes: list[str], name: str) -> float | None:
+    """A number that each attention says for itself, or none of them."""
+    values = {weights.number(f"{scope}/{name}") for scope in scopes}
+    if len(values) > 1:
+        raise weights.foreign(f"{name}, not the same in all layers,")
+    return values.pop()
+
+
+def embedding_scale(weights: Weights, side: str, width: int) -> float:
+    """What their embeddings are multiplied by: a number, or as a flag of 8 bits the root of the width."""
+    names = (f"{side}/scale_embeddings", f"{side}/embeddings/multiply_by_sqrt_depth")
+    found = weights.number(*names)
+    stored = next((weights.contents.variables[name] for name in names if name in weights.contents.variables), None)
+    if found is None or stored is None:
+        return width**0.5
+    if stored.dtype.itemsize == 1:
+        return width**0.5 if found else 1.0
+    return found
+
+
+def _alike(weights: Weights, name: str, default: float | None) -> float:
+    """A number that older revisions say once, and newer ones of encoder and decoder."""
+    found = [weights.number(f"{side}/{name}", name) for side in (ENCODER, DECODER)]
+    values = {default if one is None else one for one in found}
+    value = values.pop()
+    if values or value is None:
+        raise weights.foreign(f"{name}, another one in the encoder than in the decoder,")
+    return value
+
+
+def _layers(side: str, variables: Mapping[str, np.ndarray]) -> int:
+    numbers = {name.split("/")[1] for name in variables if name.startswith(f"{side}/layer_")}
+    count = 0
+    while f"layer_{count}" in numbers:
+        count += 1
+    return max(count, 1)  # where there is none, the first one's weights are missing
+
+
+def _feedforward(weights: Weights, layer: str) -> str:
+    gated = f"{layer}/ffn/linear_0_noact/weight" in weights
+    activation = int(_alike(weights, "activation", 0))
+    for kind, known in FEEDFORWARDS.items():
+        if known == (activation, gated):
+            return kind
+    raise weights.foreign(f"activation {activation}")

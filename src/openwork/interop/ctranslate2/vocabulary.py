@@ -1,0 +1,199 @@
+"""CTranslate2's vocabularies and its `config.json`: which tokens there are, and what frames a sentence.
+
+Their ids are the places in a list of tokens.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from openwork.base.errors import BundleError
+from openwork.base.files import open_binary
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.interop.vocabulary import Vocabulary
+from openwork.text.symbols import SYMBOL_NAMES
+
+CONFIG = "config.json"
+SHARED, SOURCE, TARGET = "shared_vocabulary", "source_vocabulary", "target_vocabulary"
+MOST_BYTES = 64 << 20  # of a vocabulary or a configuration
+CONFIGURED = 6  # the binary version from which config.json says what variables said before
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """The keys of config.json that matter here; the defaults are those of the models before it, and of their norms."""
+
+    unk_token: str = "<unk>"
+    bos_token: str = "<s>"
+    eos_token: str = "</s>"
+    decoder_start_token: str | None = "<s>"  # None: the first token of each target is for the user to give
+    add_source_bos: bool = False
+    add_source_eos: bool = False
+    layer_norm_epsilon: float | None = None
+
+    @property
+    def before(self) -> list[str]:
+        """What stands before a source's own tokens."""
+        return [self.bos_token] if self.add_source_bos else []
+
+    @property
+    def after(self) -> list[str]:
+        """What stands behind them."""
+        return [self.eos_token] if self.add_source_eos else []
+
+
+def read_conventions(folder: Path, version: int, variables: Mapping[str, np.ndarray]) -> Conventions:
+    """From config.json, or for an older binary version from the variables; BundleError where they are not usable."""
+    path = folder / CONFIG
+    if version >= CONFIGURED:
+        said = _read_json(path)
+        if not isinstance(said, dict):
+            raise _unusable(path, "it is no table of keys")
+    else:
+        said = _earlier(variables)
+    known = {name: said[name] for name in (entry.name for entry in fields(Conventions)) if name in said}
+    for name, value in known.items():
+        allowed = _ALLOWED[name]
+        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+            raise _unusable(path, f"{name} is {value!r}")
+    return Conventions(**known)
+
+
+_ALLOWED: dict[str, tuple[type, ...]] = {
+    "unk_token": (str,), "bos_token": (str,), "eos_token": (str,), "decoder_start_token": (str, type(None)),
+    "add_source_bos": (bool,), "add_source_eos": (bool,), "layer_norm_epsilon": (float, int, type(None)),
+}  # fmt: skip
+
+
+def _earlier(variables: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """What variables said before there was a config.json."""
+
+    def flag(name: str, default: bool) -> bool:
+        return bool(variables[name].any()) if name in variables else default
+
+    said: dict[str, Any] = {
+        name: variables[name].tobytes().decode("utf-8", errors="replace")
+        for name in ("unk_token", "bos_token", "eos_token")
+        if name in variables
+    }
+    said |= {"add_source_bos": flag("with_source_bos", False), "add_source_eos": flag("with_source_eos", False)}
+    start, end = said.get("bos_token", Conventions.bos_token), said.get("eos_token", Conventions.eos_token)
+    said["decoder_start_token"] = start if flag("with_target_bos", True) else end
+    if flag("user_decoder_start_tokens", False):
+        said["decoder_start_token"] = None
+    return said
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of one side by their ids, and whose id is whose."""
+
+    names: tuple[str, ...]
+    vocabulary: Vocabulary
+
+    @classmethod
+    def of(cls, names: Sequence[str], symbols: Sequence[str | None], order: Sequence[str] | None = None) -> "Tokens":
+        """Theirs with our symbols among them: in their own order, or in that of the names in `order`.
+
+        `symbols`: their names of pad, unknown, start and end; None: none of theirs. Their end may be our start as well.
+        """
+        places = _places(names)
+        ids = [None if name is None else places.get(name) for name in symbols]
+        if order is None:
+            rest = [place for place in range(len(names)) if place not in ids]
+        else:
+            rest = [places.get(name) for name in order[len(SYMBOL_NAMES) :]]
+        return cls(tuple(names), Vocabulary((*ids, *rest)))
+
+    def encode(self, tokens: Sequence[str]) -> list[int]:
+        """Our ids of their tokens."""
+        return [self.ids.get(token, SYMBOL_IDS.unknown) for token in tokens]
+
+    @property
+    def left_out(self) -> list[str]:
+        """The tokens that have no id of ours."""
+        return [name for place, name in enumerate(self.names) if place not in self.vocabulary.ours]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Their tokens of our ids."""
+        return [self.names[number] for number in self.vocabulary.to_theirs(ids)]
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """Our id of each token."""
+        ours = self.vocabulary.ours
+        return {token: ours[place] for token, place in _places(self.names).items() if place in ours}
+
+
+def _places(names: Sequence[str]) -> dict[str, int]:
+    """The first place of each name: a list may hold one twice."""
+    return {token: place for place, token in reversed(list(enumerate(names)))}
+
+
+def read_tokens(folder: Path, unknown: str) -> tuple[list[str], list[str]]:
+    """The tokens of source and target, the same list object where they share it; the unknown token is in each."""
+    shared = _read_list(folder, SHARED)
+    if shared is not None:
+        tokens = _with_unknown(shared, unknown)
+        return tokens, tokens
+    found = []
+    for name in (SOURCE, TARGET):
+        tokens = _read_list(folder, name)
+        if tokens is None:
+            raise BundleError(
+                f"{folder}: the model of CTranslate2 has no {name}",
+                why=f"neither {name}.json nor {name}.txt is there",
+                hint="copy the whole folder of the model",
+            )
+        found.append(_with_unknown(tokens, unknown))
+    return found[0], found[1]
+
+
+def _with_unknown(tokens: list[str], unknown: str) -> list[str]:
+    return tokens if unknown in tokens else [*tokens, unknown]
+
+
+def _read_list(folder: Path, name: str) -> list[str] | None:
+    path = folder / f"{name}.json"
+    if path.exists():
+        tokens = _read_json(path)
+        if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+            raise _unusable(path, "it is no list of texts")
+        return tokens
+    path = folder / f"{name}.txt"
+    if not path.exists():
+        return None
+    lines = _decoded(path).removesuffix("\n").split("\n")
+    # a token may itself end with a carriage return: it is the line's only where every line has one
+    return [line[:-1] for line in lines] if all(line.endswith("\r") for line in lines) else lines
+
+
+def _decoded(path: Path) -> str:
+    with open_binary(path) as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise _unusable(path, f"it has more than {MOST_BYTES:,} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _unusable(path, "it is not UTF-8 text") from error
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(_decoded(path))
+    except (ValueError, RecursionError) as error:
+        raise _unusable(path, "it is not whole JSON") from error
+
+
+def _unusable(path: Path, why: str) -> BundleError:
+    return BundleError(
+        f"{path}: not understood as a part of a model of CTranslate2",
+        why=why,
+        hint="convert the model again with CTranslate2, or fetch its folder again",
+    )

@@ -1,0 +1,157 @@
+"""Our bundles, written as models of CTranslate2: a folder that its Translator loads.
+
+    model.bin                            all weights in float32; it makes 8 bits of them where it is asked to
+    config.json                          the symbols, and what frames a source
+    shared_vocabulary.json               or source_vocabulary.json and target_vocabulary.json
+    tokenizer.json                       or source.tokenizer.json and target.tokenizer.json: from text to its tokens
+    card.md                              the bundle's card
+    openwork-export.json                 that openwork wrote the folder, and may replace its files
+
+What makes the search ours is in the model itself: pad, unknown and start have no probability.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from openwork.base.errors import BundleError
+from openwork.base.folders import atomic_folder
+from openwork.base.outputs import EXPORT, put_export_mark
+from openwork.base.printing import escaped
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.bundles.bundle import Bundle
+from openwork.bundles.folder import CARD
+from openwork.interop.ctranslate2.binary import Contents, write_binary
+from openwork.interop.ctranslate2.layout import (
+    DECODER,
+    EMBEDDINGS,
+    ENCODER,
+    FEEDFORWARDS,
+    OUTPUT,
+    OUTPUT_BIAS,
+    POSITIONS,
+    attentions,
+    places,
+)
+from openwork.interop.ctranslate2.reading import MODEL, NEVER
+from openwork.interop.ctranslate2.settings import MADE_POSITIONS, NEWEST_REVISION
+from openwork.interop.ctranslate2.vocabulary import CONFIG, SHARED, SOURCE, TARGET, Conventions
+from openwork.interop.exports import ctranslate2_reason
+from openwork.interop.token_names import token_names
+from openwork.models.seq2seq import Transformer
+from openwork.models.settings import TransformerSettings
+from openwork.nn.positions import LearnedPositions, NormalisedPositions, SinusoidalPositions
+from openwork.text.symbols import SYMBOLS
+
+SPECIFICATION = "TransformerSpec"
+FLAG, SMALL, WHOLE, REAL = np.int8, np.int16, np.int32, np.float32
+
+
+def write_ctranslate2(folder: Path, bundle: Bundle) -> None:
+    """Writes the folder; it appears complete or not at all. BundleError where CTranslate2 has no such model."""
+    model, settings = bundle.model, bundle.settings.model
+    reason = ctranslate2_reason(settings)
+    if reason or not isinstance(model, Transformer) or not isinstance(settings, TransformerSettings):
+        raise BundleError(
+            "CTranslate2 cannot run this model",
+            why=reason,
+            hint="train a model without that, or use this bundle with openwork translate",
+        )
+    variables, aliases = _variables(model, settings)
+    tokenizers = bundle.tokenizers
+    sides = {SHARED: tokenizers.source} if tokenizers.shared else {SOURCE: tokenizers.source, TARGET: tokenizers.target}
+    with atomic_folder(folder, EXPORT.own_in(folder)) as partial:
+        write_binary(partial / MODEL, Contents(SPECIFICATION, NEWEST_REVISION, variables, aliases))
+        _write_json(partial / CONFIG, {**asdict(_conventions(settings)), "multi_query_attention": False})
+        for name, tokenizer in sides.items():
+            _write_json(partial / f"{name}.json", token_names(tokenizer))
+        tokenizers.save(partial)
+        (partial / CARD).write_text(escaped(bundle.card), encoding="utf-8")
+        put_export_mark(partial)
+
+
+def _conventions(settings: TransformerSettings) -> Conventions:
+    return Conventions(
+        SYMBOLS.unknown, SYMBOLS.start, SYMBOLS.end, SYMBOLS.start, add_source_eos=True,
+        layer_norm_epsilon=settings.norm_epsilon,
+    )  # fmt: skip
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _variables(model: Transformer, settings: TransformerSettings) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays by their names, and the further names of those that are tied."""
+    weights = dict(model.named_parameters(remove_duplicate=False))
+    variables = {theirs: _joined(weights, ours) for theirs, ours in places(settings).items()}
+    variables |= _numbers(settings) | _positions(model, settings)
+    variables[OUTPUT_BIAS] = _numpy(_last_bias(model))
+    tables = {
+        f"{DECODER}/{EMBEDDINGS}": model.target_embedding.table.weight,
+        f"{ENCODER}/{EMBEDDINGS}": model.source_embedding.table.weight,
+        OUTPUT: model.output_weight,
+    }
+    first = next(iter(tables))
+    aliases = {name: first for name, table in tables.items() if table is tables[first] and name != first}
+    return variables | {name: _numpy(table) for name, table in tables.items() if name not in aliases}, aliases
+
+
+def _joined(weights: Mapping[str, Tensor], ours: tuple[str, ...]) -> np.ndarray:
+    return _numpy(torch.cat([weights[name] for name in ours]))
+
+
+def _numpy(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().cpu().float().numpy()
+
+
+def _last_bias(model: Transformer) -> Tensor:
+    """The output's bias, which also keeps out what our searches forbid: theirs forbid nothing by themselves."""
+    given = model.output_bias
+    bias = model.output_weight.new_zeros(len(model.output_weight)) if given is None else given.detach().clone()
+    bias[list(SYMBOL_IDS.forbidden)] = NEVER
+    return bias
+
+
+def _numbers(settings: TransformerSettings) -> dict[str, np.ndarray]:
+    """What the settings say, as single numbers of the types that theirs have."""
+    activation, _ = FEEDFORWARDS[settings.feedforward]
+    found: dict[str, np.ndarray] = {}
+    for side in (ENCODER, DECODER):
+        found |= {
+            f"{side}/num_heads": np.array(settings.heads, SMALL),
+            f"{side}/pre_norm": np.array(settings.norm == "pre", FLAG),
+            f"{side}/activation": np.array(activation, FLAG),
+            f"{side}/scale_embeddings": np.array(settings.embedding_scale, FLAG),
+        }
+    for scope in attentions(settings.encoder_layers, settings.decoder_layers):
+        if settings.key_width * settings.heads != settings.width:
+            found[f"{scope}/head_dim"] = np.array(settings.key_width, WHOLE)
+        if settings.key_value_count != settings.heads:
+            found[f"{scope}/num_heads_kv"] = np.array(settings.key_value_count, WHOLE)
+        if settings.positions == "rotary" and scope.endswith("/self_attention"):
+            found |= {
+                f"{scope}/rotary_dim": np.array(settings.key_width, WHOLE),
+                f"{scope}/rotary_interleave": np.array(True, FLAG),  # pairs of neighbours
+            }
+    return found
+
+
+def _positions(model: Transformer, settings: TransformerSettings) -> dict[str, np.ndarray]:
+    """The vectors that are added, as a table: where there is none, theirs would add sinusoids of another formula."""
+    if settings.positions in ("rotary", "relative"):
+        return {}
+    found = {}
+    for side, part in ((ENCODER, model.source_positions), (DECODER, model.target_positions)):
+        added = part.added if isinstance(part, NormalisedPositions) else part
+        if isinstance(added, SinusoidalPositions | LearnedPositions):
+            rows = added.rows(0, added.longest or MADE_POSITIONS)
+        else:
+            rows = torch.zeros(MADE_POSITIONS, settings.width)
+        found[f"{side}/{POSITIONS}"] = _numpy(rows)
+    return found

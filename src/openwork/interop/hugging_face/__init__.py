@@ -1,0 +1,1 @@
+"""Hugging Face: its folders of configuration, weights and tokenizers, read and written."""

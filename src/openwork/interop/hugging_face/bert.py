@@ -1,0 +1,191 @@
+"""Reading Hugging Face's BERT with its tokenizer as a bundle.
+
+A folder with the head that restores masked pieces becomes a model that fills, one with labels for whole texts a model
+that classifies, any other a model that gives vectors of texts. Each can be fine-tuned into one of another task.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from openwork.base.errors import BundleError
+from openwork.bundles.bundle import Bundle
+from openwork.bundles.settings import BundleSettings
+from openwork.bundles.tasks import in_form
+from openwork.interop.activations import HUGGING_FACE_ACTIVATIONS
+from openwork.interop.building import model_of
+from openwork.interop.hugging_face.bert_layout import CLASSES, CLASSIFIER, HEAD, bert_places
+from openwork.interop.hugging_face.config import (
+    CONFIG,
+    Count,
+    Layers,
+    Read,
+    check_heads,
+    known_activation,
+    read_json_object,
+    understood,
+)
+from openwork.interop.hugging_face.frames import TOKENIZER_CONFIG
+from openwork.interop.hugging_face.reading import our_weight, size_misfit
+from openwork.interop.hugging_face.tokenizers import read_single
+from openwork.interop.hugging_face.weights import read_weights
+from openwork.interop.vocabulary import Vocabulary, own_vocabulary
+from openwork.models.encoder_lm_settings import EncoderSettings, EncoderTask
+from openwork.text.foreign.adopted import Adopted
+from openwork.text.foreign.bert import MASK
+from openwork.text.foreign.library import LibraryForeign
+from openwork.text.labels import Labels
+from openwork.text.pair import TokenizerPair
+from openwork.text.pieces.learnt import LearntTokenizer
+from openwork.text.word_by_word import beginnings
+
+DECODER = f"{HEAD}.decoder.weight"
+ORDER = torch.arange(0)  # no weight is reordered along the stream
+UNUSED = "position_ids"  # the numbers 0, 1, 2, ..., kept by older versions
+
+
+class BertConfig(Read):
+    """The keys that matter. Where a file leaves one out, their own default holds."""
+
+    vocab_size: Count = 30522
+    hidden_size: Count = 768
+    num_hidden_layers: Layers = 12
+    num_attention_heads: Count = 12
+    intermediate_size: Count = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
+    attention_probs_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
+    max_position_embeddings: Annotated[int, Field(ge=2, le=1 << 20)] = 512
+    type_vocab_size: Annotated[int, Field(ge=1, le=1 << 10)] = 2
+    layer_norm_eps: float = Field(default=1e-12, gt=0, lt=1)
+    position_embedding_type: Literal["absolute"] = "absolute"
+    is_decoder: Literal[False] = False
+    architectures: tuple[str, ...] | None = None
+    id2label: dict[int, str] | None = None
+    problem_type: str | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of whole texts in the order of their numbers; none where it tells none, or several at once."""
+        found = self.id2label or {}
+        names = ["_".join(found[number].split()) for number in sorted(found)]
+        classifies = self.architectures == (CLASSES["classify"],)
+        is_one_of = classifies and self.problem_type in (None, "single_label_classification")
+        is_whole = sorted(found) == list(range(len(found))) and len(set(names)) == len(names) > 1 and all(names)
+        return names if is_one_of and is_whole else []
+
+
+def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
+    """The folder's model and tokenizer as a bundle in memory; `content` is that of its config.json.
+
+    BundleError and DataError for what is missing, damaged, pickled, or of a kind that we have not.
+    """
+    config = understood(BertConfig, dict(content), folder / CONFIG)
+    tokenizer = _tokenizer(folder)
+    vocabulary = _vocabulary(folder, tokenizer, config.vocab_size)
+    weights = {name: tensor for name, tensor in read_weights(folder).items() if not name.endswith(UNUSED)}
+    labels = Labels.of(config.labels) if config.labels and CLASSIFIER in weights else None
+    fills = any(name.startswith(HEAD) for name in weights)
+    settings = _settings(config, folder / CONFIG, "classify" if labels else "fill" if fills else "embed")
+    mask = _mask(folder, tokenizer, vocabulary)
+    if mask is not None:
+        settings = settings.model_copy(update={"mask_piece": mask})
+    told = Vocabulary.of_labels(len(config.labels)) if labels else vocabulary
+    found, taken = _our_weights(folder, settings, weights, {"source": vocabulary, "target": told})
+    found["begins"] = torch.tensor(beginnings(tokenizer))
+
+    def misfit(name: str, tensor: Tensor, shape: tuple[int, ...]) -> BundleError:
+        return size_misfit(folder, name, tensor, ", ".join(map(str, shape)))
+
+    model = model_of(settings, (vocabulary.size, told.size), found, misfit, folder)
+    left = sorted(weights.keys() - taken)
+    card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
+    card += f"\nNot taken over: {', '.join(left)}\n" if left else ""
+    tokenizers = in_form(TokenizerPair(tokenizer, labels or tokenizer), settings.task)
+    return Bundle(BundleSettings(model=settings), tokenizers, model, card=card)
+
+
+def _mask(folder: Path, tokenizer: Adopted | LearntTokenizer, vocabulary: Vocabulary) -> int | None:
+    """Our id of what stands for masked pieces."""
+    if isinstance(tokenizer, LearntTokenizer):
+        path = folder / TOKENIZER_CONFIG
+        name = read_json_object(path).get("mask_token") if path.is_file() else None
+        return tokenizer.ids_of_names.get(name) if isinstance(name, str) else None
+    mask = tokenizer.foreign.library.token_to_id(MASK)  # type: ignore[attr-defined]
+    return None if mask is None else vocabulary.ours[mask]
+
+
+def _tokenizer(folder: Path) -> Adopted | LearntTokenizer:
+    foreign = read_single(folder)
+    if isinstance(foreign, LearntTokenizer):
+        return foreign
+    if not isinstance(foreign, LibraryForeign):
+        raise BundleError(
+            f"{folder}: no tokenizer that belongs to a BERT",
+            why="there is neither a tokenizer.json of the library tokenizers nor a vocab.txt",
+            hint="fetch the folder again, with its tokenizer",
+        )
+    return Adopted(foreign)
+
+
+def _vocabulary(folder: Path, tokenizer: Adopted | LearntTokenizer, size: int) -> Vocabulary:
+    if isinstance(tokenizer, LearntTokenizer):
+        return own_vocabulary(folder, tokenizer, size)
+    marks = tokenizer.foreign.marks
+    vocabulary = Vocabulary.of(size, pad=marks.pad, unknown=marks.unknown, start=marks.start, end=marks.end)
+    if marks.start is None or marks.end is None or vocabulary.size != tokenizer.vocabulary_size:
+        raise BundleError(
+            f"{folder}: model and tokenizer do not belong together",
+            why=f"the model has {vocabulary.size} pieces and the tokenizer {tokenizer.vocabulary_size}, symbols "
+            "included, of which a BERT needs [CLS] and [SEP]",
+            hint="fetch the folder again: model and tokenizer must be of one training",
+        )
+    return vocabulary
+
+
+def _settings(config: BertConfig, path: Path, task: EncoderTask) -> EncoderSettings:
+    """Our model that computes the same; `path` is named where there is none."""
+    check_heads(config.hidden_size, config.num_attention_heads, path)
+    return EncoderSettings(
+        task=task,
+        width=config.hidden_size,
+        layers=config.num_hidden_layers,
+        heads=config.num_attention_heads,
+        feedforward_width=config.intermediate_size,
+        feedforward=known_activation(config.hidden_act, HUGGING_FACE_ACTIVATIONS, path),
+        norm_epsilon=config.layer_norm_eps,
+        positions="learned",
+        longest=config.max_position_embeddings,
+        segments=config.type_vocab_size,
+        embedding_scale=False,
+        embedding_norm=True,
+        attention_bias=True,
+        dropout=config.hidden_dropout_prob,
+        attention_dropout=config.attention_probs_dropout_prob,
+    )
+
+
+def _our_weights(
+    folder: Path, settings: EncoderSettings, weights: Mapping[str, Tensor], pieces: Mapping[str, Vocabulary]
+) -> tuple[dict[str, Tensor], set[str]]:
+    """Every weight of our model, and the names of those of theirs that were used."""
+    found, taken = {}, set[str]()
+    for place in bert_places(settings):
+        found[place.ours] = our_weight(place, weights, ORDER, pieces, folder)
+        taken |= {name for name in place.theirs if name in weights}
+    if DECODER in weights:
+        _check_tied(folder, pieces["source"].rows(weights[DECODER].float()), found["source_embedding.table.weight"])
+    return found, taken | {DECODER}
+
+
+def _check_tied(folder: Path, decoder: Tensor, embedding: Tensor) -> None:
+    if decoder.shape != embedding.shape or not torch.equal(decoder, embedding):
+        raise BundleError(
+            f"{folder}: masked pieces are told by a matrix of their own",
+            why=f"{DECODER} is not the table of the embeddings",
+            hint="openwork has one matrix for both, as BERT's authors have it",
+        )

@@ -1,0 +1,99 @@
+"""Bundles from Hugging Face's folders, and such folders from bundles: model, tokenizers and search together."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from openwork.base.errors import BundleError
+from openwork.base.folders import atomic_folder
+from openwork.base.outputs import EXPORT, put_export_mark
+from openwork.base.regular_files import check_downloaded
+from openwork.bundles.bundle import Bundle
+from openwork.bundles.settings import BundleSettings
+from openwork.decoding.settings import DecodingSettings
+from openwork.interop.hugging_face.bert import bundle_from_bert
+from openwork.interop.hugging_face.bert_export import write_bert
+from openwork.interop.hugging_face.config import CONFIG, read_json_object
+from openwork.interop.hugging_face.decoder import DECODERS, read_decoder
+from openwork.interop.hugging_face.decoder_export import write_decoder
+from openwork.interop.hugging_face.export import write_model_files
+from openwork.interop.hugging_face.reading import read_hugging_face
+from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
+from openwork.interop.vocabulary import Vocabulary
+from openwork.models.decoder_settings import DecoderSettings
+from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.text.foreign.adopted import Adopted
+from openwork.text.foreign.library import read_json
+from openwork.text.foreign.marian import UNKNOWN
+from openwork.text.pair import TokenizerPair
+from openwork.text.pieces.learnt import LearntTokenizer
+from openwork.text.tokenizer import Tokenizer
+
+
+def bundle_from_hugging_face(folder: Path) -> Bundle:
+    """A Marian model with its tokenizers, what `write_hugging_face_folder` wrote, or one of `OTHERS`, as a bundle.
+
+    BundleError and DataError for what is missing, damaged, pickled, or of a kind that we have not.
+    """
+    check_downloaded(folder)
+    content = read_json_object(folder / CONFIG)
+    other = OTHERS.get(str(content.get("model_type")))
+    if other is not None:
+        return other(folder, content)
+    tokenizers = read_tokenizers(folder)
+    names = read_json(folder / VOCABULARY) if (folder / VOCABULARY).is_file() else {}
+    read = read_hugging_face(folder, names.get(UNKNOWN))
+    _check_vocabularies(folder, tokenizers, read.source, read.target)
+    card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
+    return Bundle(BundleSettings(model=read.settings, decoding=read.decoding), tokenizers, read.model, card=card)
+
+
+def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
+    found = read_single(folder)
+    tokenizer = Adopted(found) if not isinstance(found, Tokenizer) else found
+    assert isinstance(tokenizer, Adopted | LearntTokenizer)
+    read = read_decoder(folder, tokenizer)
+    card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
+    settings = BundleSettings(model=read.settings, decoding=DecodingSettings(beam=1))
+    return Bundle(settings, TokenizerPair(tokenizer, tokenizer), read.model, card=card)
+
+
+# Other models than those of the BART family, by their type: each reads a folder, whose configuration it is given.
+OTHERS: dict[str, Callable[[Path, dict[str, Any]], Bundle]] = {
+    "bert": bundle_from_bert,
+    **dict.fromkeys(DECODERS, _language_model),
+}
+
+
+def write_hugging_face_folder(folder: Path, bundle: Bundle) -> None:
+    """The bundle's model, tokenizers and search, for `AutoTokenizer` and the `AutoModel` of its task.
+
+    ConfigError for a model or a tokenizer that has no counterpart there. The folder appears complete or not at all.
+    """
+    write = WRITERS.get(type(bundle.settings.model), _write_encoder_decoder)
+    with atomic_folder(folder, EXPORT.own_in(folder)) as partial:
+        write(partial, bundle)
+        put_export_mark(partial)
+
+
+def _write_encoder_decoder(folder: Path, bundle: Bundle) -> None:
+    write_model_files(folder, bundle.settings.model, bundle.model, bundle.settings.decoding)
+    write_tokenizers(folder, bundle.tokenizers)
+
+
+# What writes models that are not encoder and decoder in one, by their settings.
+WRITERS: dict[type, Callable[[Path, Bundle], None]] = {EncoderSettings: write_bert, DecoderSettings: write_decoder}
+
+
+def _check_vocabularies(folder: Path, tokenizers: TokenizerPair, source: Vocabulary, target: Vocabulary) -> None:
+    for side, tokenizer, vocabulary in (
+        ("source", tokenizers.source, source),
+        ("target", tokenizers.target, target),
+    ):
+        if tokenizer.vocabulary_size != vocabulary.size:
+            raise BundleError(
+                f"{folder}: model and tokenizer do not belong together",
+                why=f"on the {side} side the model has {vocabulary.size} pieces and the tokenizer "
+                f"{tokenizer.vocabulary_size}, symbols included",
+                hint="fetch the folder again: model and tokenizer must be of one training",
+            )

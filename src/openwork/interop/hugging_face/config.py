@@ -1,0 +1,215 @@
+"""What Hugging Face's config.json and generation_config.json say of a model, and what that is in our settings."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from openwork.base.errors import BundleError
+from openwork.decoding.settings import DecodingSettings
+from openwork.interop.activations import HUGGING_FACE_ACTIVATIONS
+from openwork.interop.exports import ARCHITECTURES, HUGGING_FACE_EPSILON
+from openwork.models.settings import TransformerSettings
+from openwork.models.tying import Tying
+
+CONFIG, GENERATION = "config.json", "generation_config.json"
+MOST_BYTES = 4 << 20  # of a configuration, which has a few thousand
+UNTIL_THE_END = 1000.0  # a patience that leaves only the bound and the limit to stop a search
+
+
+Count = Annotated[int, Field(ge=1, le=1 << 22)]  # more has nobody, and a damaged file shall not fill the memory
+Layers = Annotated[int, Field(ge=1, le=1 << 10)]
+
+
+class Read(BaseModel):
+    """Some keys of a configuration; all others are passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+
+
+class HuggingFaceConfig(Read):
+    """The keys that matter. Where a file leaves one out, their own default holds."""
+
+    model_type: Literal["marian", "pegasus", "bart", "mbart"]
+    vocab_size: Count
+    decoder_vocab_size: Count | None = None
+    d_model: Count
+    encoder_layers: Layers
+    decoder_layers: Layers
+    encoder_attention_heads: Count
+    decoder_attention_heads: Count
+    encoder_ffn_dim: Count
+    decoder_ffn_dim: Count
+    activation_function: str = "gelu"
+    max_position_embeddings: Annotated[int, Field(ge=2, le=1 << 20)] = 1024
+    scale_embedding: bool = False
+    share_encoder_decoder_embeddings: bool = True
+    tie_word_embeddings: bool = True
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
+    activation_dropout: float = Field(default=0.0, ge=0, lt=1)
+    pad_token_id: int = Field(ge=0)
+    eos_token_id: int = Field(ge=0)
+    decoder_start_token_id: int = Field(ge=0)
+    unk_token_id: int | None = Field(default=None, ge=0)
+
+    @property
+    def target_size(self) -> int:
+        """Pieces of the target's vocabulary."""
+        return self.vocab_size if self.tying == "three-way" else self.decoder_vocab_size or self.vocab_size
+
+    @property
+    def tying(self) -> Tying:
+        """Which of the three tables are one."""
+        if not self.tie_word_embeddings:
+            return "none"
+        return "three-way" if self.model_type != "marian" or self.share_encoder_decoder_embeddings else "target"
+
+
+class Generation(Read):
+    """The keys that matter of how they search; the defaults are theirs."""
+
+    num_beams: int = Field(default=1, ge=1)
+    length_penalty: float = 1.0
+    early_stopping: bool | Literal["never"] = False
+    max_length: int = Field(default=20, ge=2)
+
+
+Kind = TypeVar("Kind", bound=BaseModel)
+
+
+def read_config(folder: Path) -> HuggingFaceConfig:
+    """What the folder's config.json says; BundleError where it is missing, damaged, or of a model that we have not."""
+    content = read_json_object(folder / CONFIG)
+    if content.get("model_type") not in ARCHITECTURES:
+        raise BundleError(
+            f"{folder / CONFIG}: a model of type {content.get('model_type')!r} cannot be read",
+            why=f"openwork reads {', '.join((*ARCHITECTURES, 'gpt2', 'llama'))}",
+            hint="import a model of one of these types, or convert this one with CTranslate2 and import it as ct2",
+        )
+    return understood(HuggingFaceConfig, content, folder / CONFIG)
+
+
+def read_generation(folder: Path) -> Generation:
+    """How the model is to be searched; older folders say it in config.json."""
+    name = GENERATION if (folder / GENERATION).is_file() else CONFIG
+    content = {key: value for key, value in read_json_object(folder / name).items() if value is not None}
+    return understood(Generation, content, folder / name)
+
+
+Activation = TypeVar("Activation", bound=str)
+
+
+def known_activation(name: str, known: Mapping[str, Activation], path: Path) -> Activation:
+    """Our feed-forward network for the name of their activation; BundleError where we have none."""
+    if name not in known:
+        raise BundleError(
+            f"{path}: the activation {name!r} cannot be read",
+            why=f"openwork has {', '.join(known)}",
+            hint="import a model with one of these",
+        )
+    return known[name]
+
+
+def check_heads(width: int, heads: int, path: Path) -> None:
+    """BundleError where the heads do not divide the width."""
+    if width % heads:
+        raise BundleError(
+            f"{path}: a width of {width} is not divisible by {heads} heads",
+            hint="fetch the file again: no model has such sizes",
+        )
+
+
+def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) -> TransformerSettings:
+    """Our model that computes the same; `path` is named where there is none."""
+    encoder = (config.encoder_attention_heads, config.encoder_ffn_dim)
+    decoder = (config.decoder_attention_heads, config.decoder_ffn_dim)
+    if encoder != decoder:
+        raise BundleError(
+            f"{path}: encoder and decoder have layers of different kinds",
+            why=f"heads and feed-forward width are {encoder} in the encoder and {decoder} in the decoder",
+            hint="openwork has one number of heads and one feed-forward width for both",
+        )
+    feedforward = known_activation(config.activation_function, HUGGING_FACE_ACTIVATIONS, path)
+    check_heads(config.d_model, config.encoder_attention_heads, path)
+    kind = ARCHITECTURES[config.model_type]
+    return TransformerSettings(
+        width=config.d_model,
+        encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers,
+        heads=config.encoder_attention_heads,
+        feedforward_width=config.encoder_ffn_dim,
+        feedforward=feedforward,
+        norm=kind.norm,
+        norm_epsilon=HUGGING_FACE_EPSILON,
+        positions=kind.positions,
+        longest=config.max_position_embeddings if kind.positions == "learned" else None,
+        embedding_scale=config.scale_embedding,
+        embedding_norm=kind.embedding_norm,
+        tying=config.tying,
+        attention_bias=True,
+        output_bias=output_bias,
+        dropout=config.dropout,
+        attention_dropout=config.attention_dropout,
+        feedforward_dropout=config.activation_dropout,
+    )
+
+
+def decoding_settings(generation: Generation, path: Path) -> DecodingSettings:
+    """Our search that finds the same. Their lengths count the start symbol, ours do not."""
+    if generation.length_penalty < 0:
+        raise BundleError(
+            f"{path}: a length penalty of {generation.length_penalty} cannot be read",
+            why="openwork's length penalty is never negative",
+            hint="set length_penalty to 0 or more in that file",
+        )
+    never = generation.early_stopping == "never"
+    return DecodingSettings(
+        beam=generation.num_beams,
+        length_penalty=generation.length_penalty,
+        length_rule="power",
+        stopping="enough" if never or generation.early_stopping else "no-better",
+        patience=UNTIL_THE_END if never else 1.0,
+        unfinished="ranked",
+        maximum_length=generation.max_length - 1,
+        extra_length=generation.max_length - 1,
+    )
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """The object in a configuration; BundleError where it is missing or damaged."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise BundleError(
+                f"{path}: too large for a configuration",
+                why=f"more than {MOST_BYTES:,} bytes",
+                hint="name the folder that save_pretrained wrote, or a copy of it",
+            )
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BundleError(
+            f"{path}: cannot be read",
+            why=error.strerror or str(error),
+            hint="name the folder that save_pretrained wrote, or a copy of it",
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{path}: damaged, or no JSON", why=str(error), hint="fetch the file again") from error
+    if not isinstance(content, dict):
+        raise BundleError(
+            f"{path}: damaged, or no configuration", why="it is not a JSON object", hint="fetch the file again"
+        )
+    return content
+
+
+def understood(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
+    """Those keys as values; BundleError names the first that is not as it should be."""
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise BundleError(
+            f"{path}: {key} is not understood", why=first["msg"], hint="correct that value, or fetch the file again"
+        ) from error

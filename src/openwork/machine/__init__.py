@@ -1,0 +1,1 @@
+"""The machine: device, precision, workers, free memory and disk, speed of matrix products."""

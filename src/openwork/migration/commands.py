@@ -1,0 +1,125 @@
+"""From the commands of a script to the options of a toolkit's programs."""
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from openwork.migration.options import ForeignOption, Value
+from openwork.migration.rules import Toolkit
+from openwork.migration.shell import Command, Script, Word
+
+_OPTION = re.compile(r"--?[A-Za-z][\w.-]*(=.*)?", re.DOTALL)
+_ASSIGNED = re.compile(r"(\+{0,2}[A-Za-z_][\w.]*)=(.*)", re.DOTALL)
+LAUNCHER, ENVIRONMENT = "launcher", "environment"
+"""First words of the names of options that belong to no program of the toolkit."""
+_SUBCOMMANDS = ("train", "translate", "test", "build_vocab", "predict")
+
+
+def find_programs(script: Script, toolkit: Toolkit, *, vaguely: bool = False) -> list[tuple[str, Command, int]]:
+    """The commands that start a program of the toolkit: the prefix of its options, the command, its first argument."""
+    found = []
+    for command in script.commands:
+        place = _program(command, {**toolkit.programs, **(toolkit.vague_programs if vaguely else {})})
+        if place is not None:
+            found.append((place[0], command, place[1]))
+    return found
+
+
+def _program(command: Command, programs: dict[str, str]) -> tuple[str, int] | None:
+    for index, word in enumerate(command.words):
+        if _OPTION.fullmatch(word.text) and word.text != "-m":
+            continue
+        for name, prefix in programs.items():
+            if word.text == name or PurePath(word.text).name == name or word.text.endswith(f"/{name}"):
+                return prefix, index + 1
+    return None
+
+
+def shown_options(script: Script) -> list[str]:
+    """Every word of a script that looks like an option, for finding out whose they are."""
+    words = (word.text for command in script.commands for word in command.words)
+    return [text.partition("=")[0] for text in words if _OPTION.fullmatch(text)]
+
+
+def read_options(script: Script, toolkit: Toolkit, file: str, notes: list[str]) -> list[ForeignOption]:
+    """The options of the toolkit's programs; of each program, those of its first command."""
+    programs = find_programs(script, toolkit) or find_programs(script, toolkit, vaguely=True)
+    if not programs:
+        programs = [
+            ("", command, 0) for command in script.commands if any(_OPTION.fullmatch(w.text) for w in command.words)
+        ]
+    options: list[ForeignOption] = []
+    seen: set[str] = set()
+    for prefix, command, start in programs:
+        if prefix in seen:
+            line = command.words[0].line
+            notes.append(
+                f"line {line}: a second {' '.join(word.text for word in command.words[:start])[-40:]!r} is left out"
+            )
+            continue
+        seen.add(prefix)
+        options.extend(_environment(command, file))
+        options.extend(_launcher(command.words[: max(start - 1, 0)], file))
+        options.extend(_command_options(command.words[start:], toolkit, prefix, file))
+    return options
+
+
+def _environment(command: Command, file: str) -> list[ForeignOption]:
+    options = []
+    for word in command.environment:
+        name, _, value = word.text.partition("=")
+        options.append(ForeignOption(f"{ENVIRONMENT} {name}", name, value, file, word.line))
+    return options
+
+
+def _launcher(words: Sequence[Word], file: str) -> list[ForeignOption]:
+    """The options of what starts the program, such as torchrun --nproc_per_node 4."""
+    options = []
+    for index, word in enumerate(words):
+        if _OPTION.fullmatch(word.text) and word.text != "-m":
+            shown, _, value = word.text.partition("=")
+            following = words[index + 1].text if index + 1 < len(words) else "-"
+            value = value or ("" if following.startswith("-") else following)
+            options.append(ForeignOption(f"{LAUNCHER} {shown}", shown, value or True, file, word.line))
+    return options
+
+
+def _command_options(words: Sequence[Word], toolkit: Toolkit, prefix: str, file: str) -> list[ForeignOption]:
+    options: list[ForeignOption] = []
+    position = 0
+    while position < len(words):
+        word = words[position]
+        position += 1
+        if not _OPTION.fullmatch(word.text):
+            options.extend(_lone_word(word, toolkit, prefix, file, first=not options))
+            continue
+        shown, equals, value = word.text.partition("=")
+        name = _name(shown, toolkit, prefix)
+        values: list[str] = [value] if equals else []
+        most = 0 if equals or not toolkit.takes_words(name) else 1 if toolkit.flags is not None else len(words)
+        while position < len(words) and len(values) < most and not _OPTION.fullmatch(words[position].text):
+            values.append(words[position].text)
+            position += 1
+        options.append(ForeignOption(name, shown, _value(values), file, word.line))
+    return options
+
+
+def _value(values: list[str]) -> Value:
+    return True if not values else values[0] if len(values) == 1 else values
+
+
+def _name(shown: str, toolkit: Toolkit, prefix: str) -> str:
+    canonical = toolkit.canonical(shown)
+    name = canonical if canonical.startswith(prefix) else f"{prefix}{canonical}"
+    return toolkit.short.get(name, name)
+
+
+def _lone_word(word: Word, toolkit: Toolkit, prefix: str, file: str, *, first: bool) -> list[ForeignOption]:
+    """A word that belongs to no option: a file, a subcommand, or one of hydra's assignments."""
+    if first and word.text in _SUBCOMMANDS:
+        return []
+    assigned = _ASSIGNED.fullmatch(word.text)
+    if assigned:
+        name = _name(assigned.group(1), toolkit, prefix)
+        return [ForeignOption(name, assigned.group(1), assigned.group(2).strip("[]"), file, word.line)]
+    return [ForeignOption(f"{prefix}{toolkit.positional or 'word'}", word.text, "", file, word.line)]

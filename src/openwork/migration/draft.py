@@ -1,0 +1,239 @@
+"""A run file that is being made from another toolkit's options, and what is known of each of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from openwork.base.phrases import Joined
+from openwork.data.settings import DataSettings
+from openwork.migration.options import ForeignOption, Reader, Value, show
+from openwork.models.families import model_settings
+from openwork.runs.file.settings import RunSettings
+
+
+class Verdict(StrEnum):
+    """The four lists of a translation's report; every option is in exactly one."""
+
+    MAPPED = "mapped"
+    SAME = "same"
+    ATTENTION = "attention"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class DraftLine:
+    """A line of the run file to be: a key, its value, where it came from, and what to mind about it."""
+
+    key: str
+    value: Any
+    source: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OptionVerdict:
+    """What became of one option. `settings` are the keys and values that it led to."""
+
+    option: ForeignOption
+    verdict: Verdict
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass
+class _Known:
+    """What is known so far of one given option."""
+
+    option: ForeignOption
+    settings: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    missing: str = ""
+    same: str = ""
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A value, and the option that gave it, itself or as a preset; None where the toolkit's default is meant."""
+
+    value: Value
+    option: ForeignOption | None
+
+
+class Draft:
+    """Options on the one side, keys of a run file on the other.
+
+    A value comes from the option that was given, else from a preset that was (`expand`), else from the toolkit's own
+    defaults: what their user leaves out is theirs, not ours.
+    """
+
+    def __init__(self, toolkit: str, options: Iterable[ForeignOption], defaults: Mapping[str, Value]) -> None:
+        self.toolkit = toolkit
+        self.to_do: list[str] = []
+        self.remarks: list[str] = []
+        self.asked: set[str] = set()
+        self._known: list[_Known] = []
+        self._given: dict[str, _Known] = {}
+        self._held = {name: _Held(value, None) for name, value in defaults.items()}
+        self._lines: dict[str, DraftLine] = {}
+        self._implied: dict[str, bool] = {}
+        for option in options:
+            self._take(option)
+
+    def _take(self, option: ForeignOption) -> None:
+        known = _Known(option)
+        if earlier := self._given.get(option.name):
+            earlier.missing = f"given again at {option.place}, which counts"
+        self._known.append(known)
+        self._given[option.name] = known
+        self._held[option.name] = _Held(option.value, option)
+
+    def given(self, *names: str) -> str | None:
+        """The first of the names that the file gives."""
+        return next((name for name in names if name in self._given), None)
+
+    def names(self) -> list[str]:
+        """The names of all options of the file."""
+        return list(self._given)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a value, given, of a preset, or by default."""
+        return name in self._held
+
+    def value(self, name: str, read: Reader, otherwise: Any = None) -> Any:
+        """The value under a name as `read` understands it, or `otherwise`; what it does not understand is noted."""
+        self.asked.add(name)
+        held = self._held.get(name)
+        if held is None or held.value is None:
+            return otherwise
+        try:
+            return read(held.value)
+        except (ValueError, TypeError, OverflowError):
+            self.mind(name, "this value was not understood, so it is left out")
+            return otherwise
+
+    def first(self, read: Reader, *names: str, otherwise: Any = None) -> Any:
+        """The value of the first name that has one."""
+        found = self.given(*names) or next((name for name in names if self.has(name)), None)
+        return self.value(found, read, otherwise) if found else otherwise
+
+    def expand(self, name: str, values: Mapping[str, Value]) -> None:
+        """A preset: values for other names, which options that are given override."""
+        option = self._given[name].option if name in self._given else None
+        for other, value in values.items():
+            if other not in self._given:
+                self._held[other] = _Held(value, option)
+
+    def set(self, key: str, value: Any, *names: str, note: str = "") -> None:
+        """Write `key = value`, which the options of these names led to; a note is something to mind about it."""
+        self.asked.update(names)
+        if value is None:
+            return
+        origins = self._origins(names)
+        for known in origins:
+            known.settings[key] = value
+            known.notes.extend([note] if note and note not in known.notes else [])
+        self._lines[key] = DraftLine(key, value, self._source(names, origins), (note,) if note else ())
+        self._implied[key] = not origins
+
+    def _origins(self, names: tuple[str, ...]) -> list[_Known]:
+        """What stands in the file behind these names: the options themselves, or the presets that gave them a value."""
+        found: dict[int, _Known] = {}
+        for name in names:
+            held = self._held.get(name)
+            known = self._given.get(name) or (self._given.get(held.option.name) if held and held.option else None)
+            if known:
+                found[id(known)] = known
+        return list(found.values())
+
+    def _source(self, names: tuple[str, ...], origins: list[_Known]) -> str:
+        if origins:
+            return "from " + "; ".join(f"{known.option.text} ({known.option.place})" for known in origins)
+        held = [f"{name} {show(self._held[name].value)}" for name in names if name in self._held]
+        return f"{self.toolkit}'s default: {', '.join(held) or ', '.join(names)}"
+
+    def say(self, key: str, value: Any, source: str, note: str = "") -> None:
+        """Write a line that no option led to; `source` says in words why it is there."""
+        self._lines[key] = DraftLine(key, value, source, (note,) if note else ())
+        self._implied[key] = True
+
+    def drop(self, key: str, reason: str) -> None:
+        """Take a line back; the options that led to it say why."""
+        self._lines.pop(key, None)
+        for known in self._known:
+            if known.settings.pop(key, None) is not None:
+                known.notes.append(reason)
+
+    def mind(self, name: str, note: str) -> None:
+        """Something to mind about an option, if it was given."""
+        self.asked.add(name)
+        if (known := self._given.get(name)) and note not in known.notes:
+            known.notes.append(note)
+
+    def missing(self, name: str, reason: str) -> None:
+        """An option that has no counterpart here, and why."""
+        self.asked.add(name)
+        if known := self._given.get(name):
+            known.missing = known.missing or reason
+        elif (held := self._held.get(name)) and held.option is None:
+            self.remarks.append(f"{self.toolkit}'s default {name} {show(held.value)}: {reason}")
+
+    def same(self, name: str, note: str) -> None:
+        """An option that asks for what openwork does anyway."""
+        self.asked.add(name)
+        if known := self._given.get(name):
+            known.same = known.same or note
+
+    def holds(self, key: str) -> Any:
+        """The value that the draft has for a key so far, or ours."""
+        return self._lines[key].value if key in self._lines else self.defaults().get(key)
+
+    def defaults(self) -> dict[str, Any]:
+        """Our defaults by key, for the family of models that the draft is about."""
+        kind = self._lines["model.kind"].value if "model.kind" in self._lines else "transformer"
+        found: dict[str, Any] = {}
+        for section, described in RunSettings.model_fields.items():
+            if section == "model":
+                settings: Any = model_settings({"kind": kind})
+            elif section == "data":  # it has no default as a whole
+                found |= {f"data.{key}": entry.default for key, entry in DataSettings.model_fields.items()}
+                continue
+            else:
+                settings = described.get_default(call_default_factory=True)
+            found |= {f"{section}.{key}": getattr(settings, key) for key in type(settings).model_fields}
+        return {**found, "model.kind": "transformer"}
+
+    def lines(self) -> list[DraftLine]:
+        """The lines that differ from our defaults, or that have something to mind, in the order of the settings."""
+        defaults = self.defaults()
+        order = list(defaults)
+        wanted = [line for key, line in self._lines.items() if line.notes or line.value != defaults.get(key)]
+        return sorted(wanted, key=lambda line: order.index(line.key) if line.key in order else len(order))
+
+    def implied(self) -> list[DraftLine]:
+        """The lines that come from the toolkit's defaults and not from the file."""
+        return [line for line in self.lines() if self._implied.get(line.key)]
+
+    def findings(self) -> list[OptionVerdict]:
+        """Every option of the file with what became of it, in the order of the file."""
+        defaults = self.defaults()
+        return [self._finding(known, defaults) for known in self._known]
+
+    def _finding(self, known: _Known, defaults: Mapping[str, Any]) -> OptionVerdict:
+        differs = any(value != defaults.get(key) for key, value in known.settings.items())
+        if known.missing and not known.settings and known.option.value is not None:
+            return OptionVerdict(known.option, Verdict.MISSING, {}, known.missing)
+        if known.notes:
+            return OptionVerdict(known.option, Verdict.ATTENTION, known.settings, _in_a_row(known.notes))
+        if known.settings and differs:
+            return OptionVerdict(known.option, Verdict.MAPPED, known.settings, known.same)
+        if known.option.value is None and not known.settings:
+            return OptionVerdict(known.option, Verdict.SAME, {}, "not set there either")
+        if known.settings or known.same:
+            return OptionVerdict(known.option, Verdict.SAME, known.settings, known.same)
+        return OptionVerdict(known.option, Verdict.MISSING, {}, f"openwork does not know this option of {self.toolkit}")
+
+
+def _in_a_row(notes: list[str]) -> str:
+    """Several notes as one, each of which may hold semicolons of its own."""
+    return Joined(*[part for note in notes for part in ("; ", note)][1:])

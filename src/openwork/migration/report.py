@@ -1,0 +1,81 @@
+"""What a translation did with each option, for a person and for a program."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from openwork.base.phrases import AsIs, Joined
+from openwork.base.toml import write_value
+from openwork.migration.draft import DraftLine, OptionVerdict, Verdict
+from openwork.migration.options import show
+from openwork.migration.run_text import run_text
+from openwork.migration.translation import ConfigTranslation
+
+TITLES = {
+    Verdict.MAPPED: "mapped",
+    Verdict.SAME: "the same as openwork's default",
+    Verdict.ATTENTION: "needs attention: the meaning differs",
+    Verdict.MISSING: "no counterpart",
+}
+
+
+def report_lines(translation: ConfigTranslation) -> list[str]:
+    """The four lists, what the toolkit's defaults added, and what is left to decide."""
+    lines = [f"{translation.file}: {translation.toolkit.title}, {len(translation.findings)} options"]
+    for verdict, title in TITLES.items():
+        found = [finding for finding in translation.findings if finding.verdict is verdict]
+        lines += _block(Joined(title, f" ({len(found)})"), map(_finding, found))
+    implied = translation.implied
+    lines += _block(
+        f"{translation.toolkit.title}'s own defaults, which are not openwork's ({len(implied)})", map(_implied, implied)
+    )
+    lines += _block("remarks", translation.remarks)
+    lines += _block("to decide", translation.to_do)
+    if translation.problem:
+        lines += _block("the run file is not accepted as it stands", [translation.problem])
+    return lines
+
+
+def _block(title: str, entries: Iterable[str]) -> list[str]:
+    found = [Joined("  ", entry) for entry in entries]
+    return ["", title, *found] if found else []
+
+
+def _finding(finding: OptionVerdict) -> str:
+    settings = AsIs(", ".join(f"{key} = {show(write_value(value))}" for key, value in finding.settings.items()))
+    between = ": " if settings and finding.note else ""
+    told = (" -> ", settings, between, finding.note) if settings or finding.note else ()
+    return Joined(AsIs(f"{finding.option.text} ({finding.option.place})"), *told)
+
+
+def _implied(line: DraftLine) -> str:
+    return Joined(AsIs(f"{line.key} = {show(write_value(line.value))}"), " (", line.source, ")")
+
+
+def report_values(translation: ConfigTranslation) -> dict[str, Any]:
+    """The same for a program, with the run file itself."""
+    return {
+        "toolkit": translation.toolkit.name,
+        "file": translation.file,
+        **{
+            str(verdict): [_values(finding) for finding in translation.findings if finding.verdict is verdict]
+            for verdict in Verdict
+        },
+        "implied": [{"key": line.key, "value": line.value, "source": line.source} for line in translation.implied],
+        "remarks": translation.remarks,
+        "to_decide": translation.to_do,
+        "accepted": translation.settings is not None,
+        "problem": translation.problem,
+        "run_file": run_text(translation),
+    }
+
+
+def _values(finding: OptionVerdict) -> dict[str, Any]:
+    option = finding.option
+    return {
+        "option": option.shown,
+        "value": option.value,
+        "file": option.file,
+        "line": option.line,
+        "settings": dict(finding.settings),
+        "note": finding.note,
+    }

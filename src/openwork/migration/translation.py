@@ -1,0 +1,200 @@
+"""The configuration of another toolkit as a run file, with what became of each option."""
+
+import itertools
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openwork.base.config import Layer
+from openwork.base.errors import ConfigError, DataError
+from openwork.base.files import read_lines
+from openwork.base.phrases import Joined
+from openwork.migration.commands import ENVIRONMENT, LAUNCHER, find_programs, read_options, shown_options
+from openwork.migration.draft import Draft, DraftLine, OptionVerdict
+from openwork.migration.options import ForeignOption, text
+from openwork.migration.rules import Toolkit
+from openwork.migration.shell import Script, read_script
+from openwork.migration.toolkits import TOOLKITS, recognise, toolkit_named
+from openwork.migration.yaml_options import read_yaml
+from openwork.runs.file.resolve import resolve_run
+from openwork.runs.file.settings import RunSettings
+
+MOST_LINES = 20_000
+"""Lines of a configuration; a file with more is a corpus that was given by mistake."""
+_YAML_START = re.compile(r"[\w.-]+\s*:(?:\s|$)|\{")
+NEEDED = ("data.source", "data.target", "data.tsv", "data.mix", "model.kind")
+"""What other lines mean nothing without."""
+_YAML_NAMES = (".yml", ".yaml", ".json")
+
+
+@dataclass(frozen=True)
+class ConfigTranslation:
+    """A run file's lines, every option of the other file with its verdict, and what else a person should know.
+
+    `to_do` is what only the user can decide, `remarks` what is worth knowing, `implied` the lines that come from the
+    toolkit's defaults. `settings` are what the lines resolve to; None with the reason in `problem` if they do not.
+    """
+
+    toolkit: Toolkit
+    file: str
+    lines: list[DraftLine]
+    implied: list[DraftLine]
+    findings: list[OptionVerdict]
+    to_do: list[str]
+    remarks: list[str]
+    settings: RunSettings | None
+    problem: str = ""
+
+
+def translate_configuration(
+    path: Path, toolkit: str | None, environment: Mapping[str, str] = os.environ
+) -> ConfigTranslation:
+    """Read a configuration or a script with command lines, find out whose it is, and translate it."""
+    named = toolkit_named(toolkit) if toolkit is not None else None
+    written = _read(path)
+    remarks: list[str] = []
+    found, options = _options(path, written, named, environment, remarks)
+    if not options:
+        raise DataError(
+            f"{path}: no option of {found.title} stands in it", hint=f"{found.title} is told by {found.signs}"
+        )
+    draft = Draft(found.title, options, found.defaults)
+    found.apply(draft)
+    for name in draft.names():
+        if name.startswith(f"{ENVIRONMENT} "):
+            draft.missing(name, "a variable of the command: set it for openwork train as well, if it is needed there")
+        elif name.startswith(f"{LAUNCHER} "):
+            draft.missing(name, "an option of what starts the program; openwork trains in one process on one device")
+    if found.config and any(option.file != path.name for option in options):
+        draft.same(found.config, "the options of that file are translated as well")
+    elif found.config:
+        draft.missing(found.config, "that file is not there, or holds nothing: give it to openwork config from itself")
+    settings, problem = _settle(draft)
+    return ConfigTranslation(
+        toolkit=found,
+        file=str(path),
+        lines=draft.lines(),
+        implied=draft.implied(),
+        findings=draft.findings(),
+        to_do=draft.to_do,
+        remarks=[*remarks, *draft.remarks],
+        settings=settings,
+        problem=problem,
+    )
+
+
+def _read(path: Path) -> str:
+    lines = []
+    for line in read_lines(path):
+        lines.append(line)
+        if len(lines) > MOST_LINES:
+            raise DataError(
+                f"{path}: more than {MOST_LINES:,} lines",
+                why="this is a corpus, not a configuration",
+                hint="give the file with the options or the command line",
+            )
+    if not any(line.strip() for line in lines):
+        raise DataError(f"{path}: the file is empty", hint="give the file with the options or the command line")
+    return "\n".join(lines) + "\n"
+
+
+def _options(
+    path: Path, written: str, named: Toolkit | None, environment: Mapping[str, str], remarks: list[str]
+) -> tuple[Toolkit, list[ForeignOption]]:
+    """The toolkit and its options: from the commands of a script, else from YAML, else from a bare command line."""
+    if path.suffix.lower() in _YAML_NAMES:
+        return _from_yaml(path.name, written, named)
+    script = read_script(written, environment)
+    candidates = [named] if named else list(TOOLKITS.values())
+    for toolkit in candidates:
+        if find_programs(script, toolkit):
+            return toolkit, _from_commands(path, script, toolkit, remarks)
+    shown = shown_options(script)
+    if not shown and (named or _looks_like_yaml(written)):
+        return _from_yaml(path.name, written, named)
+    toolkit = named or recognise(shown, str(path))
+    return toolkit, _from_commands(path, script, toolkit, remarks)
+
+
+def _looks_like_yaml(written: str) -> bool:
+    """Whether the first line that says something begins a table of YAML or JSON."""
+    lines = (line.strip() for line in written.splitlines())
+    first = next((line for line in lines if line and not line.startswith(("#", "---", "%"))), "")
+    return _YAML_START.match(first) is not None
+
+
+def _from_yaml(file: str, written: str, named: Toolkit | None) -> tuple[Toolkit, list[ForeignOption]]:
+    options = read_yaml(written, file)
+    toolkit = named or recognise([option.shown for option in options], file)
+    return toolkit, [_renamed(option, toolkit) for option in options]
+
+
+def _renamed(option: ForeignOption, toolkit: Toolkit) -> ForeignOption:
+    name = toolkit.canonical(option.shown)
+    return ForeignOption(toolkit.short.get(name, name), option.shown, option.value, option.file, option.line)
+
+
+def _from_commands(path: Path, script: Script, toolkit: Toolkit, remarks: list[str]) -> list[ForeignOption]:
+    options = read_options(script, toolkit, path.name, remarks)
+    remarks.extend(script.notes)
+    return [*_from_config(path, options, toolkit, remarks), *options]
+
+
+def _from_config(path: Path, options: list[ForeignOption], toolkit: Toolkit, remarks: list[str]) -> list[ForeignOption]:
+    """The options of the file that a command line names; those of the command line itself override them."""
+    for option in options:
+        if not toolkit.config or option.name != toolkit.config:
+            continue
+        try:
+            named = option.shown if option.value == "" else text(option.value)
+            places = [place for place in (path.parent / named, Path(named)) if place.is_file()]
+        except (ValueError, OSError):
+            places = []
+        if places:
+            return _from_yaml(places[0].name, _read(places[0]), toolkit)[1]
+        remarks.append(
+            f"line {option.line}: the configuration {option.text} is not there, so its options are not in this"
+        )
+    return []
+
+
+def _settle(draft: Draft) -> tuple[RunSettings | None, str]:
+    """The settings of the draft, after taking back the lines that ours do not allow; each says why it went."""
+    while True:
+        try:
+            return _resolve(draft.lines()), ""
+        except ConfigError as error:
+            guilty = _guilty(draft.lines(), error.what)
+            if guilty is None:
+                return None, Joined(error.what, *((" ", error.why) if error.why else ()))
+            draft.drop(guilty, f"left out, because openwork says: {error.what}")
+
+
+def _guilty(lines: list[DraftLine], message: str) -> str | None:
+    """The line to take back: one that the message names and that is wrong by itself, else one whose going helps."""
+    named = [line for line in lines if line.key.rpartition(".")[2] in message]
+    others = [line for line in lines if line not in named]
+    needed = [line for line in lines if line.key in NEEDED]
+    wrong = (line.key for line in named if line not in needed and not _is_allowed([*needed, line]))
+    helpful = (line.key for line in [*named, *others] if _is_allowed([other for other in lines if other is not line]))
+    wrong_too = (line.key for line in others if line not in needed and not _is_allowed([*needed, line]))
+    return next(itertools.chain(wrong, helpful, wrong_too), None)
+
+
+def _is_allowed(lines: list[DraftLine]) -> bool:
+    try:
+        _resolve(lines)
+    except ConfigError:
+        return False
+    return True
+
+
+def _resolve(lines: list[DraftLine]) -> RunSettings:
+    mapping: dict[str, Any] = {}
+    for line in lines:
+        section, _, key = line.key.partition(".")
+        mapping.setdefault(section, {})[key] = line.value
+    return resolve_run(Layer(mapping))

@@ -1,9 +1,0 @@
-"""A step of the decoder as one function in C++, compiled for this processor where there is a compiler.
-
-Without one, or without the instructions it needs, everything works as before: `problem` says what is missing.
-"""
-
-from openwork.models.prepared.native.requirements import can_be_native, problem
-from openwork.models.prepared.native.transformer import NativeTransformer
-
-__all__ = ["NativeTransformer", "can_be_native", "problem"]

@@ -1,0 +1,1 @@
+"""From a run file to a trained bundle."""

@@ -1,0 +1,176 @@
+"""The mean of several checkpoints or bundles, as a new bundle (section 6.1 of the paper averages the last five)."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from openwork import __version__
+from openwork.base.errors import BundleError, UsageError
+from openwork.base.outputs import BUNDLE, check_folder, is_checkpoint
+from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
+from openwork.bundles.folder import CONFIG, MANIFEST, WEIGHTS
+from openwork.bundles.settings import BundleSettings, read_bundle_settings
+from openwork.bundles.versions import whole_bundle
+from openwork.data.store import TokenStore
+from openwork.inference.golden import make_golden
+from openwork.machine.device import choose_device
+from openwork.models.build import build_model
+from openwork.models.unfilled import undrawn
+from openwork.models.weights import read_tensors, restore_weights
+from openwork.runs.folder import RunFolder, settings_of_run
+from openwork.text.pair import TokenizerPair
+from openwork.training.averaging import average
+from openwork.training.checkpoint import checkpoints, load_weights
+from openwork.training.low_rank import merged_tensors
+
+GOLDEN_EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Home:
+    """What the weights belong to."""
+
+    settings: BundleSettings
+    tokenizers: TokenizerPair
+    sources: tuple[str, ...]  # to try the new bundle with
+
+
+@dataclass(frozen=True)
+class Member:
+    """One set of weights."""
+
+    path: Path
+    weights: Callable[[], Mapping[str, Tensor]]
+    home: Callable[[], Home]
+
+
+def average_bundles(
+    paths: Sequence[Path], last: int | None, out: Path, say: Callable[[str], None], *, overwrite: bool = False
+) -> None:
+    """Writes the mean of all checkpoints that `paths` name: runs (their last ones), checkpoints and bundles.
+
+    One alone is written as it is.
+
+    BundleError in a sentence for weights or vocabularies that are not the same model's; `overwrite` allows a folder
+    that holds another bundle.
+    """
+    members = [member for path in paths for member in find_members(path, last)]
+    check_folder(out, BUNDLE, paths, overwrite=overwrite)
+    home = _shared_home(members)
+    for member in members:
+        say(f"averaging {member.path}")
+    mean = average(_alike(members))
+    sizes = home.tokenizers.source.vocabulary_size, home.tokenizers.target.vocabulary_size
+    with undrawn():
+        model = build_model(home.settings.model, *sizes)
+    restore_weights(model, mean, str(members[0].path))
+    model.to(choose_device()).eval()
+    bundle = Bundle(home.settings, home.tokenizers, model, card=_card(members))
+    write_bundle(out, make_golden(bundle, home.sources))
+
+
+def find_members(path: Path, last: int | None) -> list[Member]:
+    """A bundle or a checkpoint by itself, or the checkpoints of a run, of which `last` takes so many newest ones."""
+    if (path / MANIFEST).is_file():
+        return [Member(path, lambda: _bundle_weights(path), lambda: _home_of_bundle(path))]
+    if (path / "checkpoints").is_dir():
+        return _members_of_run(path, last)
+    if is_checkpoint(path):
+        return [_checkpoint(path)]
+    named = "name the folder of a run, checkpoints in it such as RUN/checkpoints/step-00001000, or bundles"
+    if not path.exists():
+        raise BundleError(f"{path}: no such folder", hint=named)
+    raise BundleError(f"{path}: neither a run, nor a checkpoint, nor a bundle", hint=named)
+
+
+def _members_of_run(path: Path, last: int | None) -> list[Member]:
+    found = checkpoints(path / "checkpoints")
+    if not found:
+        raise BundleError(f"{path}: this run has no checkpoint yet", hint="train longer, or name another run")
+    if last is not None and last > len(found):
+        raise UsageError(
+            f"--last {last}: {path} has {len(found)} checkpoints",
+            why="the older ones are cleared away while a run goes on",
+            hint=f"--last {len(found)} takes all; training.average says how many a run keeps",
+        )
+    return [_checkpoint(one) for one in (found if last is None else found[-last:])]
+
+
+def _checkpoint(path: Path) -> Member:
+    return Member(path, lambda: merged_tensors(load_weights(path)), lambda: _home_of_run(path.resolve().parents[1]))
+
+
+def _bundle_weights(path: Path) -> Mapping[str, Tensor]:
+    return read_tensors(whole_bundle(path) / WEIGHTS)
+
+
+def _home_of_bundle(path: Path) -> Home:
+    bundle = load_bundle(path)
+    return Home(bundle.settings, bundle.tokenizers, tuple(golden.source for golden in bundle.golden))
+
+
+def _home_of_run(path: Path) -> Home:
+    folder = RunFolder(path)
+    settings = folder.read_settings()
+    if settings is None:
+        raise BundleError(
+            f"{path}: the run of these checkpoints has lost its run.toml", hint="copy the whole folder of the run"
+        )
+    tokenizers = TokenizerPair.load(folder.tokenizers)
+    if (folder.bundle / CONFIG).is_file():  # what the bundle says of languages and search counts more
+        kept, _ = read_bundle_settings(whole_bundle(folder.bundle), folder.bundle)
+    else:
+        kept = settings_of_run(settings)
+    return Home(kept, tokenizers, _some_sources(folder, tokenizers))
+
+
+def _some_sources(folder: RunFolder, tokenizers: TokenizerPair) -> tuple[str, ...]:
+    """The first validation sentences, as far as the vocabulary can say them."""
+    store = TokenStore.open(folder.stores / "valid")
+    rows = [store.pair(index)[0].tolist() for index in range(min(GOLDEN_EXAMPLES, len(store)))]
+    return tuple(tokenizers.source.decode(row) for row in rows)
+
+
+def _shared_home(members: Sequence[Member]) -> Home:
+    home = members[0].home()
+    folders = {member.path.parent for member in members if not (member.path / MANIFEST).is_file()}
+    if len(folders) == 1 and all(member.path.parent in folders for member in members):
+        return home  # checkpoints of one run
+    for member in members[1:]:
+        other = member.home()
+        if other.tokenizers.fingerprint != home.tokenizers.fingerprint:
+            raise BundleError(
+                f"{member.path}: its vocabulary is another than that of {members[0].path}",
+                why="the mean of weights has a meaning only where the same number is the same piece",
+                hint="average checkpoints of one run, or bundles that share a tokenizer",
+            )
+    return home
+
+
+def _alike(members: Sequence[Member]) -> Iterator[Mapping[str, Tensor]]:
+    """The weights one after the other; BundleError at the first whose names or shapes are not those of the first."""
+    first: dict[str, tuple[int, ...]] = {}
+    for member in members:
+        weights = member.weights()
+        shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+        first = first or shapes
+        for name in sorted(first.keys() | shapes.keys()):
+            if first.get(name) != shapes.get(name):
+                raise BundleError(
+                    f"{member.path} cannot be averaged with {members[0].path}: they are different models",
+                    why=f"{name} is {_shape(shapes.get(name))} there and {_shape(first.get(name))} here",
+                    hint="average checkpoints or bundles of one kind and size",
+                )
+        yield weights
+
+
+def _shape(shape: tuple[int, ...] | None) -> str:
+    return "missing" if shape is None else " x ".join(map(str, shape))
+
+
+def _card(members: Sequence[Member]) -> str:
+    lines = [f"- {member.path}" for member in members]
+    title = f"# Mean of {len(members)} sets of weights" if len(members) > 1 else "# The weights of a checkpoint"
+    return "\n".join([title, "", f"Written by openwork {__version__}; not evaluated yet.", "", *lines, ""])

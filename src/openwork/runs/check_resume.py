@@ -1,0 +1,158 @@
+"""`openwork train --check-resume`: a training, killed and restarted, must come to where it came undisturbed.
+
+Some updates are made, a checkpoint is written, as many updates again, and a second checkpoint. Then the process is
+killed as a power cut would do it, the second checkpoint is put aside, and the same command is run again: it begins at
+the first checkpoint and must write the second one once more, number by number the same.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from openwork.base.config import to_toml
+from openwork.base.errors import ConfigError, OpenworkError
+from openwork.base.files import atomic_write_text
+from openwork.base.phrases import AsIs, Joined
+from openwork.base.records import read_records
+from openwork.machine.device import choose_device
+from openwork.models.weights import read_tensors
+from openwork.runs.file.settings import RunSettings
+from openwork.runs.folder import RunFolder
+from openwork.training.checkpoint import MOVING_AVERAGE, OPTIMISER, STATE, WEIGHTS, checkpoints
+
+UPDATES = 3  # before the first checkpoint, and again before the second
+SENTENCES = 8  # that the validations at the checkpoints translate
+GPU_TOLERANCE = 1e-3  # greatest relative difference there: its sums are added up in no fixed order
+POLLS = 0.05  # seconds
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """One part of a training's state, undisturbed and resumed: how far apart, 0 for bit by bit the same."""
+
+    name: str
+    difference: float
+    allowed: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether they are near enough."""
+        return self.difference <= self.allowed
+
+
+def check_resume(settings: RunSettings, say: Callable[[str], None]) -> list[Likeness]:
+    """What a training by these settings is after a kill and a restart, compared with one that was left alone."""
+    if settings.training.steps <= 2 * UPDATES:
+        raise ConfigError(
+            f"training.steps is {settings.training.steps}: too few to stop and go on",
+            hint=f"the check makes {2 * UPDATES} updates; give more",
+        )
+    on_processor = choose_device().type == "cpu"
+    with tempfile.TemporaryDirectory(prefix="openwork-check-resume-") as place:
+        run_file, out = Path(place) / "run.toml", Path(place) / "run"
+        atomic_write_text(run_file, to_toml(_with_early_checkpoints(settings)))
+        say(f"training without a disturbance for {2 * UPDATES} updates")
+        _train_and_kill(run_file, out)
+        aside = Path(place) / "undisturbed"
+        checkpoints(RunFolder(out).checkpoints)[-1].rename(aside)
+        say(f"killed; restarting at the checkpoint of update {UPDATES}")
+        _train_and_kill(run_file, out)
+        resumed, records = checkpoints(RunFolder(out).checkpoints)[-1], list(read_records(RunFolder(out).records))
+        return list(_compare(aside, resumed, records, 0.0 if on_processor else GPU_TOLERANCE))
+
+
+def resume_lines(found: Sequence[Likeness]) -> Iterator[str]:
+    """The report."""
+    for one in found:
+        yield Joined(one.name, AsIs(": "), _verdict_line(one))
+    if all(one.holds for one in found):
+        yield "a training that is killed and run again goes on as if nothing had happened"
+    else:
+        yield "a training that is killed and run again would become another one: please report this"
+
+
+def _verdict_line(one: Likeness) -> str:
+    if one.difference == 0:
+        return "the same, bit for bit"
+    if one.holds:
+        return f"apart by {one.difference:.1e} of the greatest number; up to {one.allowed:.0e} is rounding"
+    return f"NOT the same, apart by {one.difference:.1e} of the greatest number"
+
+
+def _with_early_checkpoints(settings: RunSettings) -> RunSettings:
+    """The same training, which tells each update and writes checkpoints soon: neither changes a weight."""
+    changes = {
+        "validate_every": UPDATES,
+        "validation_sentences": min(SENTENCES, settings.training.validation_sentences),
+        "log_every": 1,
+        "tensorboard": False,
+    }
+    return settings.model_copy(update={"training": settings.training.model_copy(update=changes)})
+
+
+def _train_and_kill(run_file: Path, out: Path) -> None:
+    """Runs the command until the second checkpoint is whole, and kills it then, wherever it is."""
+    command = [sys.executable, "-m", "openwork", "train", str(run_file), "--out", str(out)]
+    last = RunFolder(out).checkpoints / f"step-{2 * UPDATES:08d}" / STATE
+    with tempfile.TemporaryFile() as told:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=told, stderr=told, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        )
+        try:
+            while process.poll() is None and not last.is_file():
+                time.sleep(POLLS)
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        if not last.is_file():
+            told.seek(0)
+            lines = told.read().decode("utf-8", errors="replace").strip().splitlines()
+            raise OpenworkError(
+                f"the training ended before update {2 * UPDATES}",
+                why=" / ".join(lines[-3:]),
+                hint="train without --check-resume until that is mended",
+            )
+
+
+def _compare(undisturbed: Path, resumed: Path, records: Sequence[dict[str, Any]], allowed: float) -> Iterator[Likeness]:
+    yield Likeness("weights", _apart(undisturbed / WEIGHTS, resumed / WEIGHTS), allowed)
+    yield Likeness("memory of the optimiser", _apart(undisturbed / OPTIMISER, resumed / OPTIMISER), allowed)
+    if (undisturbed / MOVING_AVERAGE).is_file():
+        yield Likeness("moving average", _apart(undisturbed / MOVING_AVERAGE, resumed / MOVING_AVERAGE), allowed)
+    places = [json.loads((path / STATE).read_text(encoding="utf-8"))["progress"] for path in (undisturbed, resumed)]
+    keys = ("step", "epoch", "batch", "target_tokens")
+    yield Likeness("place in the data", float(any(places[0][key] != places[1][key] for key in keys)), 0.0)
+    first, again = _losses(records)
+    apart = max(abs(one / other - 1) for one, other in zip(first, again, strict=True))
+    yield Likeness("losses", apart, allowed)
+
+
+def _apart(undisturbed: Path, resumed: Path) -> float:
+    """The greatest difference of any tensor, relative to its greatest number; infinite if they are not alike at all."""
+    one, other = read_tensors(undisturbed), read_tensors(resumed)
+    if one.keys() != other.keys():
+        return float("inf")
+    worst = 0.0
+    for name, tensor in one.items():
+        if not torch.equal(tensor, other[name]):
+            size = max(float(tensor.abs().max()), torch.finfo(torch.float32).tiny)
+            worst = max(worst, float((tensor.double() - other[name].double()).abs().max()) / size)
+    return worst
+
+
+def _losses(records: Sequence[dict[str, Any]]) -> tuple[list[float], list[float]]:
+    """Those of the updates after the first checkpoint, before the kill and after the restart."""
+    told = [record for record in records if record["kind"] == "step" and UPDATES < record["step"] <= 2 * UPDATES]
+    first = {record["step"]: record["loss"] for record in reversed(told)}
+    again = {record["step"]: record["loss"] for record in told}
+    return [first[step] for step in sorted(first)], [again[step] for step in sorted(again)]

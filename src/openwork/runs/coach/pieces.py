@@ -1,0 +1,107 @@
+"""Checks of the texts and of how they are cut into pieces."""
+
+import unicodedata
+from collections.abc import Sequence
+
+from openwork.base.phrases import AsIs, Joined
+from openwork.checks.check import NotApplicable
+from openwork.runs.coach.lesson import Observation, seen
+from openwork.runs.coach.trial import Trial
+from openwork.runs.preflight.coverage import remedy_of, unknown_ids
+from openwork.text.scripts import plain_words
+from openwork.text.tokenizer import Tokenizer
+
+SAMPLE = 1000  # pairs
+SAME = 0.98  # least share of the lines that must come back
+UNKNOWN, UNKNOWN_WORDS = 0.02, 0.2  # greatest share of unknown pieces; the latter where pieces are whole words
+BYTES = 0.05  # the same of bytes, with which nothing is lost
+FEWEST, MOST = 0.5, 5.0  # pieces a word
+EQUAL = 0.5  # greatest share of pairs whose sides are the same text
+
+
+def _sides(trial: Trial) -> list[tuple[Tokenizer, list[str]]]:
+    """Each side's tokenizer and some of its lines."""
+    few = trial.pairs[:SAMPLE]
+    return [(trial.tokenizers.source, [p.source for p in few]), (trial.tokenizers.target, [p.target for p in few])]
+
+
+def comes_back(trial: Trial) -> Observation:
+    """Text -> pieces -> text. Lines with unknown pieces are left to the next check."""
+    shares = []
+    for tokenizer, lines in _sides(trial):
+        whole = [(text, ids) for text, ids in _encoded(tokenizer, lines) if tokenizer.unknown_id not in ids]
+        if whole:
+            shares.append(sum(_plain(tokenizer.decode(ids)) == _plain(text) for text, ids in whole) / len(whole))
+    if not shares:
+        raise NotApplicable(_unknown_reason())
+    return seen(min(shares) >= SAME, f"{min(shares):.1%} of the lines come back", f"at least {SAME:.0%}")
+
+
+def _unknown_reason() -> str:
+    return "every line has pieces that are unknown"
+
+
+def few_unknown(trial: Trial) -> Observation:
+    """Pieces that the vocabulary does not have, or bytes of characters that it lacks; of the side that has more."""
+    found = []
+    for tokenizer, lines in _sides(trial):
+        ids = [number for _, row in _encoded(tokenizer, lines) for number in row]
+        bad, lost = unknown_ids(tokenizer), tokenizer.unknown_id in ids
+        share = sum(number in bad for number in ids) / max(len(ids), 1)
+        most = UNKNOWN_WORDS if tokenizer.kind == "words" else UNKNOWN if lost else BYTES
+        found.append((share / most, share, most, lost))
+    _, share, most, lost = max(found)
+    if lost or not share:
+        return seen(share <= most, f"{share:.1%} of the pieces are unknown", f"at most {most:.0%}")
+    remedy = remedy_of(trial.settings.text, trial.pairs) if share > most else ""
+    return seen(share <= most, _bytes_line(share, remedy), f"at most {most:.0%}")
+
+
+def _bytes_line(share: float, remedy: str) -> str:
+    said = f"{share:.1%} of the pieces are bytes of characters without a piece"
+    return Joined(said, AsIs("; "), f"more characters get a piece of their own with {remedy}") if remedy else said
+
+
+def pieces_a_word(trial: Trial) -> Observation:
+    """How finely text is cut; a word is what is counted when words are compared (Chinese: a character)."""
+    rates = []
+    for tokenizer, lines in _sides(trial):
+        if tokenizer.kind == "characters":
+            raise NotApplicable(_characters_reason())
+        words = sum(len(plain_words(text)) for text in lines)
+        if words:
+            rates.append(sum(len(ids) for _, ids in _encoded(tokenizer, lines)) / words)
+    if not rates:
+        raise NotApplicable(_wordless_reason())
+    worst = max(rates, key=lambda rate: max(rate / MOST, FEWEST / rate))
+    return seen(FEWEST <= worst <= MOST, f"{worst:.2f} pieces a word", f"from {FEWEST:g} to {MOST:g} pieces")
+
+
+def _characters_reason() -> str:
+    return "each piece is a character, as wanted"
+
+
+def _wordless_reason() -> str:
+    return "the texts have no words"
+
+
+def sides_differ(trial: Trial) -> Observation:
+    """Source and target are not the same text, as when one file is named twice."""
+    if trial.settings.data.corpus is not None or trial.settings.data.mix:
+        raise NotApplicable(_named_reason())
+    few = trial.pairs[:SAMPLE]
+    share = sum(_plain(pair.source) == _plain(pair.target) for pair in few) / len(few)
+    return seen(share <= EQUAL, f"{share:.1%} of the pairs have the same text twice", f"at most {EQUAL:.0%}")
+
+
+def _named_reason() -> str:
+    return "a corpus with a name is what it is"
+
+
+def _encoded(tokenizer: Tokenizer, lines: Sequence[str]) -> list[tuple[str, list[int]]]:
+    return list(zip(lines, tokenizer.encode_batch(lines), strict=True))
+
+
+def _plain(text: str) -> str:
+    """Without what a tokenizer of others may change: case, forms of characters, runs of spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

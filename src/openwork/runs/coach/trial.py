@@ -1,0 +1,172 @@
+"""What the coach looks at: a run's own pairs, tokenizers and model, and a few sentences for it to learn by heart."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from openwork.base.errors import DataError
+from openwork.bundles.bundle import Bundle, Golden
+from openwork.checks.subject import MOST_GOLDEN, VerifyContext
+from openwork.data.batching import assemble
+from openwork.data.continuations import are_texts, parted_texts
+from openwork.data.pairs import find_splits, store_pairs
+from openwork.data.records import Pair
+from openwork.data.sources import PairSource
+from openwork.data.store import TokenStore, write_store
+from openwork.machine.device import choose_device
+from openwork.models.interfaces import SequenceModel
+from openwork.runs.assembly import new_model
+from openwork.runs.corpus import new_tokenizers, wished_pairs
+from openwork.runs.file.settings import RunSettings
+from openwork.runs.folder import settings_of_run
+from openwork.text.pair import TokenizerPair
+from openwork.training.batches.batch import TensorBatch, to_tensors
+from openwork.training.loss import even_share
+from openwork.training.optimisers import make_optimiser
+from openwork.training.schedules import make_schedule
+from openwork.training.settings import TrainingSettings
+from openwork.training.step import Updater
+
+MOST_PAIRS = 20_000  # from which the vocabulary is learnt; a training learns it from all
+BY_HEART, LONGEST_BY_HEART = 8, 40  # pairs that are learnt by heart, and the pieces that a side of them may have
+UPDATES, WARM_UP = 400, 20
+SECONDS = 40.0  # that the learning may take
+RATE = 0.32  # over the width: 0.01 for 32, 0.0006 for the paper's 512
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How one batch was learnt: nats a token before and after, without smoothing and with it, and the updates made.
+
+    `floor`: no model has a lower smoothed loss. It is the entropy of the smoothed targets, which give the right piece
+    1 - s + s / V and each other one s / V (`loss.even_share`).
+    """
+
+    first: float
+    likelihood: float
+    smoothed: float
+    floor: float
+    updates: int
+    seconds: float
+
+    @property
+    def excess(self) -> float:
+        """Nats a token above the floor."""
+        return self.smoothed - self.floor
+
+
+def smoothing_floor(smoothing: float, form: str, vocabulary: int) -> float:
+    """-sum q log q of the smoothed target distribution, in nats; 0 without smoothing."""
+    share = even_share(smoothing, form, vocabulary)  # type: ignore[arg-type]
+    right, other = 1 - share + share / vocabulary, share / vocabulary
+    return -sum(count * q * float(np.log(q)) for count, q in ((1, right), (vocabulary - 1, other)) if q > 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial(VerifyContext):
+    """A model with fresh weights and without dropout, until `learning` is asked for: then it knows one batch by heart.
+
+    `pairs` are those of `store`, in its order; `folder` is for what a check writes.
+    """
+
+    settings: RunSettings
+    pairs: Sequence[Pair]
+    store: TokenStore
+    folder: Path
+
+    @property
+    def tokenizers(self) -> TokenizerPair:
+        return self.bundle.tokenizers
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """Places of the pairs to learn by heart: short ones whose sources differ, since equal ones cannot be told
+        apart. `DataError` if there are not two.
+        """
+        longest, found, sources = self.within(LONGEST_BY_HEART) - 1, [], set()
+        for row in range(len(self.store)):
+            source, target = (side.tolist() for side in self.store.pair(row))
+            if source and target and max(len(source), len(target)) <= longest and tuple(source) not in sources:
+                sources.add(tuple(source))
+                found.append(row)
+            if len(found) == BY_HEART:
+                return found
+        if len(found) < 2:
+            raise DataError(
+                "there are not two pairs with different sources to learn by heart",
+                why=f"a side may have {longest} pieces; the run has {len(self.store):,} pairs",
+                hint="look at the data: openwork data stats",
+            )
+        return found
+
+    def batch(self, store: TokenStore | None = None, rows: Sequence[int] | None = None) -> TensorBatch:
+        """The pairs to learn by heart as a training has them; or those of another store."""
+        places = np.array(self.rows if rows is None else rows)
+        return to_tensors(assemble(store or self.store, places), self.device)
+
+    def stored(self, pairs: Iterator[tuple[list[int], list[int]]], name: str) -> TokenStore:
+        """A store of other ids."""
+        size = max(self.tokenizers.source.vocabulary_size, self.tokenizers.target.vocabulary_size)
+        return write_store(self.folder / name, pairs, vocabulary_size=size)
+
+    @cached_property
+    def learning(self) -> Learning:
+        """Learns the batch by heart, by the updates of a training; only schedule, rate and optimiser are set here."""
+        training, batch = self._training(), self.batch()
+        optimiser, schedule = make_optimiser(self.model, training), make_schedule(training, self.settings.model.width)
+        updater = Updater(self.model, optimiser, schedule, training, "float32")
+        vocabulary = self.tokenizers.target.vocabulary_size
+        floor = smoothing_floor(training.label_smoothing, training.smoothing_form, vocabulary)
+        begun = time.perf_counter()
+        report = first = updater.update([batch], 1)
+        while report.loss - floor >= GOOD / 4 and report.step < UPDATES and time.perf_counter() - begun <= SECONDS:
+            report = updater.update([batch], report.step + 1)
+        self.model.eval()
+        seconds = time.perf_counter() - begun
+        return Learning(first.likelihood, report.likelihood, report.loss, floor, report.step, seconds)
+
+    def _training(self) -> TrainingSettings:
+        chosen = {
+            "schedule": "constant", "learning_rate": RATE / self.settings.model.width, "warmup": WARM_UP, "cooldown": 0,
+            "steps": UPDATES, "optimiser": "adam", "weight_decay": 0.0, "r_drop": 0.0, "clip_norm": 1.0, "workers": 1,
+        }  # fmt: skip
+        return self.settings.training.model_copy(update=chosen)
+
+
+GOOD = 0.1  # nats a token above the floor: learnt by heart
+
+
+@contextmanager
+def trial_of(settings: RunSettings, say: Callable[[str], None]) -> Iterator[Trial]:
+    """The run's own data and model, in a folder that is gone afterwards."""
+    splits = find_splits(*wished_pairs(settings))
+    few = PairSource(lambda: islice(splits.train.read(), MOST_PAIRS), splits.train.identity, splits.train.description)
+    tokenizers = new_tokenizers(settings, few, say)
+    pairs = list(few.read())
+    if are_texts(pairs):  # what a source does is seen where a text is parted: its beginning is the source of the rest
+        pairs = parted_texts(pairs, MOST_PAIRS)
+        few = replace(few, read=lambda: iter(pairs), identity=f"{few.identity} parted")
+    with TemporaryDirectory(prefix="openwork-coach-") as scratch:
+        store = store_pairs(Path(scratch) / "pairs", few, tokenizers)
+        bundle = Bundle(settings_of_run(settings), tokenizers, _model(settings, tokenizers), _golden(pairs))
+        say(f"looking at {len(pairs):,} pairs: {few.description}")
+        yield Trial(bundle, settings=settings, pairs=pairs, store=store, folder=Path(scratch))
+
+
+def _model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel:
+    """Without dropout, which would keep it from learning anything by heart."""
+    without = {name: 0.0 for name in type(settings.model).model_fields if name.endswith("dropout")}
+    plain = settings.model_copy(update={"model": settings.model.model_copy(update=without)})
+    return new_model(plain, tokenizers).to(choose_device()).eval()
+
+
+def _golden(pairs: Sequence[Pair]) -> tuple[Golden, ...]:
+    """Pairs of the data, to be tried on; nothing is claimed of their probability."""
+    return tuple(Golden(pair.source, pair.target, 0.0) for pair in pairs[:MOST_GOLDEN])

@@ -1,0 +1,220 @@
+"""Settings chosen from the size of the data, each with its reason. Rules, no magic: see the table."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from openwork.base.config import Layer, Settings, build
+from openwork.base.errors import UsageError
+from openwork.base.explain import ValueOrigin
+from openwork.data.batching import BatchSettings
+from openwork.data.pairs import training_pairs
+from openwork.data.sources import nothing_to_train_on
+from openwork.runs.corpus_size import CorpusSize, measure, updates_a_pass
+from openwork.runs.file.inheritance import inherit, read_tuning
+from openwork.runs.file.resolve import resolve_run
+from openwork.runs.file.settings import DataSection, RunSettings
+from openwork.text.pieces.alphabet import COMMON, room_for_alphabet
+from openwork.text.settings import TextSettings
+from openwork.text.symbols import FIXED_NAMES
+
+
+@dataclass(frozen=True)
+class Size:
+    """Up to how many pairs a row of the table holds, and what it sets."""
+
+    pairs: float
+    preset: str
+    dropout: float
+    vocabulary: int
+    batch_tokens: int
+    peak: float  # learning rate
+    passes: int  # epochs over the corpus, at least
+
+
+CHOSEN = ValueOrigin("chosen from the size of the data")
+
+# Small corpora need small models with much dropout: on the 29,000 pairs of Multi30k narrow shapes beat the paper's base
+# model (Wu et al. 2021). The vocabulary follows the corpus, so that each piece is seen often enough to be learnt.
+SIZES = (
+    Size(3_000, "nano", 0.3, 1_000, 1024, 2e-3, 100),
+    Size(15_000, "tiny", 0.3, 2_000, 2048, 3e-3, 50),
+    Size(50_000, "small", 0.3, 4_000, 2048, 2e-3, 24),
+    Size(500_000, "small", 0.2, 8_000, 4096, 2e-3, 15),
+    Size(float("inf"), "small", 0.1, 16_000, 4096, 1e-3, 6),
+)
+FEWEST_STEPS, MOST_STEPS = 1_500, 100_000
+VALIDATIONS = 15
+MOST_GIVEN = 10**9  # more are refused when the settings are read
+SHORT_WARMUP = 200  # updates, in a run that is long enough
+TUNING_SHARE, FEWEST_TUNING_STEPS = 5, 300  # of the updates and of the peak rate of a training from nothing
+BEAM, LENGTH_PENALTY = 5, 1.4  # the best on Multi30k's val; the paper's 4 and 0.6 are the defaults of a run file
+PLACEHOLDERS = 10  # of a sentence; what has none of its own is spelt out
+SMALLEST_WITH_PLACEHOLDERS = 1_000  # pieces
+LARGEST_VOCABULARY = 4  # times the table's, for scripts of many characters
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NO_ORIGINS: Mapping[str, ValueOrigin] = MappingProxyType({})
+
+
+class _TextSection(Settings):
+    text: TextSettings = TextSettings()
+
+
+def chosen_lengths(steps: int) -> dict[str, int]:
+    """What follows from the number of updates of a training from nothing."""
+    return {
+        "warmup": max(1, steps // 10, min(SHORT_WARMUP, steps // 5)),
+        "cooldown": steps // 4,
+        "validate_every": max(min(100, max(1, steps // 3)), steps // VALIDATIONS // 50 * 50),
+    }
+
+
+def tuning_lengths(steps: int) -> dict[str, int]:
+    """The same for a training that goes on from a bundle."""
+    return {
+        "warmup": max(1, steps // 20, min(10, steps // 5)),
+        "validate_every": max(min(50, max(1, steps // 3)), steps // 10),
+    }
+
+
+def choose(
+    corpus: CorpusSize,
+    text: Mapping[str, Any] = _NOTHING,
+    origins: Mapping[str, ValueOrigin] = _NO_ORIGINS,
+    wanted: int | None = None,
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Sections of a run file, and the reasons in words.
+
+    `text`: what is given of the section [text], and `origins` where. `wanted`: how many updates the user wants.
+    """
+    size = next(size for size in SIZES if corpus.pairs <= size.pairs)
+    chosen, reason = _choose_text(corpus, size, text)
+    settings = build(_TextSection, {"text": {**chosen, **text}}, origins).text
+    a_pass = updates_a_pass(corpus, settings, BatchSettings(tokens=size.batch_tokens))
+    steps = wanted or round(min(MOST_STEPS, max(FEWEST_STEPS, size.passes * a_pass)) / 100) * 100
+    lengths = chosen_lengths(steps)
+    interval = lengths["validate_every"]
+    sections: dict[str, dict[str, Any]] = {
+        "text": chosen,
+        "batches": {"tokens": size.batch_tokens},
+        "model": {"preset": size.preset, "dropout": size.dropout},
+        "training": {
+            "schedule": "inverse-square-root",
+            "learning_rate": size.peak,
+            "steps": steps,
+            **lengths,
+        },
+        "decoding": {"beam": BEAM, "length_penalty": LENGTH_PENALTY},
+    }
+    reasons = [
+        f"{corpus.pairs:,} pairs: preset {size.preset} with dropout {size.dropout} (the fewer pairs, the smaller)",
+        reason,
+        f"length: {steps:,} updates of up to {size.batch_tokens:,} tokens, about {steps / a_pass:.0f} "
+        f"passes over the corpus; a look at held-out pairs every {interval} updates",
+        "all of it can be changed in a run file or with --set; the whole is saved as run.toml",
+    ]
+    return sections, reasons
+
+
+def _choose_text(corpus: CorpusSize, size: Size, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """What is chosen of the section [text], and why: room for the characters of both sides, and placeholders."""
+    vocabulary, frequency = room_for_alphabet(
+        corpus.used, size.vocabulary, len(FIXED_NAMES) + PLACEHOLDERS, LARGEST_VOCABULARY * size.vocabulary
+    )
+    chosen: dict[str, Any] = {"vocabulary_size": vocabulary}
+    if frequency != COMMON:
+        chosen["character_frequency"] = frequency
+    if _may_have_placeholders(corpus, {**chosen, **given}):
+        chosen["placeholders"] = PLACEHOLDERS
+    if vocabulary == size.vocabulary:
+        return chosen, f"vocabulary: at most {vocabulary:,} pieces, shared by both sides"
+    different = len(corpus.used[0].keys() | corpus.used[1].keys())
+    return chosen, (
+        f"vocabulary: at most {vocabulary:,} pieces, shared by both sides, for there are {different:,} different "
+        "characters"
+    )
+
+
+def _may_have_placeholders(corpus: CorpusSize, text: Mapping[str, Any]) -> bool:
+    """Not where a vocabulary comes from a file, is small, has labels, or where there is no source to have them from."""
+    from_file = text.get("source_file") or text.get("target_file")
+    size = text["vocabulary_size"]
+    is_large = not isinstance(size, int) or size >= SMALLEST_WITH_PLACEHOLDERS
+    has_sides = not corpus.sample or any(pair.source for pair in corpus.sample)
+    return not from_file and is_large and text.get("target_kind") not in ("labels", "positions") and has_sides
+
+
+def choose_for_tuning(
+    corpus: CorpusSize,
+    text: Mapping[str, Any] = _NOTHING,
+    origins: Mapping[str, ValueOrigin] = _NO_ORIGINS,
+    wanted: int | None = None,
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The same for a training that goes on from a bundle: shorter, and at lower rates that fall to nothing."""
+    sections, _ = choose(corpus, text, origins)
+    size = next(size for size in SIZES if corpus.pairs <= size.pairs)
+    steps = wanted or max(FEWEST_TUNING_STEPS, sections["training"]["steps"] // TUNING_SHARE)
+    training = {
+        "schedule": "linear",
+        "learning_rate": size.peak / TUNING_SHARE,
+        "steps": steps,
+        **tuning_lengths(steps),
+    }
+    reasons = [
+        f"{corpus.pairs:,} pairs: {steps:,} updates, at a fifth of the rate of a training from nothing",
+        "sizes, vocabulary and search are the bundle's",
+        "all of it can be changed in a run file or with --set; the whole is saved as run.toml",
+    ]
+    return {"batches": sections["batches"], "training": training}, reasons
+
+
+def overlay(chosen: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The chosen sections, with what was given laid over them, key by key."""
+    merged: dict[str, Any] = {section: dict(values) for section, values in chosen.items()}
+    model = given.get("model", {})
+    if isinstance(model, Mapping) and "kind" in model and "preset" not in model:
+        merged.pop("model", None)  # another family: the sizes of the preset are not its own
+    for section, values in given.items():
+        merged[section] = {**merged.get(section, {}), **values} if isinstance(values, Mapping) else values
+    return merged
+
+
+def resolve(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> RunSettings:
+    """The settings of a run; with `choose_rest`, those that are not given are chosen from the data and told."""
+    return resolve_run(complete(layer, say, choose_rest=choose_rest))
+
+
+def complete(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> Layer:
+    """The layer with all that is decided elsewhere: chosen from the data, or taken over from a bundle."""
+    if "data" not in layer.mapping:
+        raise UsageError("there is nothing to train on", hint="give --source and --target, --corpus, or a run file")
+    return inherit(choose_layer(layer, say) if choose_rest else layer)
+
+
+def _steps_given(layer: Layer) -> int | None:
+    """How many updates the user wants; None where nothing is said, or nothing that a run can have."""
+    section = layer.mapping.get("training")
+    steps = section.get("steps") if isinstance(section, Mapping) else None
+    return steps if isinstance(steps, int) and 0 < steps <= MOST_GIVEN else None
+
+
+def choose_layer(layer: Layer, say: Callable[[str], None]) -> Layer:
+    """The layer with the chosen settings beneath it; their origin says that they were chosen."""
+    data = build(DataSection, {"data": layer.mapping["data"]}, layer.origins).data
+    tuned = read_tuning(layer).from_bundle is not None
+    pairs = training_pairs(data)
+    corpus = measure(pairs.read())
+    if corpus.pairs == 0:
+        raise nothing_to_train_on(pairs, "the corpus is empty")
+    if data.validation is None:
+        corpus = replace(corpus, trained=1 - min(data.held_out / corpus.pairs, 0.1))
+    given = layer.mapping.get("text", {})
+    way = choose_for_tuning if tuned else choose
+    chosen, reasons = way(corpus, given if isinstance(given, Mapping) else {}, layer.origins, _steps_given(layer))
+    say("no run file, so these settings were chosen:")
+    for reason in reasons:
+        say(f"  {reason}")
+    merged = overlay(chosen, layer.mapping)
+    taken = [f"{section}.{key}" for section, keys in chosen.items() for key in keys if key in merged.get(section, ())]
+    return Layer(merged, {**dict.fromkeys(taken, CHOSEN), **layer.origins})

@@ -1,0 +1,117 @@
+"""The run file as a whole: the one place that knows which sections it has. No torch here."""
+
+from pydantic import model_validator
+
+from openwork.base.config import Settings
+from openwork.base.errors import RuleError
+from openwork.data.batching import BatchSettings
+from openwork.data.filters import FilterSettings
+from openwork.data.settings import DataSettings
+from openwork.decoding.settings import DecodingSettings
+from openwork.models.families import ModelSettings
+from openwork.models.settings import TransformerSettings
+from openwork.text.settings import TextSettings
+from openwork.training.fine_tuning_settings import FineTuningSettings
+from openwork.training.settings import TrainingSettings
+
+
+class DataSection(Settings):
+    """What can be read of a run file before the other settings are chosen."""
+
+    data: DataSettings
+
+
+class TuningSection(Settings):
+    """What says which bundle a run begins with; it is read before the settings that the bundle decides."""
+
+    fine_tuning: FineTuningSettings
+
+
+class RunSettings(Settings):
+    """Everything that a training depends on."""
+
+    data: DataSettings
+    text: TextSettings = TextSettings()
+    filters: FilterSettings = FilterSettings()
+    batches: BatchSettings = BatchSettings()
+    model: ModelSettings = TransformerSettings()
+    training: TrainingSettings = TrainingSettings()
+    fine_tuning: FineTuningSettings = FineTuningSettings()
+    decoding: DecodingSettings = DecodingSettings()
+
+    @model_validator(mode="after")
+    def _tying_fits_vocabularies(self) -> "RunSettings":
+        # Two vocabularies of the same size would pass for one when the model is built.
+        if self.model.tying == "embeddings" and not self.text.shared:
+            raise RuleError(
+                "text.shared = false gives each side a vocabulary of its own, and a language model has one",
+                hint="set text.shared = true",
+            )
+        if self.model.tying == "three-way" and not self.text.shared:
+            raise RuleError(
+                "text.shared = false gives each side a vocabulary of its own, which three-way tying cannot use",
+                hint='set model.tying = "target" or text.shared = true',
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _labels_fit_the_task(self) -> "RunSettings":
+        task = getattr(self.model, "task", "write")  # families that write their targets name none
+        kind = {"classify": "labels", "tag": "labels", "answer": "positions"}.get(task)
+        if kind is not None and self.text.target_kind != kind:
+            raise RuleError(
+                f'model.task = "{task}" tells labels, and the targets are cut into pieces of text',
+                hint=f'set text.target_kind = "{kind}" and text.shared = false',
+            )
+        if task == "embed":
+            raise RuleError(
+                'model.task = "embed" has nothing to learn: what it gives, the mean of vectors, has no right answer',
+                hint='train with task = "fill", or read vectors of texts from a model that was (inference/embedder.py)',
+            )
+        metric = self.training.metric
+        if task != "write" and metric in ("bleu", "chrf"):
+            raise RuleError(
+                f'training.metric = "{metric}" is for texts, and model.task = "{task}" writes none',
+                hint='set training.metric = "score", the accuracy or F1 of the task, or "loss"',
+            )
+        if task == "foretell" and metric != "loss":
+            raise RuleError(
+                f'training.metric = "{metric}" is not measured of model.task = "foretell", which tells no labels',
+                hint='set training.metric = "loss"',
+            )
+        if task == "write" and metric == "score":
+            raise RuleError(
+                'training.metric = "score" is that of a model with a task, and this one writes texts',
+                hint='set training.metric = "bleu", "chrf", "exact" or "loss"',
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _metric_fits_data(self) -> "RunSettings":
+        if self.data.is_text and self.training.metric != "loss":
+            raise RuleError(
+                f"a text has no translations, which the metric {self.training.metric} needs",
+                hint='set training.metric = "loss"',
+            )
+        return self
+
+    @property
+    def needs_whole_batches(self) -> bool:
+        """Whether what is learnt of a sentence depends on its batch, so that none can be computed in parts."""
+        # Families without this choice have no such norm.
+        return getattr(self.model, "normalisation", "layer") == "batch"
+
+    @model_validator(mode="after")
+    def _whole_batches_where_they_are_needed(self) -> "RunSettings":
+        if self.needs_whole_batches and (self.training.workers or 1) > 1:
+            raise RuleError(
+                f"training.workers = {self.training.workers} divides every batch, and batch normalisation takes its "
+                "statistics from whole ones",
+                hint='set training.workers = 1; or model.normalisation = "layer", where the model has it',
+            )
+        if self.needs_whole_batches and self.training.compile == "on":
+            raise RuleError(
+                'training.compile = "on" compiles layers, and those with batch normalisation are computed as written',
+                hint='set training.compile = "auto"; or model.normalisation = "layer", where the model has it',
+            )
+        return self

@@ -1,0 +1,37 @@
+"""Ends a run where it is: the bundle of a training that was stopped."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from openwork.base.errors import BundleError, ConfigError
+from openwork.base.records import RecordWriter
+from openwork.machine.device import choose_device, choose_products
+from openwork.runs.assembly import made_ready_to_train, resolve_computing
+from openwork.runs.choice import choose_weights
+from openwork.runs.folder import RunFolder
+from openwork.runs.train import TrainingResult, write_chosen
+from openwork.runs.tuning.fine_tuning import check_fine_tuning
+from openwork.training.observers.interruption import ending_like_ctrl_c
+
+
+def finish_run(out: Path, say: Callable[[str], None]) -> TrainingResult:
+    """Writes the bundle of the run in `out` as if its last update had been made, and makes none."""
+    folder, device = RunFolder(out), choose_device()
+    settings = folder.read_settings()
+    if settings is None:
+        raise ConfigError(f"{out}: there is no run", hint="name the folder of a run")
+    settings = resolve_computing(settings, folder, device)
+    choose_products(settings.training.precision, device)
+    check_fine_tuning(settings)
+    with ending_like_ctrl_c(), folder.claimed(settings) as presence:
+        ready, progress = made_ready_to_train(settings, folder, device, say)
+        if progress.step == 0:
+            raise BundleError(f"{out}: this run has no checkpoint yet", hint="train longer, or name another run")
+        training, model = settings.training, ready.learner.model
+        chosen = choose_weights(folder.checkpoints, training, model, ready.validator, progress, say)
+        with RecordWriter(folder.records) as records:
+            records.write(
+                "finished", step=progress.step, reason="openwork finish",
+                seconds=round(progress.seconds, 3), target_tokens=progress.target_tokens,
+            )  # fmt: skip
+        return TrainingResult(write_chosen(settings, presence, ready, chosen, progress), progress, chosen)

@@ -1,0 +1,292 @@
+"""The folder of a run: what lies where, and whether a training there may go on."""
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TextIO
+
+from openwork.base.config import build, read_written_file, to_toml
+from openwork.base.errors import ConfigError, OpenworkError
+from openwork.base.files import atomic_write_text
+from openwork.base.outputs import RUN, check_apart, is_run
+from openwork.base.records import RecordWriter
+from openwork.bundles.settings import BundleSettings
+from openwork.data.languages import languages_of
+from openwork.runs.file.settings import RunSettings
+
+LENGTH = ("training.steps:", "training.cooldown:", "training.patience:")
+"""How the differences begin that a run may have after some of its updates."""
+
+
+@dataclass(frozen=True)
+class NewLength:
+    """Another length for a run that has `made` some updates.
+
+    `is_exact`: these are the updates that a run with the new length makes.
+    """
+
+    before: RunSettings
+    after: RunSettings
+    made: int
+    is_exact: bool
+
+    @property
+    def changes(self) -> list[str]:
+        """As `differences` has them."""
+        return differences(self.before, self.after)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a length was asked for under which there is something left to do."""
+        return self.made < self.after.training.steps
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """`run.toml` (all settings), `records.jsonl`, `tokenizers`, `stores`, `checkpoints`, and at the end `bundle`.
+
+    `outputs.RUN` has all their names.
+    """
+
+    path: Path
+
+    @property
+    def settings_file(self) -> Path:
+        return self.path / "run.toml"
+
+    @property
+    def records(self) -> Path:
+        return self.path / "records.jsonl"
+
+    @property
+    def tokenizers(self) -> Path:
+        return self.path / "tokenizers"
+
+    @property
+    def stores(self) -> Path:
+        return self.path / "stores"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def tensorboard(self) -> Path:
+        return self.path / "tensorboard"
+
+    @property
+    def bad_batch(self) -> Path:
+        return self.path / "bad-batch.jsonl"
+
+    @property
+    def bundle(self) -> Path:
+        return self.path / "bundle"
+
+    def read_settings(self) -> RunSettings | None:
+        """The settings of the run that is here, if there is one."""
+        if not self.settings_file.is_file():
+            return None
+        layer = read_written_file(self.settings_file)
+        return build(RunSettings, layer.mapping, layer.origins)
+
+    @property
+    def extended(self) -> Path:
+        """Stands while a run that had its bundle already goes on: the bundle is that of the shorter run."""
+        return self.path / ".extended"
+
+    @contextlib.contextmanager
+    def claimed(self, settings: RunSettings, length: NewLength | None = None) -> Iterator["Presence"]:
+        """Makes the folder, or checks that the run in it is this one, and keeps other processes from training there.
+
+        `length`: the run in it is to have another length, which is noted in the folder. The system gives the folder
+        free when this process ends, however it ends.
+        """
+        self._refuse_finished(length)
+        self._make()
+        self.refuse_links()
+        with self._opened_lock() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise OpenworkError(
+                    f"{self.path}: another openwork is training in this folder",
+                    hint="wait for it, or give another --out",
+                ) from error
+            except OSError:  # a file system without locks
+                pass
+            self._refuse_finished(length)
+            if length is None:
+                self._settle(settings)
+            else:
+                self._change(length)
+            yield Presence(self, lock)
+
+    @property
+    def lock(self) -> Path:
+        return self.path / ".lock"
+
+    def _opened_lock(self) -> TextIO:
+        try:
+            return self.lock.open("a")
+        except OSError as error:
+            raise OpenworkError(
+                f"{self.path}: nothing can be written there",
+                why=error.strerror or str(error),
+                hint="check who may write in this folder, and whether its disk is full; or give another --out",
+            ) from error
+
+    def rewrite(self, settings: RunSettings) -> None:
+        """Notes the settings of the run, which are those of all its updates."""
+        atomic_write_text(self.settings_file, to_toml(settings))
+
+    def _refuse_finished(self, length: NewLength | None) -> None:
+        if not (self.bundle / "bundle.json").is_file() or self.extended.exists():
+            return
+        if length is not None and length.goes_on:
+            return
+        settings = self.read_settings()
+        steps = settings.training.steps if settings is not None else 1
+        raise OpenworkError(
+            f"{self.path}: this run is finished, there is nothing left to do",
+            why=f"its translator is {self.bundle}",
+            hint=f"use it: openwork translate --bundle {self.path}; to go on: openwork train {self.path} "
+            f"--steps {2 * steps}",
+        )
+
+    def _make(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise ConfigError(f"{self.path}: --out is a file", hint="name a folder, it will be made")
+        check_apart(self.path, ())
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            seen = {child.name for child in self.path.iterdir() if not child.name.startswith(".")}
+        except OSError as error:
+            raise OpenworkError(
+                f"{self.path}: cannot be made",
+                why=error.strerror or str(error),
+                hint="name another folder with --out, or check that you may write there",
+            ) from error
+        if seen and not is_run(self.path):
+            if self.settings_file.name not in seen and self.checkpoints.name in seen:
+                raise ConfigError(
+                    f"{self.path}: the run in this folder has lost its {self.settings_file.name}",
+                    hint="bring the file back: the run file and the options that it was begun with, in one",
+                )
+            raise ConfigError(
+                f"{self.path}: --out is a folder with other things in it", hint="name a new or empty folder"
+            )
+
+    def refuse_links(self) -> None:
+        """What a training writes and removes would be another folder's or file's, wherever a link leads to."""
+        for top in (self.path / name for name in RUN):
+            inner = (Path(folder, name) for folder, *names in os.walk(top) for name in chain(*names))
+            for path in chain([top], inner):  # a link at the top is refused before it is walked through
+                if _is_other(path):
+                    raise OpenworkError(
+                        f"{path}: a link or a pipe in the folder of a run",
+                        why="a training would change or remove what it leads to",
+                        hint="put the file or folder itself in its place; to keep a run on another disk, "
+                        "give a folder there as --out",
+                    )
+
+    def _settle(self, settings: RunSettings) -> None:
+        before = self.read_settings()
+        if before is None:
+            self.rewrite(settings)
+        elif (changes := differences(before, settings)) and not any(self.checkpoints.glob("step-*")):
+            self.rewrite(settings)  # nothing is trained yet, as after a refusal
+        elif changes and all(change.startswith(LENGTH) for change in changes):
+            raise ConfigError(
+                f"{self.path}: the run in this folder has other settings: {'; '.join(changes)}",
+                why=_change_line(changes),
+                hint=f"to give it another length: openwork train {self.path} --steps {settings.training.steps}",
+            )
+        elif changes:
+            raise ConfigError(
+                f"{self.path}: the run in this folder has other settings: {'; '.join(changes[:5])}",
+                why=_change_line(changes),
+                hint="give the same settings to continue it, or another --out",
+            )
+
+    def _change(self, length: NewLength) -> None:
+        changes = length.changes
+        if others := [change for change in changes if not change.startswith(LENGTH)]:
+            raise ConfigError(
+                f"{self.path}: the run in this folder has other settings: {'; '.join(others[:5])}",
+                why=_change_line(others),
+                hint="of a run that has begun only training.steps, cooldown and patience can be changed",
+            )
+        if changes:
+            with RecordWriter(self.records) as records:
+                records.write("changed", step=length.made, changes=changes, exact=length.is_exact)
+        if (self.bundle / "bundle.json").is_file():
+            self.extended.touch()
+        if changes:
+            self.rewrite(length.after)
+
+
+def _is_other(path: Path) -> bool:
+    """Whether it is there, and is neither a regular file nor a folder."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:  # it may vanish meanwhile, where another training goes on
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+@dataclass(frozen=True)
+class Presence:
+    """A training is in this folder."""
+
+    folder: RunFolder
+    lock: TextIO
+
+    def check(self) -> None:
+        """OpenworkError if the folder was removed, moved, or replaced by another since the training began."""
+        try:
+            is_ours = os.path.samestat(self.folder.lock.stat(), os.fstat(self.lock.fileno()))
+        except OSError:
+            is_ours = False
+        if not is_ours:
+            raise OpenworkError(
+                f"{self.folder.path}: the folder of this run has vanished",
+                why="it was removed, moved or replaced while the training was under way",
+                hint="put it back and run the same command again; without it the command begins anew",
+            )
+
+
+def _change_line(changes: Sequence[str]) -> str:
+    """What it means that these settings have changed: the gravest of it."""
+    sections = {change.split(".")[0] for change in changes}
+    if sections & {"data", "filters", "text", "batches"}:
+        return (
+            "its vocabulary, its place in the data and its validation figures belong to the pairs and batches of then"
+        )
+    if sections & {"model", "fine_tuning"}:
+        return "its checkpoints hold the weights of that model, and another has other weights"
+    if "training" in sections:
+        return "with them it would become another training, and no run file would say how its weights came to be"
+    return "its validation figures before and after could not be compared"
+
+
+def differences(before: RunSettings, now: RunSettings) -> list[str]:
+    """The keys whose values differ, as `section.key: old -> new`."""
+    old, new = before.model_dump(mode="json"), now.model_dump(mode="json")
+    found = []
+    for section in old:
+        for key in sorted({*old[section], *new[section]}):
+            was, is_now = old[section].get(key), new[section].get(key)
+            if was != is_now:
+                found.append(f"{section}.{key}: {was} -> {is_now}")
+    return found
+
+
+def settings_of_run(run: RunSettings) -> BundleSettings:
+    """What must be known of the run."""
+    source, target = languages_of(run.data)
+    return BundleSettings(model=run.model, decoding=run.decoding, source_language=source, target_language=target)

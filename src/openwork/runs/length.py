@@ -1,0 +1,223 @@
+"""How many updates a run makes, and what follows from it: another length for a run that has begun, a length in minutes.
+
+No torch here.
+"""
+
+import json
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+from openwork.base.config import Layer, build
+from openwork.base.errors import UsageError
+from openwork.base.phrases import AsIs, Joined
+from openwork.base.records import readable_records
+from openwork.runs.file.settings import RunSettings
+from openwork.runs.folder import NewLength, RunFolder
+from openwork.training.progress import Progress
+from openwork.training.schedules import make_schedule
+from openwork.training.settings import TrainingSettings
+
+FOLLOWING = ("warmup", "cooldown", "validate_every")
+"""Keys of [training] that depend on its `steps`."""
+CHOOSING = 5  # validations at the end of a run, to choose among weights, at most
+VALIDATING = 0.25  # of the minutes, at most, go into validations
+
+
+@dataclass(frozen=True)
+class MinutesBudget:
+    """A length in minutes of training; what is `kept` was set by the user and does not follow from it."""
+
+    minutes: float
+    kept: frozenset[str] = frozenset()
+
+    def applied(self, settings: RunSettings, update: float, validation: float) -> RunSettings:
+        """The settings of a run of about so many minutes, where an update and a validation take these seconds."""
+        training, seconds = settings.training, 60 * self.minutes
+        if "validate_every" in self.kept:
+            steps = (seconds - CHOOSING * validation) / (update + validation / training.validate_every)
+            return with_steps(settings, max(1, int(steps)), self.kept)
+        most = math.ceil(training.steps / training.validate_every)
+        looks = max(1, min(most, int(VALIDATING * seconds / max(validation, 1e-9)) - CHOOSING))
+        steps = max(1, int((seconds - (looks + CHOOSING) * validation) / update))
+        found = with_steps(settings, steps, self.kept)
+        return _with(found, validate_every=max(1, math.ceil(steps / looks)))
+
+
+def with_steps(settings: RunSettings, steps: int, kept: Collection[str] = ()) -> RunSettings:
+    """The settings of a run of so many updates: its other lengths in proportion, but for a warm-up, never longer."""
+    training = settings.training
+    changed = {
+        "cooldown": training.cooldown * steps // training.steps,
+        "warmup": max(1, min(training.warmup, training.warmup * steps // training.steps)),
+        "validate_every": max(1, training.validate_every * steps // training.steps),
+    }
+    return _with(settings, steps=steps, **{key: value for key, value in changed.items() if key not in kept})
+
+
+def _with(settings: RunSettings, **changed: Any) -> RunSettings:
+    values = settings.model_dump(mode="json", exclude_none=True)
+    return build(RunSettings, {**values, "training": {**values["training"], **changed}})
+
+
+def follow_steps(
+    before: Layer, layer: Layer, chosen: Callable[[int], Mapping[str, int]] | None, say: Callable[[str], None]
+) -> Layer:
+    """The layer with what follows from another `training.steps` than that of the run file, which `before` is.
+
+    A cool-down of the file that would be longer than the run becomes shorter in proportion. `chosen`: what openwork
+    chooses for a number of updates; where the file has just that, because openwork wrote it, the same is chosen anew.
+    What was given besides the file stays as it is.
+    """
+    old, new = _training(before), _training(layer)
+    steps, now = old.get("steps", TrainingSettings().steps), new.get("steps")
+    if not (_is_count(steps) and _is_count(now)) or steps == now:
+        return layer
+    changed = {}
+    for key in FOLLOWING:
+        value = old.get(key)
+        if not _is_count(value) or layer.origins.get(f"training.{key}") != before.origins.get(f"training.{key}"):
+            continue
+        if chosen is not None and chosen(steps).get(key) == value:
+            changed[key] = chosen(now)[key]
+        elif key == "cooldown" and value > now:
+            changed[key] = value * now // steps
+    for key, value in changed.items():
+        say(Joined(AsIs(f"training.{key} "), f"follows training.steps: {old[key]:,} -> {value:,}"))
+    return Layer({**layer.mapping, "training": {**new, **changed}}, layer.origins)
+
+
+def _training(layer: Layer) -> Mapping[str, Any]:
+    section = layer.mapping.get("training", {})
+    return section if isinstance(section, Mapping) else {}
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to become of a run: other `settings`, so many updates, or minutes from now; `kept` as in `Budget`."""
+
+    settings: RunSettings
+    steps: int | None = None
+    minutes: float | None = None
+    kept: frozenset[str] = frozenset()
+
+
+def new_length(folder: RunFolder, before: RunSettings, wanted: Wanted) -> NewLength:
+    """The run in the folder, `before`, with the length that is wanted; its cool-down follows.
+
+    OpenworkError where the run cannot end there.
+    """
+    progress = newest_progress(folder)
+    made, old = progress.step, before.training
+    steps = wanted.steps or old.steps
+    if wanted.minutes is not None:
+        steps = made + _updates_in(wanted.minutes, progress, folder)
+    if steps <= made and steps != old.steps:
+        raise UsageError(
+            f"{folder.path}: this run has made {made:,} updates already, and cannot end after {steps:,}",
+            hint=f"to end it here: openwork finish {folder.path}",
+        )
+    cooldown = wanted.settings.training.cooldown
+    if "cooldown" not in wanted.kept and steps != old.steps:
+        cooldown = _new_cooldown(old, made, steps)
+    after = _with(wanted.settings, steps=steps, cooldown=cooldown)
+    patience = after.training.patience
+    is_finished = (folder.bundle / "bundle.json").is_file()
+    if is_finished and made < steps and progress.since_best(old.metric) >= patience:
+        raise UsageError(
+            f"{folder.path}: this run has ended because its {old.metric} no longer got better",
+            why=f"training.patience = {patience} allows for as many validations without a better figure",
+            hint=f"add --set training.patience={2 * patience}",
+        )
+    return NewLength(before, after, made, is_exact=_is_exact(folder, before, after, made))
+
+
+def _new_cooldown(old: TrainingSettings, made: int, steps: int) -> int:
+    """In proportion, from here on at the earliest; where a run that gets shorter is in it, on from its present rate."""
+    has_begun = made > old.steps - old.cooldown
+    if has_begun and steps < old.steps:
+        return max(0, round((steps + 1 - made) * (old.cooldown + 1) / (old.steps + 1 - made)) - 1)
+    return min(old.cooldown * steps // old.steps, steps - made)
+
+
+def _is_exact(folder: RunFolder, before: RunSettings, after: RunSettings, made: int) -> bool:
+    """Whether all updates so far had the rates that they would have had, had the run begun with these settings."""
+    records, damaged = _records(folder)
+    if damaged or any(record.get("kind") == "changed" and not record.get("exact") for record in records):
+        return False  # a line that cannot be read may have told of a change
+    rates = [make_schedule(settings.training, settings.model.width) for settings in (before, after)]
+    return all(rates[0](step) == rates[1](step) for step in range(1, made + 1))
+
+
+def newest_progress(folder: RunFolder) -> Progress:
+    """That of the newest checkpoint that can be read; the beginning where there is none."""
+    for path in sorted(folder.checkpoints.glob("step-*"), reverse=True):
+        try:
+            return Progress.from_json(json.loads((path / "state.json").read_text(encoding="utf-8"))["progress"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return Progress()
+
+
+def _updates_in(minutes: float, progress: Progress, folder: RunFolder) -> int:
+    """How many updates fit, as fast as those so far were, with validations as often."""
+    if not progress.step or progress.seconds <= 0:
+        raise UsageError(
+            f"{folder.path}: this run has no checkpoint yet, so its speed is not known", hint="give --steps instead"
+        )
+    validating = sum(validation.seconds for validation in progress.validations)
+    choosing = CHOOSING * validating / max(1, len(progress.validations))
+    return max(1, int((60 * minutes - choosing) / ((progress.seconds + validating) / progress.step)))
+
+
+def with_budget_of_then(folder: RunFolder, settings: RunSettings, minutes: float) -> RunSettings | None:
+    """The settings with the length that these minutes gave when the run in the folder began; None if none began there.
+
+    UsageError for a run that began otherwise, and has a checkpoint.
+    """
+    before = folder.read_settings()
+    known = [record.get("minutes") for record in _records(folder)[0] if record.get("kind") == "budget"]
+    if before is not None and known[-1:] == [minutes]:
+        return _with(settings, **{key: getattr(before.training, key) for key in ("steps", *FOLLOWING)})
+    if newest_progress(folder).step:
+        raise UsageError(
+            f"{folder.path}: the run in this folder did not begin with --minutes {minutes:g}",
+            hint=f"to give it another length: openwork train {folder.path} --minutes {minutes:g}",
+        )
+    return None
+
+
+def history_of(folder: RunFolder) -> Sequence[str]:
+    """What was changed about the run's length while it was under way."""
+    return [
+        f"After update {record['step']:,} this was changed: {'; '.join(record['changes'])}"
+        + ("." if record["exact"] else "; the rates before belong to the former length.")
+        for record in _records(folder)[0]
+        if record.get("kind") == "changed"
+    ]
+
+
+def _records(folder: RunFolder) -> tuple[Sequence[Mapping[str, Any]], Sequence[int]]:
+    """Those that can be read, and the lines that cannot: a training does not fail for a damaged note."""
+    return readable_records(folder.records) if folder.records.is_file() else ((), ())
+
+
+def length_lines(length: NewLength) -> Sequence[str]:
+    """For the user: how the run will end, and whether it is the run that it would have been."""
+    training = length.after.training
+    lines = [f"this run will end after update {training.steps:,}, of which {length.made:,} are made"]
+    if training.cooldown:
+        lines.append(f"its rate will fall from update {training.steps - training.cooldown + 1:,} on")
+    if length.is_exact:
+        lines.append("its weights will be those of a run that began with this length")
+    else:
+        lines.append(
+            "its weights will not be those of a run that began with this length: "
+            "the rates of the updates so far belong to the former one"
+        )
+    return lines

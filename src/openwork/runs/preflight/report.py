@@ -1,0 +1,157 @@
+"""What the preflight found, in plain lines and as values."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from openwork.base.phrases import AsIs, Joined
+from openwork.runs.plan import duration, size_text
+from openwork.runs.preflight.coverage import Coverage
+from openwork.runs.preflight.disk import DiskOutlook
+from openwork.runs.preflight.finish import Finish, clock
+from openwork.runs.preflight.longest import DemandingBatch
+from openwork.runs.preflight.memory import MemoryOutlook
+from openwork.runs.preflight.updates import UpdateTrial
+from openwork.runs.preflight.validation import ValidationTrial
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """All that was found. `batches`: those that need most, the fullest first; `beyond`: pairs longer than a batch;
+    `closed`: toolkits that a bundle cannot be written for; `begun`: when this was found out.
+    """
+
+    batches: tuple[DemandingBatch, ...]
+    beyond: int
+    memory: MemoryOutlook
+    updates: UpdateTrial
+    validation: ValidationTrial
+    finish: Finish
+    disk: DiskOutlook
+    coverages: tuple[Coverage, ...]
+    closed: Mapping[str, str]
+    begun: datetime
+
+    @property
+    def divisions(self) -> int:
+        """Into how many parts a worker's share of a batch must be divided, for want of memory."""
+        return self.updates.divisions
+
+
+def preflight_lines(found: Preflight) -> Iterator[str]:
+    """For a person: what the run will need, then what is doubtful about it."""
+    yield from _figures_lines(found)
+    for warning in preflight_warnings(found):
+        yield Joined("warning: ", warning)
+
+
+def _figures_lines(found: Preflight) -> Iterator[str]:
+    finish, disk = found.finish, found.disk
+    names = "fullest batch", "longest batch"
+    for name, batch, seconds in zip(names, found.batches, found.updates.most, strict=False):
+        pieces, took = max(batch.source, batch.target), duration(seconds, 2)
+        yield Joined(name, AsIs(": "), f"{batch.sentences:,} sentences of up to {pieces:,} pieces, computed in {took}")
+    if found.validation.sentences:
+        yield (
+            f"validation: the {found.validation.sentences:,} longest sentences translated; each validation takes "
+            f"about {duration(found.validation.seconds, 2)}"
+        )
+    yield _memory_line(found)
+    yield (
+        f"time: about {duration(finish.seconds, 2)}, until {clock(finish.seconds, found.begun)}, for "
+        f"{finish.updates:,} updates ({finish.passes:.3g} passes over the pairs) and {finish.validations:,} validations"
+    )
+    yield (
+        f"disk: up to {size_text(disk.most_needed)} more for {disk.most:,} checkpoints of {size_text(disk.checkpoint)} "
+        f"and the bundle; {size_text(disk.free)} free"
+    )
+    shares = [f"{one.share:.2%}" for one in found.coverages]
+    yield (
+        f"pieces for what the vocabulary lacks: {shares[0]} of the sources, {shares[1]} of the targets; "
+        f"in validation {shares[2]} and {shares[3]}"
+    )
+    for name, reason in found.closed.items():
+        yield Joined(f"these settings close openwork export to {name}", AsIs(": "), reason)
+
+
+def _memory_line(found: Preflight) -> str:
+    memory = found.memory
+    if memory.free is None:
+        return f"memory: the fullest batch adds about {size_text(memory.needed)}"
+    if found.updates.peak is not None:
+        return f"memory: {size_text(found.updates.peak)} at the fullest batch; {size_text(memory.free)} were free"
+    return f"memory: the fullest batch adds about {size_text(memory.needed)}; {size_text(memory.free)} free"
+
+
+def preflight_warnings(found: Preflight) -> Iterator[str]:
+    """What need not be wrong, and may end badly."""
+    if found.divisions > 1:
+        yield (
+            f"memory is not enough for whole batches: they are computed in {found.divisions} parts, one after the "
+            "other, and make the same update"
+        )
+    elif found.memory.is_near:
+        yield "little memory is left beside the fullest batch; a smaller batches.tokens needs less"
+    if found.beyond:
+        yield f"{found.beyond:,} pair(s) are longer than batches.tokens; each is a batch of its own"
+    if found.disk.is_near:
+        yield (
+            f"the disk may become full: {size_text(found.disk.most_needed)} may be needed and "
+            f"{size_text(found.disk.free)} are free; a smaller training.average needs less"
+        )
+    if found.validation.problem:
+        yield Joined("the search of [decoding] gives no translation", AsIs(": "), found.validation.problem)
+    for one in found.coverages:
+        if one.is_high:
+            yield _coverage_line(one)
+    for remedy in dict.fromkeys(one.remedy for one in found.coverages if one.is_high and one.remedy):
+        yield f"more characters get a piece of their own with {remedy}"
+
+
+def _coverage_line(one: Coverage) -> str:
+    named = AsIs(f" {' '.join(one.examples)}" if one.examples else "")
+    if one.lost:
+        said = f"{one.share:.1%} of the pieces are unknown to the vocabulary, and lost:"
+    else:
+        said = f"{one.share:.1%} of the pieces are bytes of characters that the vocabulary lacks:"
+    return Joined(_place_line(one), AsIs(": "), said, named)
+
+
+def _place_line(one: Coverage) -> str:
+    if one.split == "training":
+        return "sources of the training pairs" if one.side == "source" else "targets of the training pairs"
+    return "sources of the validation pairs" if one.side == "source" else "targets of the validation pairs"
+
+
+def preflight_values(found: Preflight) -> dict[str, Any]:
+    """For a program: bytes, seconds, shares from 0 to 1."""
+    memory, disk = found.memory, found.disk
+    return {
+        "batches": [
+            {
+                "sentences": batch.sentences,
+                "source_tokens": batch.source,
+                "target_tokens": batch.target,
+                "seconds": seconds,
+            }
+            for batch, seconds in zip(found.batches, found.updates.most, strict=True)
+        ],
+        "pairs_beyond_budget": found.beyond,
+        "memory": {
+            "needed": memory.needed, "free": memory.free, "peak": found.updates.peak, "divisions": found.divisions,
+        },
+        "seconds": {
+            "update": found.updates.usual, "validation": found.validation.seconds, "run": found.finish.seconds,
+        },
+        "updates": found.finish.updates,
+        "passes": found.finish.passes,
+        "validations": found.finish.validations,
+        "disk": vars(disk),
+        "unknown": [
+            {"split": one.split, "side": one.side, "share": one.share, "lost": one.lost, "examples": list(one.examples)}
+            for one in found.coverages
+        ],
+        "closed_exports": dict(found.closed),
+        "warnings": [str(warning) for warning in preflight_warnings(found)],
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Training that starts from a trained bundle: fine-tuning and transfer."""

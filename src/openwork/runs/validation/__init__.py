@@ -1,0 +1,1 @@
+"""Validation of a run by the task of its model: loss, scores, samples."""

@@ -1,0 +1,110 @@
+"""A look at a model in training, on some held-out sentences: where it attends, and how good it is with a teacher."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from openwork.data.batching import assemble
+from openwork.data.records import Pair
+from openwork.data.store import TokenStore
+from openwork.inspection.capture import recording
+from openwork.metrics.accuracy import exact_match
+from openwork.metrics.translation import bleu, chrf
+from openwork.models.interfaces import SequenceModel
+from openwork.text.labels import Labels
+from openwork.text.pair import TokenizerPair
+from openwork.training.batches.batch import to_tensors
+from openwork.training.signs import Sight
+
+SENTENCES, LONGEST = 16, 100  # that are looked at, and the pieces that a side of them may have
+COUNTED = 1_000_000  # target tokens
+
+
+def frequency_entropy(store: TokenStore) -> float:
+    """Nats a token of a model that knows how frequent each target token is, end symbols included, and nothing else."""
+    sentences = int(np.searchsorted(store.target.offsets, COUNTED, side="right")) - 1
+    counts = np.bincount(store.target.tokens[: int(store.target.offsets[max(sentences, 1)])]).astype(np.float64)
+    shares = np.append(counts[counts > 0], max(sentences, 1))
+    shares /= shares.sum()
+    return float(-(shares * np.log(shares)).sum())
+
+
+class LearningProbe:
+    """Looks at the first of the held-out pairs, which are those of the store in its order; draws no random number."""
+
+    def __init__(
+        self,
+        model: SequenceModel,
+        tokenizers: TokenizerPair,
+        store: TokenStore,
+        pairs: Sequence[Pair],
+        language: str | None = None,
+    ) -> None:
+        """`language` is that of the targets."""
+        self.model = model
+        self.tokenizers = tokenizers
+        few = min(len(pairs) or len(store), len(store), COUNTED)
+        longer = np.maximum(store.source_lengths[:few], store.target_lengths[:few])
+        short = np.nonzero(longer <= LONGEST)[0][:SENTENCES]  # attention's weights grow with the square of the length
+        self.rows = short if len(short) else longer.argsort()[:1]
+        self.store = store
+        self.references = [pairs[row].target for row in self.rows.tolist()] if pairs else []
+        self.language = language
+
+    def look(self) -> Sight:
+        """The model is left as validation leaves it."""
+        batch = to_tensors(assemble(self.store, self.rows), self.model.output_weight.device)
+        self.model.eval()
+        with torch.inference_mode(), recording(self.model) as record:
+            best = self.model.project(batch.hidden(self.model)).argmax(dim=-1)
+        lengths = batch.source_lengths
+        weights = [calls[0] for name, calls in record.weights.items() if name.endswith(".cross_attention") and calls]
+        if not weights:  # no attention kernels: additive attention
+            with torch.inference_mode():
+                state = self.model.start(batch.source, lengths)
+                weights = [self.model.attend(batch.target_input, state)[1][:, None]]
+        figures = [attention_figures(one, lengths, batch.real) for one in weights]
+        entropy, on_padding = np.mean(figures, axis=0).tolist()
+        return Sight(entropy, on_padding, self._forced(best), self._kept)
+
+    def _forced(self, best: Tensor) -> float:
+        """chrF of the likeliest pieces, sentence by sentence."""
+        sizes = (self.store.target_lengths[self.rows] + 1).tolist()
+        return chrf(self._texts([part.tolist()[:-1] for part in best.split(sizes)]), self._references).value
+
+    @cached_property
+    def _references(self) -> list[str]:
+        """Where no sentences are translated the texts are not at hand, and what the store has must do."""
+        return self.references or self._stored
+
+    @cached_property
+    def _stored(self) -> list[str]:
+        return self._texts([self.store.pair(int(row))[1].tolist() for row in self.rows])
+
+    @cached_property
+    def _kept(self) -> float:
+        if isinstance(self.tokenizers.target, Labels):  # BLEU is for texts
+            said = [" ".join(text.split()) for text in self._references]
+            return 100 * exact_match(self._stored, said).value
+        return bleu(self._stored, self._references, language=self.language).value
+
+    def _texts(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        return self.tokenizers.target.decode_batch(rows)
+
+
+def attention_figures(weights: Tensor, lengths: Tensor, real: Tensor) -> tuple[float, float]:
+    """The mean entropy of weights (batch, head, target, source), 1 for uniform ones, and the share on padding.
+
+    `lengths` (batch) of the sources; `real`: places of real target tokens in a flattened (batch, target). Sources of
+    one token tell nothing.
+    """
+    weights = weights.float()
+    is_padding = torch.arange(weights.shape[-1], device=weights.device) >= lengths[:, None]
+    on_padding = (weights * is_padding[:, None, None]).sum(-1).mean(1).flatten()[real]
+    greatest = lengths.float().log()[:, None, None]
+    entropies = (torch.special.entr(weights).sum(-1) / greatest).mean(1).flatten()[real]
+    told = entropies[entropies.isfinite()]
+    return (float(told.mean()) if told.numel() else 0.0), float(on_padding.mean())

@@ -1,0 +1,1 @@
+"""Studying the paper: its objects by name, the documents' examples and interface, and measured claims."""

@@ -1,0 +1,258 @@
+"""Table 1 of the paper, measured: operations, serial steps and path length of three types of layer, and their time.
+
+Operations are those that torch counts, serial steps and path lengths the matrix products on the longest and on the
+shortest way through the graph of the calculation, so all three come from layers that run. Convolutions see the last
+`kernel` positions; their path is the number of layers until the last position depends on the first. The table's fourth
+row, attention restricted to a neighbourhood, has no layer here.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+from openwork.nn.cells import CELLS, GateWeights, unroll
+from openwork.nn.kernels import fused, reference
+from openwork.nn.masks import EVERYTHING
+from openwork.study.studies.recurrence import Outputs, PlainSelfAttention, recurrent_layer
+from openwork.study.studies.settings import LayerStudySettings
+from openwork.study.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result, Variant
+from openwork.study.studies.way import serial_products, shortest_way
+
+ATTENTION = Variant("self_attention", "self-attention")
+RECURRENT = Variant("recurrent", "recurrent")
+CONVOLUTION = Variant("convolutional", "convolutional")
+DILATED = Variant("dilated", "dilated")
+KINDS = (ATTENTION, RECURRENT, CONVOLUTION, DILATED)
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """What table 1 states of a type of layer; `products` is its complexity as a number, of n, d and k."""
+
+    complexity: str
+    serial: str
+    path: str
+    products: Callable[[int, int, int], int]
+
+
+TABLE_1 = {
+    ATTENTION.key: PaperRow("O(n^2 d)", "O(1)", "O(1)", lambda n, d, k: n * n * d),
+    RECURRENT.key: PaperRow("O(n d^2)", "O(n)", "O(n)", lambda n, d, k: n * d * d),
+    # section 4: O(n/k) layers of contiguous kernels, O(log_k(n)) of dilated ones, which is what the table has
+    CONVOLUTION.key: PaperRow("O(k n d^2)", "O(1)", "O(n/k)", lambda n, d, k: k * n * d * d),
+    DILATED.key: PaperRow("O(k n d^2)", "O(1)", "O(log_k(n))", lambda n, d, k: k * n * d * d),
+}
+
+
+class CausalConvolutionLayer(nn.Module):
+    """A convolution of each position with the `kernel` - 1 before it, `dilation` apart."""
+
+    def __init__(self, width: int, kernel: int, dilation: int = 1) -> None:
+        super().__init__()
+        self.before = (kernel - 1) * dilation
+        self.convolution = nn.Conv1d(width, width, kernel, dilation=dilation, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, position, width) -> the same."""
+        return self.convolution(functional.pad(x.transpose(1, 2), (self.before, 0))).transpose(1, 2)
+
+
+def layers_until_reached(length: int, kernel: int, *, dilated: bool) -> int:
+    """Convolutions, one on the other, until the last of `length` positions depends on the first.
+
+    An impulse at the first position is sent through layers of ones; dilated ones are `kernel` times as far apart as the
+    layer before.
+    """
+    x = torch.zeros(1, length, 1, dtype=torch.float64)
+    x[0, 0] = 1
+    layers = 0
+    while not x[0, -1]:
+        layer = CausalConvolutionLayer(1, kernel, kernel**layers if dilated else 1).double()
+        nn.init.ones_(layer.convolution.weight)
+        with torch.no_grad():
+            x = (layer(x) > 0).double()
+        layers += 1
+    return layers
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One layer at one length: floating-point operations, serial steps, path length, seconds."""
+
+    length: int
+    operations: int
+    serial: int
+    path: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class LayerData:
+    """What was measured of each type of layer; self-attention's operations are those of equation 1, as in the table."""
+
+    width: int
+    kernel: int
+    layers: dict[str, tuple[Measured, ...]]
+
+    def ratios(self, kind: Variant) -> tuple[float, ...]:
+        """Operations for each of the paper's, at each length."""
+        products = TABLE_1[kind.key].products
+        return tuple(one.operations / products(one.length, self.width, self.kernel) for one in self.layers[kind.key])
+
+    @property
+    def operations_are_the_papers(self) -> bool:
+        """Whether they are the same multiple of the paper's at each length, for each type."""
+        return all(max(ratios) == min(ratios) for ratios in map(self.ratios, KINDS))
+
+    def grows(self, kind: Variant, field: str) -> bool:
+        """Whether a count rises by one for each further position."""
+        return len({getattr(one, field) - one.length for one in self.layers[kind.key]}) == 1
+
+    def is_constant(self, kind: Variant, field: str) -> bool:
+        """Whether a count is the same at each length."""
+        return len({getattr(one, field) for one in self.layers[kind.key]}) == 1
+
+
+def measure(sizes: LayerStudySettings) -> LayerData:
+    """Every type of layer at every length."""
+    width, kernel = sizes.width, sizes.kernel
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(sizes.seed)
+        recurrent = recurrent_layer(width, 1.0)
+        near, far = (
+            CausalConvolutionLayer(width, kernel).double(),
+            CausalConvolutionLayer(width, kernel, kernel).double(),
+        )
+        found: dict[str, list[Measured]] = {kind.key: [] for kind in KINDS}
+        for length in sizes.lengths:
+            x = torch.randn(1, length, width, dtype=torch.float64)
+            found[ATTENTION.key].append(_attention(x, sizes.repeats))
+            found[RECURRENT.key].append(_recurrent(recurrent, x, sizes.repeats))
+            for kind, layer in ((CONVOLUTION, near), (DILATED, far)):
+                path = layers_until_reached(length, kernel, dilated=kind == DILATED)
+                found[kind.key].append(_convolution(layer, x, path, sizes.repeats))
+    return LayerData(width, kernel, {key: tuple(measured) for key, measured in found.items()})
+
+
+def _convolution(layer: CausalConvolutionLayer, x: Tensor, path: int, repeats: int) -> Measured:
+    places = _places(x)
+    serial = serial_products(layer(torch.stack(places, dim=1)), places)
+    seconds = _seconds(lambda: layer(x), repeats)
+    return Measured(x.shape[1], _operations(lambda: layer(x)), serial, path, seconds)
+
+
+def _attention(x: Tensor, repeats: int) -> Measured:
+    """Counted as in the paper's table: equation 1 without the projections, which are O(n d^2) in every type.
+
+    The formula is counted, for the fused kernel is one node of the graph; the fused kernel is timed.
+    """
+    layer, quick = (
+        PlainSelfAttention(x.shape[-1], kernel).double() for kernel in (reference.attention, fused.attention)
+    )
+    asked = layer.attention.keys_values(x)
+    query, scale = layer.attention.queries(x), layer.attention.scale
+    operations = _operations(lambda: reference.attention(query, asked.key, asked.value, EVERYTHING, scale))
+    places = _places(x)
+    outputs = layer(torch.stack(places, dim=1))
+    way = shortest_way(outputs[:, -1], places[0])
+    return Measured(x.shape[1], operations, serial_products(outputs, places), way, _seconds(lambda: quick(x), repeats))
+
+
+def _recurrent(layer: nn.RNN, x: Tensor, repeats: int) -> Measured:
+    """Step by step by the formula, so that each step stands in the graph; timed with the framework's own loop."""
+    places = _places(x)
+    cell, weights, whole = CELLS["rnn"], GateWeights.of(layer, "_l0"), Outputs(layer)
+    nothing = cell.beginning(x, layer.hidden_size)
+    _, last = unroll(cell, places, nothing, weights)
+    operations = _operations(lambda: unroll(cell, places, nothing, weights))
+    way = shortest_way(last.hidden, places[0])
+    seconds = _seconds(lambda: whole(x), repeats)
+    return Measured(x.shape[1], operations, serial_products(last.hidden, places), way, seconds)
+
+
+def _places(x: Tensor) -> list[Tensor]:
+    """Each position's vector (batch, width), as a beginning of the graph of its own."""
+    return [place.detach().requires_grad_() for place in x.unbind(dim=1)]
+
+
+def _operations(work: Callable[[], object]) -> int:
+    with torch.no_grad(), FlopCounterMode(display=False) as counted:
+        work()
+    return counted.get_total_flops()
+
+
+def _seconds(work: Callable[[], object], repeats: int) -> float:
+    """The shortest of several times, after one that is not counted."""
+    times = []
+    with torch.no_grad():
+        for _ in range(repeats + 1):
+            begun = time.perf_counter()
+            work()
+            times.append(time.perf_counter() - begun)
+    return min(times[1:])
+
+
+def run(sizes: LayerStudySettings) -> Result:
+    """The figures, and what is claimed of them; nothing is claimed of the time, which is this machine's."""
+    data = measure(sizes)
+    claims = (
+        Claim("the counted operations are the paper's, times a constant for each type", data.operations_are_the_papers),
+        Claim(
+            "a recurrent layer takes one serial step more for each position, the others always the same number",
+            data.grows(RECURRENT, "serial")
+            and all(data.is_constant(kind, "serial") for kind in (ATTENTION, CONVOLUTION)),
+        ),
+        Claim(
+            "a recurrent layer's path between the ends grows with each position, self-attention's has the same length",
+            data.grows(RECURRENT, "path") and data.is_constant(ATTENTION, "path"),
+        ),
+    )
+    return Result(data, claims, _tables(data), _charts(data))
+
+
+def _tables(data: LayerData) -> tuple[Figures, ...]:
+    paper = tuple(
+        FiguresRow(kind.words, (row.complexity, row.serial, row.path, f"{data.ratios(kind)[0]:g}"))
+        for kind in KINDS
+        for row in (TABLE_1[kind.key],)
+    )
+    measured = tuple(
+        FiguresRow(
+            kind.words,
+            (f"{one.length}", f"{one.operations:,}", f"{one.serial}", f"{one.path}", f"{1e6 * one.seconds:,.0f}"),
+        )
+        for kind in KINDS
+        for one in data.layers[kind.key]
+    )
+    return (
+        Figures(
+            "the paper's table 1, and operations counted for each of its",
+            ("layer", "complexity", "serial steps", "path length", "counted / paper's"),
+            paper,
+        ),
+        Figures(
+            f"measured at d = {data.width}, k = {data.kernel}",
+            ("layer", "n", "operations", "serial steps", "path length", "microseconds"),
+            measured,
+        ),
+    )
+
+
+def _charts(data: LayerData) -> tuple[Chart, ...]:
+    def lines(field: str, kinds: tuple[Variant, ...]) -> tuple[ChartLine, ...]:
+        return tuple(
+            ChartLine(kind.words, [(one.length, getattr(one, field)) for one in data.layers[kind.key]])
+            for kind in kinds
+        )
+
+    three = (ATTENTION, RECURRENT, CONVOLUTION)
+    return (
+        Chart("Operations", "length n", "operations", lines("operations", three), log_x=True, log_y=True),
+        Chart("Path from the first to the last position", "length n", "steps", lines("path", KINDS), True, True),
+        Chart("Time of one layer on this machine", "length n", "seconds", lines("seconds", three), True, True),
+    )

@@ -1,0 +1,140 @@
+"""The order of positions: an encoder without positions only permutes its output when its input is permuted.
+
+f(P x) = P f(x) for every permutation P: each position is computed from the same set of vectors. So "cat chases dog" and
+"dog chases cat" get the same vectors in another order, and what is pooled over them is the same. Positions, added or
+inside attention, break this, and so does a causal mask.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from openwork.nn.attention import Heads, MultiHeadAttention
+from openwork.nn.distances import Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
+from openwork.nn.encoder import Encoder, EncoderLayer
+from openwork.nn.feedforward import FeedForward
+from openwork.nn.initialise import initialise
+from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
+from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
+from openwork.nn.residual import PostNorm
+from openwork.study.studies.settings import OrderSettings
+from openwork.study.studies.study import Claim, Figures, FiguresRow, Result, Variant
+
+HEADS = 4
+NONE = Variant("none", "no positions")
+CAUSAL_ONLY = Variant("causal", "no positions, causal mask")
+SINUSOIDAL = Variant("sinusoidal", "sinusoidal")
+LEARNED = Variant("learned", "learned")
+ROTARY = Variant("rotary", "rotary")
+ALIBI = Variant("alibi", "ALiBi")
+RELATIVE = Variant("relative", "relative")
+KINDS = (NONE, CAUSAL_ONLY, SINUSOIDAL, LEARNED, ROTARY, ALIBI, RELATIVE)
+
+ROUNDING, BROKEN = 1e-10, 1e-3  # differences that are rounding alone, and that are none
+
+
+@dataclass(frozen=True)
+class PositionedEncoder:
+    """An encoder with the positions that are added before it, and its mask."""
+
+    positions: Callable[[Tensor], Tensor]
+    encoder: Encoder
+    mask: Mask
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(batch, position, width) -> the same."""
+        return self.encoder(self.positions(x), self.mask)
+
+
+def build_reader(kind: Variant, sizes: OrderSettings) -> PositionedEncoder:
+    """Layers of the paper, with fresh weights, in float64."""
+    width, head_width = sizes.width, sizes.width // HEADS
+    added: dict[Variant, Callable[[], nn.Module]] = {
+        SINUSOIDAL: lambda: SinusoidalPositions(width),
+        LEARNED: lambda: LearnedPositions(width, sizes.positions),
+    }
+    inside: dict[Variant, Callable[[], Distances]] = {
+        ROTARY: lambda: Rotary(head_width),
+        ALIBI: lambda: LinearBiases(HEADS),
+        RELATIVE: lambda: RelativeKeys(head_width, 2),
+    }
+
+    def layer() -> EncoderLayer:
+        distances = inside.get(kind, NoDistances)()
+        attention = MultiHeadAttention(width, Heads(HEADS, head_width, head_width), distances=distances)
+        return EncoderLayer(attention, FeedForward(width, 4 * width), (PostNorm(width, 0.0), PostNorm(width, 0.0)))
+
+    positions = added.get(kind, NoPositions)()
+    encoder = Encoder([layer() for _ in range(sizes.layers)], PostNorm.final_norm(width))
+    for part in (positions, encoder):
+        initialise(part)
+        part.double()
+    return PositionedEncoder(positions, encoder, CAUSAL if kind == CAUSAL_ONLY else EVERYTHING)
+
+
+def difference(read: Callable[[Tensor], Tensor], x: Tensor, order: Tensor) -> float:
+    """The largest number in f(P x) - P f(x)."""
+    with torch.no_grad():
+        return (read(x[:, order]) - read(x)[:, order]).abs().max().item()
+
+
+@dataclass(frozen=True)
+class OrderData:
+    """For each kind of positions the largest number in f(P x) - P f(x).
+
+    P puts the last position first (`shifted`), or reverses the order (`reversed`).
+    """
+
+    shifted: dict[str, float]
+    reversed: dict[str, float]
+
+    @property
+    def is_equivariant_without(self) -> bool:
+        """Whether, without positions, nothing but rounding is left."""
+        return max(self.shifted[NONE.key], self.reversed[NONE.key]) < ROUNDING
+
+    @property
+    def is_broken_by_each(self) -> bool:
+        """Whether every other kind tells the orders apart."""
+        return all(value > BROKEN for key, value in self.shifted.items() if key != NONE.key)
+
+    @property
+    def is_alibi_blind_to_direction(self) -> bool:
+        """Whether ALiBi, as an encoder has it, takes a reversed sentence for the same."""
+        return self.reversed[ALIBI.key] < ROUNDING
+
+
+def measure(sizes: OrderSettings) -> OrderData:
+    """The same vectors in three orders, through an encoder for each kind of positions."""
+    shifted, backwards = {}, {}
+    with torch.random.fork_rng(devices=[]):
+        for kind in KINDS:
+            torch.manual_seed(sizes.seed)
+            x = torch.randn(sizes.batch, sizes.positions, sizes.width, dtype=torch.float64)
+            read, places = build_reader(kind, sizes), torch.arange(sizes.positions)
+            shifted[kind.key] = difference(read, x, places.roll(1))
+            backwards[kind.key] = difference(read, x, places.flip(0))
+    return OrderData(shifted, backwards)
+
+
+def run(sizes: OrderSettings) -> Result:
+    """The figures, and what is claimed of them."""
+    data = measure(sizes)
+    claims = (
+        Claim(
+            "without positions the output is permuted as the input is, and nothing else", data.is_equivariant_without
+        ),
+        Claim("every kind of positions, and a causal mask alone, tells the orders apart", data.is_broken_by_each),
+        Claim(
+            "ALiBi in an encoder knows distances without direction: a reversed sentence is the same to it",
+            data.is_alibi_blind_to_direction,
+        ),
+    )
+    rows = tuple(
+        FiguresRow(kind.words, tuple(f"{found[kind.key]:.3g}" for found in (data.shifted, data.reversed)))
+        for kind in KINDS
+    )
+    table = Figures("largest number in f(P x) - P f(x)", ("positions", "P: last one first", "P: reversed"), rows)
+    return Result(data, claims, (table,), ())

@@ -1,0 +1,139 @@
+"""Why scores are divided by sqrt(d_k): without it their variance is d_k, and the softmax stops learning.
+
+Footnote 4 of the paper: for independent components of mean 0 and variance 1, q k = sum q_i k_i has mean 0 and variance
+d_k. The softmax of scores far apart is nearly one and zeros, where its Jacobian, and so the gradient, is nearly zero.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from openwork.nn.kernels import scale_of
+from openwork.nn.kernels.backward import softmax_jacobian
+from openwork.nn.kernels.reference import attention_scores, softmax_over
+from openwork.study.studies.settings import ScaleSettings
+from openwork.study.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result
+
+NEAR = 0.2  # how far a sample's variance may be from what is expected, as a share of it
+SATURATED = 0.2  # below this share of the scaled scores' Jacobian
+
+
+@dataclass(frozen=True)
+class Attended:
+    """Scores of one kind at one width.
+
+    Args:
+        variance: of the scores.
+        largest: weight that a query gives to its favourite key, mean.
+        entropy: of the weights, as a share of that of equal weights, mean.
+        jacobian: Frobenius norm of the softmax Jacobian of a query's weights, median.
+    """
+
+    variance: float
+    largest: float
+    entropy: float
+    jacobian: float
+
+
+@dataclass(frozen=True)
+class ScaleData:
+    """The same queries and keys with plain and with scaled products, for each d_k."""
+
+    widths: tuple[int, ...]
+    plain: tuple[Attended, ...]
+    scaled: tuple[Attended, ...]
+
+    @property
+    def plain_variance_is_width(self) -> bool:
+        """Whether it is d_k at each d_k."""
+        return all(abs(one.variance / width - 1) < NEAR for width, one in zip(self.widths, self.plain, strict=True))
+
+    @property
+    def scaled_variance_is_one(self) -> bool:
+        """Whether it is 1 at each d_k."""
+        return all(abs(one.variance - 1) < NEAR for one in self.scaled)
+
+    @property
+    def plain_saturates(self) -> bool:
+        """Whether, at the largest d_k, plain scores leave little of the Jacobian that scaled ones have."""
+        return self.plain[-1].jacobian < SATURATED * self.scaled[-1].jacobian
+
+
+def attend(query: torch.Tensor, key: torch.Tensor, scale: float) -> Attended:
+    """What the scores of (batch, head, position, head_width) queries and keys are like."""
+    scores = attention_scores(query, key, scale)
+    weights = softmax_over(scores, None)
+    entropy = torch.special.entr(weights).sum(dim=-1).mean() / torch.tensor(float(key.shape[-2])).log()
+    jacobian = softmax_jacobian(weights).norm(dim=(-2, -1)).median()
+    largest = weights.amax(dim=-1).mean()
+    return Attended(scores.var(correction=0).item(), largest.item(), entropy.item(), jacobian.item())
+
+
+def measure(sizes: ScaleSettings) -> ScaleData:
+    """Normal queries and keys, attended to with scale 1 and with 1 / sqrt(d_k)."""
+    generator = torch.Generator().manual_seed(sizes.seed)
+    plain, scaled = [], []
+    for width in sizes.widths:
+        shape = (2, sizes.batch, 1, sizes.positions, width)
+        query, key = sizes.deviation * torch.randn(shape, generator=generator, dtype=torch.float64)
+        plain.append(attend(query, key, 1.0))
+        scaled.append(attend(query, key, scale_of(width)))
+    return ScaleData(sizes.widths, tuple(plain), tuple(scaled))
+
+
+def run(sizes: ScaleSettings) -> Result:
+    """The figures, and what is claimed of them."""
+    data = measure(sizes)
+    claims = (
+        Claim("the variance of plain products is d_k", data.plain_variance_is_width),
+        Claim("divided by sqrt(d_k), the scores have variance 1 at each d_k", data.scaled_variance_is_one),
+        Claim(
+            f"at d_k = {sizes.widths[-1]} plain scores leave the softmax less than a fifth of its slope",
+            data.plain_saturates,
+        ),
+    )
+    return Result(data, claims, (_table(data),), _charts(data))
+
+
+def _table(data: ScaleData) -> Figures:
+    rows = []
+    for width, plain, scaled in zip(data.widths, data.plain, data.scaled, strict=True):
+        pairs = (
+            (f"{plain.variance:.2f}", f"{scaled.variance:.2f}"),
+            (f"{plain.largest:.3f}", f"{scaled.largest:.3f}"),
+            (f"{plain.entropy:.3f}", f"{scaled.entropy:.3f}"),
+            (f"{plain.jacobian:.2e}", f"{scaled.jacobian:.2e}"),
+        )
+        rows.append(FiguresRow(f"{width}", tuple(cell for pair in pairs for cell in pair)))
+    return Figures(
+        "plain products, and each time beside them divided by sqrt(d_k)",
+        (
+            "d_k",
+            *("variance", "scaled"),
+            *("largest weight", "scaled"),
+            *("entropy, share", "scaled"),
+            *("norm of the Jacobian", "scaled"),
+        ),
+        tuple(rows),
+    )
+
+
+def _charts(data: ScaleData) -> tuple[Chart, ...]:
+    def lines(field: str) -> tuple[ChartLine, ...]:
+        plain, scaled = (
+            [(float(width), getattr(one, field)) for width, one in zip(data.widths, measured, strict=True)]
+            for measured in (data.plain, data.scaled)
+        )
+        return ChartLine("plain", plain), ChartLine("scaled", scaled)
+
+    return (
+        Chart("Variance of the scores", "d_k", "variance", lines("variance"), log_x=True, log_y=True),
+        Chart(
+            "How far the softmax can still learn",
+            "d_k",
+            "norm of the Jacobian",
+            lines("jacobian"),
+            log_x=True,
+            log_y=True,
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Batches as tensors: padded, packed or masked, moved to the device ahead of time."""

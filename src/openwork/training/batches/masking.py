@@ -1,0 +1,86 @@
+"""Masked pieces to be restored: how a batch is laid out for a model that learns to (Devlin et al. 2019, section 3.1).
+
+Of each sentence a share of the pieces is chosen. Of these, 80 % are replaced by the mask, 10 % by any piece and 10 %
+stay, so that the model cannot rely on seeing the mask; what stood there is to be told. The choice follows from the
+seed, the epoch and the pair's row in the store alone, so that a run that goes on chooses as if it had never stopped.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.data.batching import Batch
+from openwork.models.interfaces import MaskedModel
+from openwork.training.batches.batch import TensorBatch
+from openwork.training.batches.moving import moved
+
+MASKED, CHANGED = 0.8, 0.1  # shares of the chosen pieces that the mask, or any piece, takes the place of
+
+
+@dataclass(frozen=True)
+class Masking:
+    """How pieces are masked.
+
+    Args:
+        mask_piece: the id of the mask.
+        begins: for each piece of the vocabulary whether it begins a word.
+        share: of a sentence's pieces that are chosen, one at least.
+        whole_words: choose words, all pieces of each (in Devlin et al.'s published code).
+        seed: from which the choice follows, with the batch's epoch and the rows.
+    """
+
+    mask_piece: int
+    begins: NDArray[np.bool_]
+    share: float
+    whole_words: bool
+    seed: int
+
+    @classmethod
+    def of(cls, model: MaskedModel, share: float, whole_words: bool, seed: int) -> "Masking":
+        return cls(model.mask_piece, model.begins.cpu().numpy(), share, whole_words, seed)
+
+    def __call__(self, batch: Batch, device: torch.device) -> TensorBatch:
+        """The sources of a batch, masked, and what stood there; its targets have no say."""
+        source, real, stood = batch.source.copy(), [], []
+        for number, row in enumerate(batch.rows.tolist()):
+            ids = batch.source[number, : batch.source_lengths[number] - 1]
+            generator = np.random.default_rng((self.seed, batch.epoch, row))
+            places = self.choose(ids, generator)
+            source[number, places] = self.replace(ids[places], generator)
+            places = places if len(places) else np.array([len(ids)])  # nothing to mask: the end, which is told anyway
+            real.append(number * source.shape[1] + places)
+            stood.append(batch.source[number, places])
+        start = np.full((len(source), 1), SYMBOL_IDS.start)
+        lengths = torch.from_numpy(batch.source_lengths)
+        return TensorBatch(
+            source=moved(torch.from_numpy(source), device),
+            source_lengths=moved(lengths, device),
+            target_input=moved(torch.from_numpy(np.concatenate([start, batch.source[:, :-1]], axis=1)), device),
+            real=moved(torch.from_numpy(np.concatenate(real)), device),
+            real_targets=moved(torch.from_numpy(np.concatenate(stood)), device),
+            sentences=len(source),
+            source_tokens=int(lengths.sum()),
+        )
+
+    def choose(self, ids: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+        """The places that are chosen in a sentence (without its end), ascending; symbols never are."""
+        places = (ids > SYMBOL_IDS.end).nonzero()[0]
+        wanted = max(1, round(self.share * len(places)))
+        if not self.whole_words:
+            return np.sort(generator.permutation(places)[:wanted])
+        words = np.split(places, self.begins[ids[places]].nonzero()[0])
+        words = [word for word in words if len(word)]
+        chosen: list[int] = []
+        for word in (words[number].tolist() for number in generator.permutation(len(words))):
+            if not chosen or len(chosen) + len(word) <= wanted:
+                chosen += word
+        return np.array(sorted(chosen), dtype=np.int64)
+
+    def replace(self, ids: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+        """What is read in place of these pieces."""
+        lot = generator.random(len(ids))
+        others = generator.integers(SYMBOL_IDS.end + 1, len(self.begins), len(ids))
+        return np.where(lot < MASKED, self.mask_piece, np.where(lot < MASKED + CHANGED, others, ids))

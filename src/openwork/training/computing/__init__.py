@@ -1,0 +1,1 @@
+"""How updates are computed: compilation, working copies, divided batches, profiles."""

@@ -1,0 +1,156 @@
+"""From a record of what ran when to what the time of the updates was spent on. No torch here.
+
+An operator often calls others; a moment belongs to the innermost. Where several threads compute at once, it is divided
+evenly among what they do. So the parts add up to the time that has passed, and what no group claims is the rest: Python
+between the operators, and waiting for other threads.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from openwork.training.computing.operators import GROUPS, REST, UPDATE, Group, group_of, place_named
+
+
+@dataclass(frozen=True)
+class Event:
+    """An operator that ran, in microseconds.
+
+    Args:
+        number: joins a forward operator to its gradient; -1 where it has none.
+        forward_thread: of a gradient, the thread of its forward operator; else 0.
+        on_device: microseconds on a GPU of what this operator asked for there.
+    """
+
+    name: str
+    thread: int
+    start: float
+    end: float
+    number: int = -1
+    forward_thread: int = 0
+    on_device: float = 0.0
+
+
+@dataclass(frozen=True)
+class Division:
+    """Seconds of each group and, within it, of each operator; `threads` compute at once, while any does, on average."""
+
+    operators: Mapping[Group, Mapping[str, float]]
+    total: float
+    threads: float
+
+    def seconds(self, group: Group) -> float:
+        """What a group took; the rest is what no other took."""
+        if group == REST:
+            return max(0.0, self.total - sum(self.seconds(other) for other in GROUPS if other != REST))
+        return sum(self.operators.get(group, {}).values(), 0.0)
+
+    def share(self, group: Group) -> float:
+        """Of all the time, from 0 to 1."""
+        return self.seconds(group) / self.total
+
+
+@dataclass(frozen=True)
+class _Running:
+    """An event that has begun, and where it belongs."""
+
+    event: Event
+    place: str | None
+    group: Group
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A time in which a thread was in one operator, and in none that this one called."""
+
+    start: float
+    end: float
+    of: _Running
+
+
+def divide(events: Iterable[Event]) -> Division:
+    """What the time of all updates was spent on; with a GPU, what ran there."""
+    threads = _by_thread(events)
+    # Twice: where a forward operator was called must be known before that of its gradient, in whatever thread that ran.
+    known = _places([run for own in threads for run in _nested(own, {})])
+    running = [_nested(own, known) for own in threads]
+    spent: dict[Group, dict[str, float]] = {group: defaultdict(float) for group in GROUPS}
+    total = sum((event.end - event.start for own in threads for event in own if event.name == UPDATE), 0.0)
+    if any(event.on_device for own in threads for event in own):
+        for run in (run for runs in running for run in runs):
+            spent[run.group][run.event.name] += run.event.on_device / 1e6
+        return Division(spent, total / 1e6, 1.0)
+    busy = [piece for runs in running for piece in _pieces(runs) if piece.of.group != REST]
+    computing = passed = 0.0
+    for start, end, present in _moments(busy):
+        for piece in present:
+            spent[piece.of.group][piece.of.event.name] += (end - start) / len(present) / 1e6
+        computing += (end - start) * len(present)
+        passed += end - start
+    return Division(spent, total / 1e6, computing / passed if passed else 0.0)
+
+
+def _by_thread(events: Iterable[Event]) -> list[list[Event]]:
+    """The events of each thread, in the order of their beginnings, what calls before what is called."""
+    threads: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        threads[event.thread].append(event)
+    return [sorted(own, key=lambda event: (event.start, -event.end)) for own in threads.values()]
+
+
+def _nested(events: Sequence[Event], known: Mapping[tuple[int, int], str | None]) -> list[_Running]:
+    """The place and the group of each event of a thread, from what it was called by and what it is the gradient of."""
+    around: list[_Running] = []
+    found = []
+    for event in events:
+        while around and around[-1].event.end <= event.start:
+            around.pop()
+        place, group = (around[-1].place, around[-1].group) if around else (None, REST)
+        place = known.get((event.forward_thread, event.number), place) if event.forward_thread else place
+        place = place_named(event.name) or place
+        found.append(_Running(event, place, group_of(event.name, place, group)))
+        around.append(found[-1])
+    return found
+
+
+def _places(running: Iterable[_Running]) -> dict[tuple[int, int], str | None]:
+    """Where the forward operator of each number was called: of several with that number, the last is the one."""
+    forward = [run for run in running if run.event.number >= 0 and not run.event.forward_thread]
+    forward.sort(key=lambda run: run.event.start)
+    return {(run.event.thread, run.event.number): run.place for run in forward}
+
+
+def _pieces(running: Iterable[_Running]) -> Iterator[_Piece]:
+    """When each event of a thread ran itself, and nothing that it called."""
+    around: list[_Running] = []
+    at = 0.0
+
+    def until(end: float) -> Iterator[_Piece]:
+        nonlocal at
+        if around and end > at:
+            yield _Piece(at, end, around[-1])
+        at = max(at, end)
+
+    for run in running:
+        while around and around[-1].event.end <= run.event.start:
+            yield from until(around[-1].event.end)
+            around.pop()
+        yield from until(run.event.start)
+        around.append(run)
+    while around:
+        yield from until(around[-1].event.end)
+        around.pop()
+
+
+def _moments(pieces: Iterable[_Piece]) -> Iterator[tuple[float, float, list[_Piece]]]:
+    """The stretches of time in which the same pieces run, and those pieces."""
+    edges = sorted(((at, piece) for piece in pieces for at in (piece.start, piece.end)), key=lambda edge: edge[0])
+    present: dict[int, _Piece] = {}
+    for (at, piece), (until, _) in pairwise([*edges, *edges[-1:]]):
+        if id(piece) not in present:
+            present[id(piece)] = piece
+        else:
+            del present[id(piece)]
+        if present and until > at:
+            yield at, until, list(present.values())

@@ -1,0 +1,157 @@
+"""What `import openwork` offers: every name is documented with an example that runs, and none is loaded too early."""
+
+import ast
+import doctest
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import openwork
+from openwork.base.errors import ConfigError, OpenworkError, UsageError
+from openwork.base.tasks import Task
+
+PACKAGES = ("openwork", "openwork.nn", "openwork.models", "openwork.data", "openwork.decoding")
+NOT_CALLED = ("__version__", "nn", "models", "data", "decoding", "PRESETS")
+TINY = {
+    "data.count": 40, "text.vocabulary_size": 400, "batches.tokens": 128, "model.width": 16, "model.heads": 2,
+    "model.feedforward_width": 16, "model.encoder_layers": 1, "model.decoder_layers": 1, "training.steps": 2,
+    "training.warmup": 1, "training.cooldown": 0, "training.validate_every": 2, "training.validation_sentences": 2,
+    "training.average": 1,
+}  # fmt: skip
+
+
+def package(name: str) -> ModuleType:
+    return sys.modules[name] if name in sys.modules else __import__(name, fromlist=["_"])
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_the_names_are_those_that_type_checkers_see(name: str) -> None:
+    """A package imports its names twice: for type checkers, and when they are used."""
+    module = package(name)
+    tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
+    imported = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module != "openwork.base.public" and node.module != "typing"
+        for alias in node.names
+    }
+    assert set(module.__all__) == imported | ({"__version__"} if name == "openwork" else set())
+    assert list(module.__all__) == sorted(module.__all__)
+    for public in module.__all__:
+        assert getattr(module, public) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = module.nothing
+
+
+def test_importing_openwork_loads_nothing_large() -> None:
+    program = "import openwork, sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"torch", "numpy", "pydantic", "rich", "typer", "tokenizers"} & set(loaded)
+
+
+def documented() -> Iterator[tuple[str, Any]]:
+    for name in openwork.__all__:
+        value = getattr(openwork, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            yield name, value
+
+
+@pytest.mark.parametrize("name", [name for name, _ in documented()])
+def test_every_public_name_says_what_it_is(name: str) -> None:
+    assert inspect.getdoc(getattr(openwork, name))
+
+
+def test_the_examples_run(en_de: Path, trained: Callable[[Task], openwork.TrainedModel], tmp_path: Path) -> None:
+    names = {
+        "openwork": openwork, "en_de": en_de, "translator": openwork.load(en_de), "folder": tmp_path / "run",
+        "tiny": TINY, "classifier": trained("classify"), "tagger": trained("tag"), "answerer": trained("answer"),
+        "filler": trained("fill"), "language_model": trained("foretell"), "embedder": trained("embed"),
+    }  # fmt: skip
+    finder, runner, tried = (
+        doctest.DocTestFinder(exclude_empty=True),
+        doctest.DocTestRunner(optionflags=doctest.ELLIPSIS),
+        0,
+    )
+    modules = {inspect.getmodule(value) for _, value in documented()} | {openwork}
+    for module in modules:
+        if module is not None and module.__name__.startswith(("openwork.api", "openwork")):
+            for test in finder.find(module, module.__name__, extraglobs=names):
+                tried += len(test.examples)
+                runner.run(test)
+    assert runner.failures == 0 and tried >= 15
+
+
+def test_what_is_loaded_follows_from_the_task(trained: Callable[[Task], openwork.TrainedModel], en_de: Path) -> None:
+    kinds = {task: type(trained(task)) for task in ("classify", "tag", "answer", "fill", "foretell", "embed")}
+    assert kinds == {
+        "classify": openwork.Classifier, "tag": openwork.Tagger, "answer": openwork.Answerer,
+        "fill": openwork.MaskFiller, "foretell": openwork.LanguageModel, "embed": openwork.Embedder,
+    }  # fmt: skip
+    assert repr(openwork.load(str(en_de))).startswith(f"Translator('{en_de}', 0.0")
+
+
+def test_one_text_or_many(en_de: Path) -> None:
+    translator = openwork.load(en_de)
+    assert isinstance(translator, openwork.Translator)
+    one = translator.translate("a b c")
+    assert isinstance(one, openwork.Translation)
+    assert [one.text] == [found.text for found in translator.translate(["a b c"])] == translator_texts(translator)
+    assert translator.translate([]) == []
+    assert str(one) == one.text and repr(one).startswith(f"Translation({one.text!r}, score=-0.")
+    two = translator.translate_best("a b c", 2)
+    assert [len(two), two[0].text] == [2, one.text]
+    assert [len(found) for found in translator.translate_best(("a", "b"), 2)] == [2, 2]
+
+
+def translator_texts(translator: openwork.Translator) -> list[str]:
+    return [found.text for found in translator.translate(iter(["a b c"]))]
+
+
+@pytest.mark.parametrize("wrong", [3, None, b"a", ["a", 3], [None]])
+def test_wrong_types_are_refused_in_a_sentence(en_de: Path, wrong: Any) -> None:
+    translator: Any = openwork.load(en_de)
+    with pytest.raises(UsageError, match="a text is a str, and this is of type"):
+        translator.translate(wrong)
+
+
+def test_keys_of_the_search_are_checked(en_de: Path) -> None:
+    translator: Any = openwork.load(en_de)
+    with pytest.raises(ConfigError, match="beem"):
+        translator.translate("a", beem=3)
+    with pytest.raises(OpenworkError):
+        translator.translate("a", beam=-1)
+
+
+def test_an_explanation_shows_itself(en_de: Path) -> None:
+    translator = openwork.load(en_de)
+    assert isinstance(translator, openwork.Translator)
+    found = translator.explain("a b")
+    assert repr(found).startswith("Explanation(") and "softmax" in str(found)
+    assert found._repr_html_().startswith("<!doctype html>")
+
+
+def test_a_test_set_is_two_files_or_two_lists(en_de: Path, tmp_path: Path) -> None:
+    translator = openwork.load(en_de)
+    source, reference = tmp_path / "a", tmp_path / "b"
+    source.write_text("a b\nc\n")
+    reference.write_text("a b\nc d\n")
+    from_files = openwork.evaluate(translator, source=source, reference=str(reference))
+    from_lists = openwork.evaluate(translator, source=["a b", "c"], reference=["a b", "c d"])
+    assert dict(from_files) == dict(from_lists) and from_files.examples == 2
+    assert from_files.bleu is from_files["BLEU"] and "BLEU" in repr(from_files)
+    assert "<td>chrF2</td>" in from_files._repr_html_()
+    for wrong in ({}, {"source": source}, {"source": source, "reference": ["a"]}, {"source": ["a"], "reference": []},
+                  {"corpus": "copy", "source": source}):  # fmt: skip
+        with pytest.raises(UsageError):
+            openwork.evaluate(translator, **wrong)
+
+
+def test_training_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nothing to train on"):
+        openwork.train(out=tmp_path / "run", source=tmp_path / "a")

@@ -1,0 +1,233 @@
+"""`openwork verify` finds faults in what makes translating fast: searches, caches, eight bits, shortlists."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from bundles.kept import NEWEST
+from openwork.bundles.bundle import Bundle, load_bundle
+from openwork.bundles.settings import BundleSettings
+from openwork.checks.check import CheckResult, Status
+from openwork.checks.formulas import penalty
+from openwork.checks.plain_search import plain_search
+from openwork.checks.verify import CHECKS, verify_bundle
+from openwork.decoding.beam import Finished, Live
+from openwork.decoding.lone import Results
+from openwork.decoding.settings import DecodingSettings
+from openwork.decoding.shortlist import Shortlist
+from openwork.inference.prepared import products
+from openwork.inference.prepared.caches import Past
+from openwork.inference.prepared.native import problem
+from openwork.inference.prepared.native import transformer as native
+from openwork.models.build import build_model
+from openwork.models.settings import TransformerSettings
+from openwork.nn.kernels import fused
+from openwork.nn.masks import Mask
+
+pytestmark = pytest.mark.slow
+
+Patch = pytest.MonkeyPatch
+needs_eight_bits = pytest.mark.skipif("int8" not in products.available(), reason="no products of eight bits here")
+needs_compiler = pytest.mark.skipif(bool(problem()), reason=f"no compiled step: {problem()}")
+
+
+@pytest.fixture
+def bundle() -> Bundle:
+    return load_bundle(NEWEST)
+
+
+@pytest.fixture
+def compilable(bundle: Bundle) -> Bundle:
+    """A random model with sizes that the compiled step knows, and biases that say something."""
+    settings = TransformerSettings(
+        width=64, heads=2, feedforward_width=96, encoder_layers=2, decoder_layers=2, dropout=0.0, output_bias=True
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        pair = bundle.tokenizers
+        model = build_model(settings, pair.source.vocabulary_size, pair.target.vocabulary_size).eval()
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight += 0.1 * torch.randn_like(weight)
+    return Bundle(BundleSettings(model=settings, decoding=bundle.settings.decoding), pair, model)
+
+
+def failed(outcomes: list[CheckResult]) -> set[str]:
+    return {outcome.name for outcome in outcomes if outcome.status is Status.FAILED} - {"golden"}
+
+
+def status(outcomes: list[CheckResult], name: str) -> Status:
+    return next(outcome.status for outcome in outcomes if outcome.name == name)
+
+
+@needs_compiler
+@needs_eight_bits
+def test_each_line_looks_at_a_sound_model(compilable: Bundle):
+    outcomes = verify_bundle(compilable)
+    others = {outcome.name for outcome in outcomes if outcome.status is not Status.PASSED}
+    assert others == {"compiled", "golden"}  # not asked for; and it has no golden examples
+    assert [outcome.name for outcome in outcomes] == [check.name for check in CHECKS]
+
+
+def test_a_beam_that_ends_with_its_first_hypothesis(bundle: Bundle, monkeypatch: Patch):
+    sound = Finished.done
+    monkeypatch.setattr(Finished, "done", lambda self, live: sound(self, live) | (self.counts[live.sentences] > 0))
+    outcomes = verify_bundle(bundle)
+    assert failed(outcomes) == {"search"}
+    finding = next(outcome for outcome in outcomes if outcome.name == "search").finding
+    assert finding is not None and finding.wrong.startswith("a search finds ")
+
+
+def test_a_beam_that_hopes_for_no_longer_targets(bundle: Bundle, monkeypatch: Patch):
+    """Whether a live hypothesis may still win is asked at its present length, not at the longest."""
+    sound = Finished.done
+
+    def hasty(self: Finished, live: Live) -> Tensor:
+        hope = live.log_probabilities.max(-1).values / self.penalties[live.tokens.shape[2] - 1]
+        return sound(self, live) | (self.best[live.sentences, self.settings.best - 1] > hope)
+
+    monkeypatch.setattr(Finished, "done", hasty)
+    assert failed(verify_bundle(bundle)) == {"search"}
+
+
+def test_a_lone_search_that_ends_with_its_first_hypothesis(bundle: Bundle, monkeypatch: Patch):
+    sound = Results.are_settled
+    monkeypatch.setattr(Results, "are_settled", lambda self, own, length: sound(self, own, length) or bool(self.scores))
+    assert failed(verify_bundle(bundle)) == {"search"}
+
+
+def test_a_lone_search_that_hopes_for_no_longer_targets(bundle: Bundle, monkeypatch: Patch):
+    sound = Results.are_settled
+
+    def hasty(self: Results, values: list[float], length: int) -> bool:
+        hope = max(values, default=-math.inf) / float(self._penalty(length))
+        return sound(self, values, length) or bool(self._score(self.settings.best - 1) > hope)
+
+    monkeypatch.setattr(Results, "are_settled", hasty)
+    assert failed(verify_bundle(bundle)) == {"search"}
+
+
+@pytest.mark.parametrize("module", ["beam", "lone"])
+def test_a_length_penalty_with_the_other_sign(bundle: Bundle, monkeypatch: Patch, module: str):
+    other = lambda length, alpha, rule="paper": ((5 + length) / 6) ** -alpha  # noqa: E731
+    monkeypatch.setattr(f"openwork.decoding.{module}.length_penalty", other)
+    assert failed(verify_bundle(bundle)) == {"search"}
+
+
+def test_a_length_penalty_with_the_other_sign_everywhere(bundle: Bundle, monkeypatch: Patch):
+    other = lambda length, alpha, rule="paper": ((5 + length) / 6) ** -alpha  # noqa: E731
+    for module in ("scoring", "beam", "lone"):
+        monkeypatch.setattr(f"openwork.decoding.{module}.length_penalty", other)
+    assert failed(verify_bundle(bundle)) == {"search"}
+
+
+def test_causal_attention_that_counts_from_the_first_key(bundle: Bundle):
+    """The framework's causal flag lets query i see keys 0 to i, also where the queries are the last of more keys."""
+
+    def from_the_first(
+        query: Tensor, key: Tensor, value: Tensor, mask: Mask, scale: float, dropout: float = 0.0,
+        bias: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        if mask.is_only_causal and query.shape[-2] * key.shape[-2] > fused.SHORT:
+            return scaled_dot_product_attention(query, key, value, is_causal=True, scale=scale)
+        return fused.attention(query, key, value, mask, scale, dropout, bias)
+
+    bundle.model.get_submodule("decoder.layers.0.self_attention").kernel = from_the_first  # type: ignore[assignment]
+    assert failed(verify_bundle(bundle)) == {"cached"}
+
+
+def test_a_buffer_that_two_states_share(bundle: Bundle, monkeypatch: Patch):
+    """A prepared state writes where another has gone on already."""
+    sound = Past.with_room
+
+    def careless(self: Past, position: int) -> Past:
+        return self if position < self.buffers[0][0].shape[0] else sound(self, position)
+
+    monkeypatch.setattr(Past, "with_room", careless)
+    assert failed(verify_bundle(bundle)) == {"branches"}
+
+
+@needs_eight_bits
+def test_products_of_eight_bits_without_a_bias(compilable: Bundle, monkeypatch: Patch):
+    whole = products.PRODUCTS["int8"]
+    without = products.PRODUCTS | {"int8": lambda weight, bias, *others: whole(weight, None, *others)}
+    monkeypatch.setattr("openwork.inference.prepared.transformer.PRODUCTS", without)
+    assert "eight-bits" in failed(verify_bundle(compilable))
+
+
+@needs_compiler
+@needs_eight_bits
+def test_a_compiled_step_with_another_scale(compilable: Bundle, monkeypatch: Patch):
+    """The scores of one attention are a fifth too large: less than eight bits' own error would hide in the logits."""
+    sound = native.side_by_side
+
+    def larger(layers: Any, make: Any, scales: Any = (1.0,)) -> Any:
+        return sound(layers, make, tuple(1.2 * scale if scale != 1.0 else scale for scale in scales))
+
+    monkeypatch.setattr(native, "side_by_side", larger)
+    outcomes = verify_bundle(compilable)
+    assert "compiled-step" in failed(outcomes)
+    assert status(outcomes, "prepared") is Status.PASSED
+
+
+@needs_compiler
+@needs_eight_bits
+def test_a_compiled_choice_that_forgets_the_normaliser(compilable: Bundle, monkeypatch: Patch):
+    sound = native.NativeTransformer.best
+
+    def best(self: Any, logits: Tensor, added: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+        scores, ids, normaliser = sound(self, logits, added, count)
+        return scores, ids, torch.zeros_like(normaliser)
+
+    monkeypatch.setattr(native.NativeTransformer, "best", best)
+    assert {"compiled-step"} <= failed(verify_bundle(compilable))
+
+
+def test_a_shortlist_that_takes_other_rows(compilable: Bundle, monkeypatch: Patch):
+    """The bias of the first pieces for those of the shortlist."""
+    path = "openwork.inference.prepared.transformer._some_outputs"
+
+    def first_biases(make: Any, weight: Tensor, bias: Tensor, which: Tensor | slice) -> Any:
+        chosen = weight[which]
+        return make(chosen, bias[: chosen.shape[0]])
+
+    monkeypatch.setattr(path, first_biases)
+    assert failed(verify_bundle(compilable)) == {"shortlist"}
+
+
+def test_a_shortlist_that_forgets_what_may_be_copied(bundle: Bundle, monkeypatch: Patch):
+    sound = Shortlist.pieces
+    monkeypatch.setattr(Shortlist, "pieces", lambda self, source: sound(replace(self, shared=False), source))
+    shared = bundle.tokenizers.shared
+    assert failed(verify_bundle(bundle)) == ({"shortlist"} if shared else set())
+    assert shared, "the kept bundle has one vocabulary for both sides"
+
+
+def test_the_plain_search_by_hand():
+    """Two pieces, 4 and 5. Position 1: 4 with 0.6, the end with 0.4; after 4: the end with 0.5, 5 with 0.5.
+
+    With alpha = 0 the empty target (0.4) beats "4" (0.3): a beam of 2 finishes both. A greedy search writes "4", as 4
+    is first, and then takes the end or 5, which are equal: too close to be told apart.
+    """
+    never = -math.inf
+    after_start = [never, never, never, math.log(0.4), math.log(0.6), never, never, never, never]
+    after_four = [never, never, never, math.log(0.51), never, math.log(0.49), never, never, never]
+    table = [[after_four if last == 4 else after_start for last in range(9)] for _ in range(3)]
+    settings = DecodingSettings(beam=2, best=2, length_penalty=0.0, maximum_length=3)
+    found = plain_search(table, settings)
+    assert found is not None
+    assert [tokens for _, tokens in found] == [(), (4,)]
+    assert [math.exp(value) for value, _ in found] == pytest.approx([0.4, 0.6 * 0.51])
+    close = [[[*row[:3], math.log(0.5), row[4], math.log(0.5), *row[6:]] for row in rows] for rows in table]
+    assert plain_search(close, settings) is None
+
+
+def test_the_penalty_by_hand():
+    """((5 + 7) / 6)^0.6 = 2^0.6 = 1.5157; 4^0.5 = 2."""
+    assert penalty(7, DecodingSettings(length_penalty=0.6)) == pytest.approx(1.5157, abs=1e-4)
+    assert penalty(4, DecodingSettings(length_penalty=0.5, length_rule="power")) == pytest.approx(2.0)

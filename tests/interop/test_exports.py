@@ -1,0 +1,57 @@
+"""What closes another toolkit's form is known before a training, and is what its writer refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openwork.interop.exports import closed_forms
+from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.settings import TransformerSettings
+from openwork.text.pair import train_pair
+from openwork.text.settings import TextSettings
+
+SMALL: dict[str, Any] = {
+    "width": 8, "heads": 2, "feedforward_width": 12, "encoder_layers": 1, "decoder_layers": 1, "norm_epsilon": 1e-5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "closed"),
+    [
+        ({}, []),
+        ({"norm": "pre"}, []),
+        ({"positions": "learned", "embedding_norm": True}, []),
+        ({"positions": "rotary"}, ["Hugging Face"]),
+        ({"feedforward": "swiglu"}, ["Hugging Face"]),
+        ({"norm_epsilon": 1e-3}, ["Hugging Face"]),
+        ({"norm": "pre", "tying": "target"}, ["Hugging Face"]),
+        ({"positions": "alibi"}, ["CTranslate2", "Hugging Face"]),
+        ({"normalisation": "batch"}, ["CTranslate2", "Hugging Face"]),
+        ({"embedding_width": 6}, ["CTranslate2", "Hugging Face"]),
+    ],
+    ids=str,
+)
+def test_settings_and_the_forms_that_they_close(changes: dict[str, Any], closed: list[str]):
+    assert sorted(closed_forms(TransformerSettings.model_validate(SMALL | changes), ())) == closed
+
+
+def test_a_recurrent_model_has_no_form_at_all():
+    assert closed_forms(RecurrentSettings(), ()).keys() == {"Hugging Face", "CTranslate2"}
+
+
+def test_a_tokenizer_of_others_stays_behind(tmp_path: Path):
+    """One that we have learnt is written; one that was read from a file of others is not."""
+    (tmp_path / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abc"]) + "\n")
+    foreign = train_pair((), (), TextSettings(source_file=str(tmp_path / "vocab.txt"))).source
+    own = train_pair(["a b"] * 9, ["b a"] * 9, TextSettings(vocabulary_size=300)).source
+    settings = TransformerSettings.model_validate(SMALL)
+    assert closed_forms(settings, (own, own)) == {}
+    assert "ids of its own" in closed_forms(settings, (own, foreign))["Hugging Face"]
+
+
+def test_every_form_of_the_command_line_can_be_asked():
+    from openwork.interop.exports import REASONS
+    from openwork.interop.forms import FORMS
+
+    assert REASONS.keys() == FORMS.keys()

@@ -1,0 +1,112 @@
+"""Every kind of model and every task of it as a bundle: written, read again, verified, costed. New ones are found."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import torch
+
+from openwork.base.tasks import task_of
+from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
+from openwork.bundles.settings import BundleSettings
+from openwork.bundles.tasks import in_form
+from openwork.checks.check import Status
+from openwork.checks.verify import verify
+from openwork.cost.cost import cost_of
+from openwork.data.corpora.synthetic import copy
+from openwork.inference.golden import make_golden
+from openwork.models.build import build_model
+from openwork.models.families import FAMILIES, ModelSettings, model_settings
+from openwork.models.interfaces import SequenceModel, count_weights
+from openwork.models.label_model import LabelModel
+from openwork.models.weights import model_weights
+from openwork.nn.batch_normalisation import has_batch_norms
+from openwork.text.pair import TokenizerPair, train_pair
+from openwork.text.settings import TextSettings
+from openwork.text.word_by_word import beginnings
+
+pytestmark = pytest.mark.slow
+
+TINY: dict[str, Any] = {"width": 16, "heads": 2, "feedforward_width": 24, "dropout": 0.1}
+LABELLING = ("classify", "tag", "answer")
+PAIRS = list(copy("train", 120, seed=2))
+
+
+def every_model() -> dict[str, ModelSettings]:
+    """Each kind in a small size, once for each of its tasks."""
+    found: dict[str, ModelSettings] = {}
+    for family in FAMILIES:
+        kind = str(family.model_fields["kind"].default)
+        known = {key: value for key, value in TINY.items() if key in family.model_fields}
+        known |= {key: 2 for key in family.model_fields if key.endswith("layers")}
+        field = family.model_fields.get("task")
+        for task in get_args(field.annotation) if field is not None else ("",):
+            values = known | ({"task": task} if task else {})
+            found[f"{kind} {task}".strip()] = model_settings({"kind": kind, **values})
+    return found
+
+
+MODELS = every_model()
+MODELS |= {
+    f"{name}, batch normalised": settings.model_copy(update={"normalisation": "batch"})
+    for name, settings in MODELS.items()
+    if "normalisation" in type(settings).model_fields
+}
+# What the paper's model can have besides and is not tried elsewhere as a bundle.
+OPTIONS = {"attention": "additive", "norm": "branch", "feedforward": "convolution"}
+MODELS["transformer with options"] = model_settings({**MODELS["transformer"].model_dump(), **OPTIONS})
+
+
+def tokenizers_for(settings: ModelSettings) -> TokenizerPair:
+    """One vocabulary for both sides, or labels on the target's."""
+    sources, targets = [pair.source for pair in PAIRS], [pair.target for pair in PAIRS]
+    if task_of(settings) in LABELLING:
+        text = TextSettings(vocabulary_size=300, shared=False, target_kind="labels")
+        return in_form(train_pair(sources, [str(number) for number in range(30)], text), task_of(settings))
+    return train_pair(sources, targets, TextSettings(vocabulary_size=300))
+
+
+@torch.no_grad()
+def see_batches(model: SequenceModel, pieces: int) -> None:
+    """Running statistics as of a training: at first such norms change nothing, and numbers grow from layer to layer."""
+    model.train()
+    for _ in range(30):
+        model(torch.randint(4, pieces, (16, 9)), torch.full((16,), 9), torch.randint(4, pieces, (16, 7)))
+    model.eval()
+
+
+def made(settings: ModelSettings) -> Bundle:
+    """With weights that say something."""
+    tokenizers = tokenizers_for(settings)
+    with torch.random.fork_rng():
+        torch.manual_seed(4)
+        model = build_model(settings, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size).eval()
+        for weight in model.parameters():
+            weight.detach().add_(0.05 * torch.randn_like(weight))
+        if has_batch_norms(model):
+            see_batches(model, tokenizers.source.vocabulary_size)
+    if isinstance(model, LabelModel) and task_of(settings) == "tag":
+        model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
+    return Bundle(BundleSettings(model=settings), tokenizers, model, card="# tiny\n")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_bundle_holds_all_of_it_and_is_verified(name: str, tmp_path: Path) -> None:
+    bundle = made(MODELS[name])
+    if task_of(MODELS[name]) == "write":
+        bundle = make_golden(bundle, [pair.source for pair in PAIRS[:3]])
+    write_bundle(tmp_path / "bundle", bundle)
+    before, after = model_weights(bundle.model), model_weights(load_bundle(tmp_path / "bundle").model)
+    assert before.keys() == after.keys() and all(torch.equal(before[key], after[key]) for key in before)
+    outcomes = verify(tmp_path / "bundle")
+    assert [(one.name, one.reason) for one in outcomes if one.status is Status.FAILED] == []
+    assert sum(one.status is Status.PASSED for one in outcomes) >= 4
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_its_cost_is_known(name: str) -> None:
+    with torch.device("meta"):
+        model = build_model(MODELS[name], 40, 40)
+    cost = cost_of(MODELS[name], 40, source_length=9, target_length=7)
+    assert cost.weights == count_weights(model) and cost.output == tuple(model.output_weight.shape)
+    assert cost.forward_flops > 0 and cost.memory(1000).activations > cost.memory(10, size=2).activations > 0

@@ -1,0 +1,112 @@
+"""How a training computes on its device: what "auto" takes, what is asked for, and the script that measures it."""
+
+import json
+import subprocess
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import pytest
+import torch
+
+from openwork.machine.device import choose_device, choose_products
+from openwork.machine.precision import choose_precision
+from openwork.models.build import build_model
+from openwork.runs.assembly import resolve_computing
+from openwork.training.batches import packing
+from openwork.training.batches.batch import to_tensors
+from openwork.training.batches.packing import pack
+from openwork.training.batches.prefetch import PrefetchedStream
+from openwork.training.computing import choice as computing
+from openwork.training.computing.choice import arrangement, made_ready
+from openwork.training.moments import LoopState
+from openwork.training.progress import Progress
+from openwork.training.settings import TrainingSettings
+from runs.test_rules import settings
+from training.tiny import CPU, MODEL, SETTINGS, make_store, make_training
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
+GPU = torch.device("cuda")
+
+
+def test_batches_are_laid_out_as_the_settings_and_the_device_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = build_model(MODEL.model_copy(update={"width": 16}), 12, 12)
+    assert arrangement(TrainingSettings(), model, "bfloat16", CPU) is to_tensors
+    assert arrangement(TrainingSettings(layout="packed"), model, "bfloat16", CPU) is pack
+    monkeypatch.setattr(packing, "is_supported", lambda device: device == GPU)
+    assert arrangement(TrainingSettings(), model, "bfloat16", GPU) is pack
+    assert arrangement(TrainingSettings(layout="padded"), model, "bfloat16", GPU) is to_tensors
+
+
+def test_a_gpu_computes_in_bfloat16_if_it_has_such_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what it is, not by a measurement, which would count how long a product takes to begin."""
+    for capability, expected in (((7, 5), "float32"), ((8, 0), "bfloat16"), ((9, 0), "bfloat16")):
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, found=capability: found)
+        assert {choose_precision("auto", GPU) for _ in range(5)} == {expected}
+        assert choose_precision("float32", GPU) == "float32"
+
+
+def test_attention_on_a_gpu_is_not_left_to_cudnn(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    try:
+        torch.backends.cuda.enable_cudnn_sdp(True)
+        assert choose_device() == CPU or torch.cuda.is_available()
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        assert choose_device() == GPU and not torch.backends.cuda.cudnn_sdp_enabled()
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
+
+
+@pytest.mark.slow
+def test_threads_share_a_batch_unless_it_must_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    for normalisation, workers in (("layer", 4), ("batch", 1)):
+        run = settings(f"model.normalisation={normalisation}", "batches.tokens=8192")
+        assert resolve_computing(run, None, CPU).training.workers == workers
+
+
+def test_batches_come_ahead_on_a_gpu_or_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = make_training(make_store(tmp_path / "store"))
+    off = SETTINGS.model_copy(update={"compile": "off"})
+    for device, prefetch, ahead in ((CPU, None, False), (CPU, 2, True), (GPU, None, True), (GPU, 0, False)):
+        run = LoopState(off.model_copy(update={"prefetch": prefetch}), Progress(), [])
+        with made_ready(training.updater, training.stream, run, device, print) as stream:
+            assert isinstance(stream, PrefetchedStream) is ahead
+            assert stream.next(run.progress).target_tokens > 0 and run.progress.batch == 1
+    entered = []
+    monkeypatch.setattr(computing, "compiled_updates", lambda *given: entered.append(given) or _nothing())
+    for device, compile_ in ((CPU, "auto"), (GPU, "off"), (CPU, "on"), (GPU, "auto")):
+        run = LoopState(SETTINGS.model_copy(update={"compile": compile_}), Progress(), [])
+        with made_ready(training.updater, training.stream, run, device, print):
+            pass
+    assert len(entered) == 2
+
+
+def _nothing() -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def test_a_gpu_multiplies_float32_in_full_where_the_training_is_in_it() -> None:
+    products = torch.backends.cuda.matmul
+    before = products.fp32_precision, products.allow_bf16_reduced_precision_reduction
+    try:
+        choose_products("bfloat16", CPU)
+        assert (products.fp32_precision, products.allow_bf16_reduced_precision_reduction) == before
+        choose_products("bfloat16", GPU)
+        assert products.fp32_precision == "tf32" and not products.allow_bf16_reduced_precision_reduction
+        choose_products("float32", GPU)
+        assert products.fp32_precision == "ieee"
+    finally:
+        products.fp32_precision, products.allow_bf16_reduced_precision_reduction = before
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_gpus_runs_on_a_cpu(tmp_path: Path) -> None:
+    work = ["--device", "cpu", "--shapes", "nano", "--tokens", "256", "--updates", "2", "--vocabulary", "300"]
+    ways = ["--ways", "padded", "packed", "--out", str(tmp_path / "found.json")]
+    done = subprocess.run([sys.executable, str(BENCHMARK), *work, *ways], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert all(check["equal"] for check in found["equality"].values()) and len(found["equality"]) == 6
+    assert set(found["training"]["nano"]) == {"padded", "packed"}
+    assert found["training"]["nano"]["packed"][0]["target_tokens_per_second"] > 0
