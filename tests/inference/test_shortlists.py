@@ -1,5 +1,6 @@
 """A shortlist leaves out pieces and nothing else: what remains is searched as if the others had no probability."""
 
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from openwork.base.errors import BundleError, UsageError
 from openwork.bundles.bundle import Bundle
+from openwork.cli.shortlist import shortlist
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.decoding.shortlist import Shortlist
@@ -92,6 +94,11 @@ def test_it_holds_common_pieces_translations_and_the_source(tiny_bundle: Bundle)
     assert made.always.tolist() == [0, 1, 2, 3, 270] and made.shared
     assert made.pieces(torch.tensor([[261, 3], [262, 3]])).tolist() == [0, 1, 2, 3, 261, 262, 270, 271, 272]
     assert made.pieces(torch.tensor([[279, 3]])).tolist() == [0, 1, 2, 3, 270, 279]
+
+
+def test_the_command_has_the_sizes_that_are_usual() -> None:
+    given = signature(shortlist).parameters
+    assert Sizes(given["each"].default, given["common"].default) == Sizes()
 
 
 @pytest.mark.slow
