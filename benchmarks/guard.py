@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from machine import describe_machine
-
 from openwork.base.files import read_lines
 from openwork.bundles.bundle import load_bundle
 from openwork.inference.guarded import GuardedTranslator, custom_of, flagged

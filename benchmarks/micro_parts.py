@@ -11,9 +11,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from machine import describe_machine
 from parts import attention, batching, dropout, loss, normalisation, optimiser, tokenising
 from parts.comparison import Comparison
+
+from machine import describe_machine
 
 PARTS: dict[str, Callable[..., list[Comparison]]] = {
     part.__name__.removeprefix("parts."): part.comparisons

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import torch
-from machine import describe_machine
 
+from machine import describe_machine
 from openwork.inference.prepared.native import NativeTransformer, problem
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.build import build_model

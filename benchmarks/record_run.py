@@ -12,7 +12,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from machine import describe_machine
-
 from openwork.base.records import read_records
 from openwork.runs.folder import RunFolder
 

@@ -3,14 +3,13 @@
 import sys
 from pathlib import Path
 
-from machine import describe_machine
-
 from bench.harness import measure
 from bench.options import Options, read_options
 from bench.plan import Work, plan
 from bench.quality import time_to_quality
 from bench.record import Record
 from bench.report import summary_of, tables
+from machine import describe_machine
 from openwork.base.errors import OpenworkError
 
 LEFT = 3  # exit code: measurements are left

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from machine import describe_machine
-
 from bench.clock import WEIGHTS, Clock
 from bench.options import Options
+from machine import describe_machine
 from openwork.base.config import read_run
 from openwork.base.files import atomic_write_text
 from openwork.bundles.bundle import load_bundle

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from machine import describe_machine
-
 from growth.shapes import CACHING, TRAINING, TRANSLATING, Shape
+from machine import describe_machine
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "growth.json"
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from machine import describe_machine
-
 from soak.log import Log
 from soak.report import figures, table
 from soak.training import Training, run_text
