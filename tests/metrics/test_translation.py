@@ -32,12 +32,12 @@ def test_chrf_of_equal_and_foreign_texts() -> None:
     assert chrf(REFERENCE, REFERENCE).name == "chrF2"
 
 
-@pytest.mark.slow
 def test_without_resamples_there_is_no_interval() -> None:
     for score in (bleu(["a b"], ["a b"]), chrf(["a b"], ["a b"])):
         assert score.low is None and score.high is None
 
 
+@pytest.mark.slow
 def test_signatures_say_how_it_was_done() -> None:
     assert bleu(HYPOTHESIS, REFERENCE).signature.startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
     assert "case:lc|eff:no|tok:moses-de" in lowercased_bleu(HYPOTHESIS, REFERENCE, language="de").signature
