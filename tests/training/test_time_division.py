@@ -82,6 +82,19 @@ def test_a_gradient_belongs_where_its_forward_operator_was_called():
     assert spent(division) == {"dropout": 5, "sums and activations": 4, REST: 11}
 
 
+def test_a_gradient_without_a_number_is_that_of_no_operator():
+    division = divide(
+        [
+            event(UPDATE, 0, 10),
+            event(DROPOUT, 1, 4),
+            event("aten::mul", 2, 4),  # has no number either
+            event("AccumulateGrad", 5, 8, thread=4, forward_thread=1),
+            event("aten::add_", 5, 8, thread=4),
+        ]
+    )
+    assert spent(division) == {"dropout": 2, "sums and activations": 3, REST: 5}
+
+
 def test_waiting_for_data_counts_with_all_that_is_inside():
     division = divide(
         [
