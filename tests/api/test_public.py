@@ -104,9 +104,9 @@ def test_one_text_or_many(en_de: Path) -> None:
     assert [one.text] == [found.text for found in translator.translate(["a b c"])] == translator_texts(translator)
     assert translator.translate([]) == []
     assert str(one) == one.text and repr(one).startswith(f"Translation({one.text!r}, score=-0.")
-    two = translator.translate_best("a b c", 2)
+    two = translator.translate("a b c", best=2)
     assert [len(two), two[0].text] == [2, one.text]
-    assert [len(found) for found in translator.translate_best(("a", "b"), 2)] == [2, 2]
+    assert [len(found) for found in translator.translate(("a", "b"), best=2)] == [2, 2]
 
 
 def translator_texts(translator: openwork.Translator) -> list[str]:
@@ -118,6 +118,14 @@ def test_wrong_types_are_refused_in_a_sentence(en_de: Path, wrong: Any) -> None:
     translator: Any = openwork.load(en_de)
     with pytest.raises(UsageError, match="a text is a str, and this is of type"):
         translator.translate(wrong)
+
+
+def test_what_does_not_go_together_is_refused(en_de: Path) -> None:
+    translator: Any = openwork.load(en_de)
+    with pytest.raises(UsageError, match="there are 1 sources and 2 references"):
+        translator.score("a", ["a", "b"])
+    with pytest.raises(UsageError, match="this is of type list"):
+        translator.explain(["a", "b"])
 
 
 def test_keys_of_the_search_are_checked(en_de: Path) -> None:

@@ -34,3 +34,16 @@ def test_the_list_of_files_is_made_from_the_code():
 @pytest.mark.parametrize("place", [source.place for source in house().sources])
 def test_every_file_says_what_it_is(place: str):
     assert first_sentence(PACKAGE / place)
+
+
+def test_the_files_that_docstrings_name_exist():
+    named = re.compile(r"`((?:\w+/)*\w+\.py)(?:::\w+)?`")
+    folders = [REPOSITORY / name for name in ("src", "tests", "benchmarks")]
+    places = ["/" + path.relative_to(REPOSITORY).as_posix() for folder in folders for path in folder.rglob("*.py")]
+    missing = [
+        f"{source.place}: {name}"
+        for source in house().sources
+        for name in named.findall(source.path.read_text(encoding="utf-8"))
+        if not any(place.endswith(f"/{name}") for place in places)
+    ]
+    assert missing == []

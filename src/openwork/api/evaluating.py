@@ -6,10 +6,9 @@ from html import escape
 from pathlib import Path
 
 from openwork.api.models import TrainedModel
-from openwork.api.texts import many, watched
+from openwork.api.texts import pairs, say_nothing, watched
 from openwork.base.errors import UsageError
 from openwork.base.tasks import task_of
-from openwork.data.records import Pair
 from openwork.evaluation.evaluate import EvaluationSet, evaluate_bundle
 from openwork.evaluation.labels import evaluate_labels
 from openwork.metrics.translation import Score
@@ -75,7 +74,7 @@ def evaluate(
     beam: int | None = None,
     progress: bool = False,
 ) -> Scores:
-    """Scores of what a model makes of a test set: BLEU, chrF and exact matches, or those of its labels.
+    """Scores of what a model makes of a test set: BLEU, chrF and lc-BLEU, or those of its labels.
 
     Args:
         model: what `openwork.load` gives.
@@ -96,9 +95,9 @@ def evaluate(
     task = task_of(model.settings.model)
     with watched(len(tested.pairs), "evaluating", progress=progress) as advanced:
         if task == "write":
-            result, _ = evaluate_bundle(model.bundle, tested, _say_nothing, advanced, beam=beam)
+            result, _ = evaluate_bundle(model.bundle, tested, say_nothing, advanced, beam=beam)
             return Scores(result.scores, result.sentences)
-        labelled, _ = evaluate_labels(model.bundle, tested, _say_nothing, advanced)
+        labelled, _ = evaluate_labels(model.bundle, tested, say_nothing, advanced)
         return Scores(labelled.scores, labelled.examples)
 
 
@@ -111,13 +110,4 @@ def _test_set(source: Lines | None, reference: Lines | None, corpus: str | None,
         return EvaluationSet.read(Path(source), Path(reference), None, split)
     if isinstance(source, str | os.PathLike) or isinstance(reference, str | os.PathLike):
         raise UsageError("of source and reference, one is a file and one is a list", hint="give two of a kind")
-    if len(source) != len(reference):
-        raise UsageError(
-            f"there are {len(source):,} sources and {len(reference):,} references",
-            hint="give as many references as sources",
-        )
-    return EvaluationSet(list(map(Pair, many(source), many(reference))), "the list")
-
-
-def _say_nothing(line: str) -> None:
-    """For callers that do not watch."""
+    return EvaluationSet(pairs(source, reference), "the list")

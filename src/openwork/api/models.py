@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from openwork.api.explanation import Explanation
-from openwork.api.texts import like, many, watched
+from openwork.api.texts import like, many, pairs, watched
 from openwork.base.tasks import Task
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
@@ -52,34 +52,37 @@ class Translator(TrainedModel):
     """A model that writes the target of a source: translations, summaries, dates."""
 
     @overload
-    def translate(self, text: str, *, progress: bool = ..., **decoding: Any) -> Translation: ...
+    def translate(self, text: str, *, best: Literal[1] = ..., progress: bool = ..., **decoding: Any) -> Translation: ...
 
     @overload
-    def translate(self, text: Texts, *, progress: bool = ..., **decoding: Any) -> list[Translation]: ...
+    def translate(
+        self, text: Texts, *, best: Literal[1] = ..., progress: bool = ..., **decoding: Any
+    ) -> list[Translation]: ...
 
-    def translate(self, text: str | Iterable[str], *, progress: bool = False, **decoding: Any) -> Any:
+    @overload
+    def translate(self, text: str | Texts, *, best: int, progress: bool = ..., **decoding: Any) -> Any: ...
+
+    def translate(self, text: str | Iterable[str], *, best: int = 1, progress: bool = False, **decoding: Any) -> Any:
         """The translation of a text, or the list of those of several texts, in their order.
 
         Args:
             text: a str, or strs; an empty text gives itself.
+            best: with more than 1, so many alternatives of each text, as a list, best first.
             progress: show how far it is.
-            decoding: keys of `[decoding]`, such as `beam=5`, `length_penalty=1.0`, `samples=3`.
+            decoding: other keys of `[decoding]`, such as `beam=5`, `length_penalty=1.0`, `samples=3`.
 
-        ConfigError for keys or values that `[decoding]` does not have. `translate_best` gives alternatives.
+        ConfigError for keys or values that `[decoding]` does not have.
 
         >>> translator.translate("a b c", beam=2).text == translator.translate(["a b c"], beam=2)[0].text
         True
-        """
-        found = self._found(text, progress=progress, **{**decoding, "best": 1})
-        return like(text, [best for best, *_ in found])
-
-    def translate_best(self, text: str | Iterable[str], best: int, *, progress: bool = False, **decoding: Any) -> Any:
-        """The `best` translations of a text as a list, best first; of several texts a list of such lists.
-
-        >>> len(translator.translate_best("a b c", 2))
+        >>> len(translator.translate("a b c", best=2))
         2
         """
-        return like(text, self._found(text, progress=progress, **{**decoding, "best": best}))
+        texts = many(text)
+        settings = settings_over(self.settings.decoding, {**decoding, "best": best})
+        with watched(len(texts), "translating", progress=progress) as advanced:
+            found = BatchTranslator.of(self.bundle, settings).translate(texts, advanced=advanced)
+        return like(text, _each(found, best))
 
     def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> Any:
         """How probable given targets are: `total` is log p(target | source) in nats.
@@ -88,8 +91,7 @@ class Translator(TrainedModel):
         >>> scored.total < 0
         True
         """
-        pairs = list(zip(many(source), many(target), strict=True))
-        found: list[Scored] = Scorer(self.bundle.model, self.bundle.tokenizers).score(pairs)
+        found: list[Scored] = Scorer(self.bundle.model, self.bundle.tokenizers).score(pairs(source, target))
         return like(source, found)
 
     def explain(
@@ -108,14 +110,13 @@ class Translator(TrainedModel):
         >>> float(translator.explain("a b c", layer=0).trace.step("log_probability").value) < 0
         True
         """
-        (text,) = many(text)
+        (text,) = many([text])
         return Explanation(explain(self.bundle, text, Selection(layer, head, every)))
 
-    def _found(self, text: str | Iterable[str], *, progress: bool, **decoding: Any) -> list[list[Translation]]:
-        texts = many(text)
-        translator = BatchTranslator.of(self.bundle, settings_over(self.settings.decoding, decoding))
-        with watched(len(texts), "translating", progress=progress) as advanced:
-            return translator.translate(texts, advanced=advanced)
+
+def _each(found: list[list[Translation]], best: int) -> list[Any]:
+    """For each text its translation, or the list of those that were asked for."""
+    return [one[0] for one in found] if best == 1 else list(found)
 
 
 class _LabelModel(TrainedModel):
@@ -203,10 +204,11 @@ class MaskFiller(TrainedModel):
 class LanguageModel(TrainedModel):
     """A model that continues texts."""
 
-    def complete(self, prompt: str | Iterable[str], *, length: int = LENGTH, **decoding: Any) -> Any:
+    def complete(self, prompt: str | Iterable[str], *, length: int = LENGTH, best: int = 1, **decoding: Any) -> Any:
         """The continuation of a prompt, at most `length` pieces, as a `Translation`; of several prompts a list.
 
-        `decoding`: keys of `[decoding]`, such as `temperature=0.8`, `top_p=0.9` with `samples=1`.
+        `best`: with more than 1, so many continuations of each prompt, as a list. `decoding`: keys of `[decoding]`,
+        such as `temperature=0.8`, `top_p=0.9` with `samples=1`.
 
         >>> isinstance(language_model.complete("a b", length=3).text, str)
         True
@@ -214,9 +216,9 @@ class LanguageModel(TrainedModel):
         check_continues(self.bundle)
         prompts = many(prompt)
         bounds = {"maximum_length": length, "extra_length": length}
-        settings = settings_over(self.settings.decoding, {**bounds, **decoding, "best": 1})
+        settings = settings_over(self.settings.decoding, {**bounds, **decoding, "best": best})
         completer = Completer(BatchTranslator.of(self.bundle, settings))
-        return like(prompt, [best for best, *_ in completer.complete(prompts, [Asked(one) for one in prompts])])
+        return like(prompt, _each(completer.complete(prompts, [Asked(one) for one in prompts]), best))
 
 
 class Embedder(TrainedModel):

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from openwork.base.errors import UsageError
+from openwork.data.records import Pair
 
 Result = TypeVar("Result")
 Advanced = Callable[[int], None]
@@ -19,6 +20,17 @@ def many(texts: str | Iterable[str]) -> list[str]:
             f"a text is a str, and this is of type {type(wrong[0]).__name__}", hint="give a str, or a list of str"
         )
     return found
+
+
+def pairs(sources: str | Iterable[str], targets: str | Iterable[str]) -> list[Pair]:
+    """Each source with its target. UsageError where there are more of one than of the other."""
+    found = many(sources), many(targets)
+    if len(found[0]) != len(found[1]):
+        raise UsageError(
+            f"there are {len(found[0]):,} sources and {len(found[1]):,} references",
+            hint="give as many references as sources",
+        )
+    return list(map(Pair, *found))
 
 
 def like(texts: str | Iterable[str], results: Sequence[Result]) -> Result | list[Result]:
@@ -36,3 +48,7 @@ def watched(total: int, what: str, *, progress: bool) -> Iterator[Advanced]:
 
     with shown(total, what) as advanced:
         yield advanced
+
+
+def say_nothing(line: str) -> None:
+    """For callers that do not watch."""

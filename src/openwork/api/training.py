@@ -8,6 +8,7 @@ from typing import Any
 
 from openwork.api.loading import load
 from openwork.api.models import TrainedModel
+from openwork.api.texts import say_nothing
 from openwork.base.errors import UsageError
 from openwork.base.toml import write_value
 from openwork.runs.file.request import requested_settings
@@ -72,7 +73,7 @@ def train(
     data = {key: os.fspath(value) for key, value in named.items() if value is not None}
     given: dict[str, Any] = {"data": data} if data else {}
     assignments = [f"{key}={write_value(value)}" for key, value in (set or {}).items()]
-    say = _say if progress else _say_nothing
+    say = _say if progress else say_nothing
     settings = requested_settings(None if run_file is None else Path(run_file), assignments, given, say)
     budget = None if minutes is None else MinutesBudget(minutes)
     result = train_bundle(settings, Path(out), say, _watchers() if progress else (), budget=budget)
@@ -92,7 +93,3 @@ def _say(line: str) -> None:
     from openwork.cli.terminal import say
 
     say(line)
-
-
-def _say_nothing(line: str) -> None:
-    """For callers that do not watch."""

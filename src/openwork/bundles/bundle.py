@@ -1,6 +1,6 @@
 """The bundle: a trained system as one folder that needs nothing else and runs nothing when it is loaded.
 
-`bundle_folder.py` says which files it has, `bundle_versions.py` how older ones are read.
+`folder.py` says which files it has, `versions.py` how older ones are read.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Bundles of earlier versions: when one is read, it is brought to today's form, a version at a time. No torch here.
 
-A change of the bundle's form raises `bundle_folder.VERSION` by one, adds a line to `MIGRATIONS`, and keeps a bundle of
+A change of the bundle's form raises `folder.VERSION` by one, adds a line to `MIGRATIONS`, and keeps a bundle of
 the new version in the tests, which is replayed for ever.
 """
 

@@ -2,7 +2,7 @@
 
 No torch here, so that a plan is instant. The tests hold the weights against models that were built, the operations
 against torch's own counter, and the numbers kept for the backward pass against what autograd keeps. A family without
-formulas is counted (`cost_counted.py`), for which torch is loaded.
+formulas is counted (`counted.py`), for which torch is loaded.
 """
 
 from dataclasses import dataclass

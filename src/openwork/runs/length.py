@@ -99,7 +99,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to become of a run: other `settings`, so many updates, or minutes from now; `kept` as in `Budget`."""
+    """The length that a run is to have: updates, or minutes from now; `kept` as in `MinutesBudget`."""
 
     settings: RunSettings
     steps: int | None = None

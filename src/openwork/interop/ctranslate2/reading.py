@@ -1,7 +1,7 @@
 """Models of CTranslate2, read as ours: what they compute, ours computes.
 
-Their file holds all that our Transformer needs, in another layout (`ctranslate2_layout.py`) and with the rows of the
-vocabulary in another order (`ctranslate2_vocabulary.py`). What ours has not is refused, never left out in silence.
+Their file holds all that our Transformer needs, in another layout (`layout.py`) and with the rows of the
+vocabulary in another order (`vocabulary.py`). What ours has not is refused, never left out in silence.
 """
 
 import math

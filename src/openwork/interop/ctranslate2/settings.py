@@ -43,7 +43,7 @@ IDLE: dict[str, float | None] = {
     "rotary_interleave": 1,
     "rotary_base": 10000,
     "rotary_scaling_factor": 1,
-    "with_source_bos": None,  # what config.json says today; `ctranslate2_vocabulary.py` reads them
+    "with_source_bos": None,  # what config.json says today; `vocabulary.py` reads them
     "with_source_eos": None,
     "with_target_bos": None,
     "user_decoder_start_tokens": None,

@@ -66,7 +66,7 @@ class RunSettings(Settings):
         if task == "embed":
             raise RuleError(
                 'model.task = "embed" has nothing to learn: what it gives, the mean of vectors, has no right answer',
-                hint='train with task = "fill", or read vectors of texts from a model that was (inference/embedder.py)',
+                hint='train with task = "fill", or read vectors of texts from a model that was: openwork.Embedder',
             )
         metric = self.training.metric
         if task != "write" and metric in ("bleu", "chrf"):
