@@ -2,7 +2,7 @@
 
 Memory needs no measurement: it is a formula. The time of an update is the sum of five kinds of work, each by its amount
 and a rate of this machine. The rates are found from every second point (least squares of the relative errors, none
-negative); the other points, which had no part in it, show how well that foretells.
+negative); the other points, which had no part in it, show how well that predicts.
 """
 
 from collections.abc import Sequence

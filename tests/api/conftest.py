@@ -32,7 +32,7 @@ def _bundle(task: Task) -> Bundle:
         "answer": train_positions((), 8),
     }
     tokenizers = in_form(TokenizerPair(words, targets.get(task, words)), task)
-    settings = DecoderSettings(**SIZES) if task == "foretell" else EncoderSettings(task=task, **SIZES)  # pyright: ignore[reportArgumentType]
+    settings = DecoderSettings(**SIZES) if task == "language-model" else EncoderSettings(task=task, **SIZES)  # pyright: ignore[reportArgumentType]
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = build_model(settings, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)

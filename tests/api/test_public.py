@@ -71,7 +71,7 @@ def test_the_examples_run(en_de: Path, trained: Callable[[Task], openwork.Traine
     names = {
         "openwork": openwork, "en_de": en_de, "translator": openwork.load(en_de), "folder": tmp_path / "run",
         "tiny": TINY, "classifier": trained("classify"), "tagger": trained("tag"), "answerer": trained("answer"),
-        "filler": trained("fill"), "language_model": trained("foretell"), "embedder": trained("embed"),
+        "filler": trained("fill"), "language_model": trained("language-model"), "embedder": trained("embed"),
     }  # fmt: skip
     finder, runner, tried = (
         doctest.DocTestFinder(exclude_empty=True),
@@ -88,10 +88,10 @@ def test_the_examples_run(en_de: Path, trained: Callable[[Task], openwork.Traine
 
 
 def test_what_is_loaded_follows_from_the_task(trained: Callable[[Task], openwork.TrainedModel], en_de: Path) -> None:
-    kinds = {task: type(trained(task)) for task in ("classify", "tag", "answer", "fill", "foretell", "embed")}
+    kinds = {task: type(trained(task)) for task in ("classify", "tag", "answer", "fill", "language-model", "embed")}
     assert kinds == {
         "classify": openwork.Classifier, "tag": openwork.Tagger, "answer": openwork.Answerer,
-        "fill": openwork.MaskFiller, "foretell": openwork.LanguageModel, "embed": openwork.Embedder,
+        "fill": openwork.MaskFiller, "language-model": openwork.LanguageModel, "embed": openwork.Embedder,
     }  # fmt: skip
     assert repr(openwork.load(str(en_de))).startswith(f"Translator('{en_de}', 0.0")
 

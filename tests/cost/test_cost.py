@@ -28,7 +28,7 @@ from openwork.nn.kernels import fused, reference, short
 from openwork.training import loss
 from openwork.training.batches.batch import TensorBatch
 from openwork.training.computing.working_copy import WorkingCopy
-from openwork.training.objective import foretell
+from openwork.training.objective import hidden_states
 from openwork.training.optimisers import make_optimiser, optimiser_tensors
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings
@@ -204,7 +204,7 @@ def bytes_kept(settings: ModelSettings, precision: PrecisionName, batch: TensorB
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        foretell(copy.model, batch, precision)
+        hidden_states(copy.model, batch, precision)
     return sum(tensor.untyped_storage().nbytes() for tensor in held)
 
 

@@ -201,7 +201,7 @@ def test_the_command_says_bits_and_intervals(folder: Path, tmp_path: Path, call:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [((), "name the text to foretell"), (("--corpus", "copy", "--against", "x"), "--against is for a --text")],
+    [((), "name the text to predict"), (("--corpus", "copy", "--against", "x"), "--against is for a --text")],
 )
 def test_one_text_is_named(options: tuple[str, ...], said: str, folder: Path, call: Call) -> None:
     found = call("bits", "--bundle", folder, *options)

@@ -14,7 +14,7 @@ Gram = tuple[object, ...]
 
 
 class ByTheFormula:
-    """Chen and Goodman's equations as they stand, over tuples; `start` is never foretold."""
+    """Chen and Goodman's equations as they stand, over tuples; `start` is never predicted."""
 
     def __init__(self, lines: list[list[int]], outcomes: int, order: int) -> None:
         self.order, self.outcomes = order, outcomes

@@ -373,7 +373,7 @@ class TestReaderOfFeatures(PoolingContract):
 
 
 @pytest.mark.slow
-class TestForeteller(ModelContract):
+class TestRecurrentLM(ModelContract):
     settings = RecurrentLMSettings(width=8)
     vocabularies = TARGET_VOCABULARY, TARGET_VOCABULARY
 

@@ -1,4 +1,4 @@
-"""The recurrent language model: no reader sees what it foretells; its loss by hand; what the classifier sees."""
+"""The recurrent language model: no reader sees what it predicts; its loss by hand; what the classifier sees."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from torch import Tensor
 
 from openwork.data.batching import Batch
 from openwork.models.build import build_model
-from openwork.models.interfaces import ForetellingModel
-from openwork.models.recurrent_lm import Foreteller, PoolingClassifier
+from openwork.models.interfaces import NextTokenModel
+from openwork.models.recurrent_lm import PoolingClassifier, RecurrentLM
 from openwork.models.recurrent_lm_settings import RecurrentLMSettings
 from openwork.nn.two_way import turned
-from openwork.training.batches.foretelling import Foretelling
+from openwork.training.batches.next_token import NextTokenBatches
 from openwork.training.objective import batch_loss
 
 START, END, PAD = 2, 3, 0
@@ -22,16 +22,16 @@ SOURCE, LENGTHS = torch.tensor([[5, 6, 7, 8, END], [9, 4, END, PAD, PAD]]), torc
 def built(**options: Any) -> Any:
     torch.manual_seed(3)
     settings = RecurrentLMSettings.model_validate({"width": 4, **options})
-    return build_model(settings, 11, 11 if settings.task == "foretell" else 7).eval()
+    return build_model(settings, 11, 11 if settings.task == "language-model" else 7).eval()
 
 
-def told(model: Foreteller, source: Tensor) -> Tensor:
+def told(model: RecurrentLM, source: Tensor) -> Tensor:
     with torch.no_grad():
         return model.read(source, LENGTHS)
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_what_is_foretold_was_not_read(place: int) -> None:
+def test_what_is_predicted_was_not_read(place: int) -> None:
     """Token i, from 1, is told forwards at place 2 (i - 1) by what is before it, and backwards at 2 i + 1."""
     model, changed = built(layers=3), SOURCE.clone()
     changed[0, place] = 10
@@ -51,8 +51,8 @@ def test_one_direction_is_the_forward_half() -> None:
         one.look(SOURCE, LENGTHS).shape[1] == SOURCE.shape[1]
         and both.look(SOURCE, LENGTHS).shape[1] == told(both, SOURCE).shape[1]
     )
-    assert isinstance(one, ForetellingModel) and both.tells_backwards and not one.tells_backwards
-    assert not isinstance(built(task="classify"), ForetellingModel)
+    assert isinstance(one, NextTokenModel) and both.tells_backwards and not one.tells_backwards
+    assert not isinstance(built(task="classify"), NextTokenModel)
 
 
 def batch() -> Batch:
@@ -65,7 +65,7 @@ def batch() -> Batch:
 
 def test_the_loss_is_that_of_both_directions_by_hand() -> None:
     model = built()
-    laid = Foretelling(backwards=True)(batch(), torch.device("cpu"))
+    laid = NextTokenBatches(backwards=True)(batch(), torch.device("cpu"))
     assert laid.real_targets.tolist() == [5, START, 6, 5, END, 6, 7, START, END, 7]
     expected = 0.0
     for text in ([5, 6, END], [7, END]):
@@ -80,7 +80,7 @@ def test_the_loss_is_that_of_both_directions_by_hand() -> None:
 
 
 def test_one_direction_is_asked_for_each_token_once() -> None:
-    laid = Foretelling(backwards=False)(batch(), torch.device("cpu"))
+    laid = NextTokenBatches(backwards=False)(batch(), torch.device("cpu"))
     assert laid.real_targets.tolist() == [5, 6, END, 7, END] and laid.real.tolist() == [0, 1, 2, 3, 4]
     assert laid.source.tolist() == [[5, 6, END], [7, END, PAD]] and laid.source_lengths.tolist() == [3, 2]
 
@@ -131,3 +131,9 @@ def test_where_a_place_looks() -> None:
         weights = model.attend(tokens, model.start(SOURCE, LENGTHS))[1]
         torch.testing.assert_close(weights.sum(-1), torch.ones(2, 6))
         assert not weights[1, :, 3:].any()
+
+
+def test_the_old_spelling_of_the_task_is_read(caplog: pytest.LogCaptureFixture) -> None:
+    """Run files and bundles of version 0.1.0 say "foretell"."""
+    assert RecurrentLMSettings.model_validate({"task": "foretell"}) == RecurrentLMSettings(task="language-model")
+    assert "language-model" in caplog.text

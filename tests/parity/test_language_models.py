@@ -78,7 +78,7 @@ def test_the_logits_are_theirs(name: str, tmp_path: Path) -> None:
         tokens = torch.tensor([[2, *vocabulary.to_ours(text)]])
         found = read.model.step(tokens, read.model.start(torch.tensor([[3]]), torch.tensor([1])))[0][0]
         torch.testing.assert_close(found.detach()[:, ours], expected[:, numbers], rtol=TOLERANCE, atol=TOLERANCE)
-    # prompts of several lengths in one batch: what stands behind each is foretold
+    # prompts of several lengths in one batch: what stands behind each is predicted
     longest = max(map(len, texts)) + 1
     rows = [[*vocabulary.to_ours(text), 3] for text in texts]
     source = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])

@@ -199,7 +199,7 @@ def test_a_vocabulary_that_grows(kind: str, bundle_folder: Path, recurrent_folde
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_what_is_true_of_pieces_grows_with_them(shared: bool):
-    """Which pieces begin a word: kept by models that label and foretell, such as ULMFiT's, which gets new pieces."""
+    """Which pieces begin a word: kept by models that label and predict, such as ULMFiT's, which gets new pieces."""
     before = train_pair(["a b c"] * 9, ["x y"] * 9, TextSettings(vocabulary_size=300, shared=shared))
     now = extended_pair(before, NEW_WORDS, NEW_WORDS, 10)
     settings = EncoderSettings(task="tag", width=8, heads=2, feedforward_width=8, layers=1)

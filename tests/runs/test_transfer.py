@@ -134,7 +134,7 @@ def test_an_encoder_of_translation_reads_for_a_classifier(
 def test_a_recurrent_language_model_reads_for_a_classifier(
     tmp_path: Path, labelled: dict[str, Any], way: dict[str, object], said_of_it: str
 ) -> None:
-    """ELMo's way and ULMFiT's: texts are foretold, then labels are told upon what was learnt."""
+    """ELMo's way and ULMFiT's: texts are predicted, then labels are told upon what was learnt."""
     texts: dict[str, Any] = {
         "data": {**labelled["data"], "side": "source"},
         "text": {"vocabulary_size": 300},

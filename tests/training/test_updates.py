@@ -175,7 +175,7 @@ def test_the_loss_counts_real_tokens_only(store: TokenStore) -> None:
         expected = smoothed_cross_entropy(logits, batch.real_targets, 0.1)
         found = batch_loss(model, batch, 0.1, "float32")
         torch.testing.assert_close(found.smoothed, expected.smoothed)
-        assert bool((batch.real_targets >= 3).all())  # no padding, no start; the end is foretold
+        assert bool((batch.real_targets >= 3).all())  # no padding, no start; the end is predicted
         assert int((batch.real_targets == 3).sum()) == batch.sentences
 
 

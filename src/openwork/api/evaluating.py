@@ -94,7 +94,7 @@ def evaluate(
     tested = _test_set(source, reference, corpus, split)
     task = task_of(model.settings.model)
     with watched(len(tested.pairs), "evaluating", progress=progress) as advanced:
-        if task == "write":
+        if task == "generate":
             result, _ = evaluate_bundle(model.bundle, tested, say_nothing, advanced, beam=beam)
             return Scores(result.scores, result.sentences)
         labelled, _ = evaluate_labels(model.bundle, tested, say_nothing, advanced)

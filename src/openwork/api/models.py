@@ -239,11 +239,11 @@ class Embedder(TrainedModel):
 
 
 KINDS: dict[Task, type[TrainedModel]] = {
-    "write": Translator,
+    "generate": Translator,
     "classify": Classifier,
     "tag": Tagger,
     "answer": Answerer,
     "fill": MaskFiller,
-    "foretell": TrainedModel,
+    "language-model": TrainedModel,
     "embed": Embedder,
 }

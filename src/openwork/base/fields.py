@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from openwork.base.notices import say
 from openwork.base.toml import write_value
 
 LONGEST_SHOWN = 200  # characters of a value in a message
@@ -21,6 +22,22 @@ _TYPES = {
 }
 _LIMITS = (("minimum", "at least"), ("exclusiveMinimum", "more than"))
 _LIMITS += (("maximum", "at most"), ("exclusiveMaximum", "less than"))
+
+
+def old_spellings(renamed: Mapping[str, str]) -> BeforeValidator:
+    """A value's old spelling is read as the new one, said once; for `Annotated[type, ...]` of a field."""
+
+    @cache
+    def notice(old: str) -> None:
+        say(f'"{old}" is now called "{renamed[old]}"; the old spelling is read for one more version')
+
+    def new_spelling(value: Any) -> Any:
+        if not isinstance(value, str) or value not in renamed:
+            return value
+        notice(value)
+        return renamed[value]
+
+    return BeforeValidator(new_spelling)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-Task = Literal["write", "classify", "tag", "answer", "fill", "foretell", "embed"]
+Task = Literal["generate", "classify", "tag", "answer", "fill", "language-model", "embed"]
 
 
 LABELLING: tuple[Task, ...] = ("classify", "tag", "answer")
@@ -17,12 +17,12 @@ MEASURED: tuple[Measured, ...] = (*LABELLING, "texts")
 
 
 COMMANDS: dict[Task, str] = {
-    "write": "openwork translate",
+    "generate": "openwork translate",
     "classify": "openwork classify",
     "tag": "openwork tag",
     "fill": "openwork fill",
     "answer": "openwork answer",
-    "foretell": "openwork train --from-bundle",
+    "language-model": "openwork train --from-bundle",
     "embed": "openwork info",
 }
 """What a bundle of each task is used with."""
@@ -30,4 +30,4 @@ COMMANDS: dict[Task, str] = {
 
 def task_of(model: Any) -> Task:
     """The task that the settings of a model name; those that name none write their targets."""
-    return getattr(model, "task", "write")
+    return getattr(model, "task", "generate")

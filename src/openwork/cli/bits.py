@@ -14,7 +14,7 @@ from openwork.cli.terminal import print_lines, say
 
 @dataclass(frozen=True)
 class TextOptions:
-    """What is foretold, and what an n-gram model learns from."""
+    """What is predicted, and what an n-gram model learns from."""
 
     text: Annotated[Path | None, typer.Option(help="The text, one sentence a line (plain or gzip).")] = None
     corpus: Annotated[str | None, typer.Option(help="A known corpus instead: one side of its split valid.")] = None
@@ -26,7 +26,7 @@ class TextOptions:
     def check(self) -> None:
         """UsageError unless there is one text."""
         if (self.text is None) == (self.corpus is None):
-            raise UsageError("name the text to foretell", hint="give --text FILE, or --corpus NAME with --side")
+            raise UsageError("name the text to predict", hint="give --text FILE, or --corpus NAME with --side")
         if self.corpus is not None and self.against is not None:
             raise UsageError("--against is for a --text", hint="leave it out: with --corpus it is the split train")
 

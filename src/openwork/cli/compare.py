@@ -93,7 +93,7 @@ def _translated(bundles: tuple[Path, Path], against: ReferenceOptions) -> "list[
     loaded = [load_bundle(usable_bundle(path)) for path in bundles]
     outputs = []
     for path, bundle in zip(bundles, loaded, strict=True):
-        if task_of(bundle.settings.model) != "write":
+        if task_of(bundle.settings.model) != "generate":
             with progress(len(tested.pairs), f"labelling with {path}") as advanced:
                 task, told = label_all(bundle, tested, say, advanced)
             outputs.append(SystemOutput(str(path), told, tested.references, task=task))

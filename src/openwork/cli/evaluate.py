@@ -57,7 +57,7 @@ def evaluate(
     if texts:
         with progress(len(tested.pairs), "writing") as advanced:
             result, saved = evaluate_texts(loaded, tested, say, advanced, beam=beam)
-    elif task_of(loaded.settings.model) == "write":
+    elif task_of(loaded.settings.model) == "generate":
         with progress(len(tested.pairs), "translating") as advanced:
             result, saved = evaluate_bundle(loaded, tested, say, advanced, beam=beam, language=language)
     else:

@@ -29,7 +29,7 @@ def export(
     from openwork.interop.forms import export_model
 
     settings = export_model(to, folder, out, overwrite=overwrite).settings
-    decoding, writes = settings.decoding, task_of(settings.model) == "write"
+    decoding, writes = settings.decoding, task_of(settings.model) == "generate"
     if writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
         say(
             "note: the bundle ranks by the paper's length penalty, which no other toolkit has; "

@@ -333,7 +333,7 @@ def tell_result(written: Path, settings: "RunSettings", out: Path) -> None:
 
     say(f"done: the translator is {written}")
     task, bundle = task_of(settings.model), shlex.quote(str(out))
-    if task == "foretell":
+    if task == "language-model":
         say(f"to go on from it: {COMMANDS[task]} {bundle}")
     else:
         say(f"try: echo 'some text' | {COMMANDS[task]} --bundle {bundle}")

@@ -26,7 +26,7 @@ from openwork.models.interfaces import count_weights
 from openwork.models.unfilled import unfilled
 from openwork.training.batches.batch import TensorBatch
 from openwork.training.computing.working_copy import WorkingCopy
-from openwork.training.objective import foretell
+from openwork.training.objective import hidden_states
 
 SENTENCES = 4  # of one batch: what is kept once for all of them weighs little in the share of one
 NARROW = 2  # bytes of a bfloat16
@@ -168,7 +168,7 @@ def _watch(
         copy.model.train()
         kept = _Kept({storage(tensor) for tensor in [*copy.own, *copy.working, *copy.model.buffers()]})
         with torch.autograd.graph.saved_tensors_hooks(kept.note, lambda tensor: tensor):
-            hidden = foretell(copy.model, _batch(lengths, min(vocabularies)), precision)
+            hidden = hidden_states(copy.model, _batch(lengths, min(vocabularies)), precision)
         flops = counter.flops
         by_layers = counter.multiplied.copy()
         copy.model.project(hidden.to(model.output_weight.dtype))

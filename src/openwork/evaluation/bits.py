@@ -1,7 +1,7 @@
 """Bits per character of a text: by a bundle's language model, and by an n-gram model that learnt from another text.
 
 Whatever its pieces are, a model gives a whole line a probability, and a line has so many characters: so models of
-different vocabularies can be compared. The end of a line is foretold as well, and counts as one character.
+different vocabularies can be compared. The end of a line is predicted as well, and counts as one character.
 """
 
 import math

@@ -16,7 +16,7 @@ from openwork.metrics.significance import compare as compare_lines
 Say = Callable[[str], None]
 
 _WHAT: dict[Measured, str] = {
-    "write": "translations",
+    "generate": "translations",
     "classify": "labels of texts (classify)",
     "tag": "tags of words (tag)",
     "answer": "answers within a text (answer)",
@@ -126,7 +126,7 @@ def _shared_task(first: SystemOutput, second: SystemOutput) -> Measured | None:
     """What both are scored as; None of translations."""
     known = [one for one in (first, second) if one.task is not None or one.references is not None]
     if len(known) == 2 and first.task != second.task:
-        one, other = (_WHAT[output.task or "write"] for output in known)
+        one, other = (_WHAT[output.task or "generate"] for output in known)
         raise DataError(
             f"{first.name} and {second.name} are not of one task",
             why=f"the first holds {one}, the second {other}",

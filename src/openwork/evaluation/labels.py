@@ -76,7 +76,7 @@ def evaluate_texts(
 ) -> tuple[LabelEvaluation, SavedEvaluation]:
     """What a bundle writes, as texts of which each is held against one: ROUGE, and how many are right to the letter."""
     task = task_of(bundle.settings.model)
-    if task != "write":
+    if task != "generate":
         raise UsageError(
             f"--texts is for models that write, and this one is for the task {task}",
             hint="leave out --texts: the task decides what is scored",

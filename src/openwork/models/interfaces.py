@@ -157,7 +157,7 @@ class MaskedModel(ABC):
     begins: Tensor
 
 
-class ForetellingModel(ABC):
+class NextTokenModel(ABC):
     """A sequence model that reads a text and predicts each of its tokens from those on one side of it."""
 
     @property

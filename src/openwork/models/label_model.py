@@ -1,8 +1,8 @@
-"""Models that tell labels of a source, behind the interface of those that write: place i foretells the target's i-th.
+"""Models that tell labels of a source, behind the interface of those that write: place i predicts the target's i-th.
 
 What is told of a source is known when it was read: `start` computes a vector for each place of the target, and
 `advance` hands out as many as it is given tokens, whose values it does not read. The places behind the last label
-foretell the end of the target, from the vector of the source's end.
+predict the end of the target, from the vector of the source's end.
 """
 
 from abc import abstractmethod

@@ -4,7 +4,7 @@
     `advance` is given START t1 t2         and reads p3 t1 t2, behind which stand t1, t2 and END
 
 The START that begins every target is a bookmark here: the last token of the prompt, the pending one, is read in its
-place, so that the first vector already foretells the continuation. Without a prompt the pending token is START itself.
+place, so that the first vector already predicts the continuation. Without a prompt the pending token is START itself.
 
 A model that marks its prompts reads START there too, behind the whole prompt: START p1 p2 p3 START t1 t2. So it sees
 that the prompt is over, where a text could go on as well.

@@ -1,14 +1,14 @@
 """A recurrent language model in one direction or in both, and the classifier upon it: the ways of ELMo and ULMFiT.
 
 The start symbol stands before each text, START x_1 ... x_n END, so that both readers have something to begin with: the
-forward one has read START when it foretells x_1, the backward one END when it foretells x_n.
+forward one has read START when it predicts x_1, the backward one END when it predicts x_n.
 """
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from openwork.models.interfaces import EncodingModel, ForetellingModel
+from openwork.models.interfaces import EncodingModel, NextTokenModel
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places, begun
 from openwork.models.recurrent_labels import last_positions, looking_alike, looking_at
 from openwork.models.recurrent_lm_settings import RecurrentLMSettings
@@ -54,7 +54,7 @@ class TwoWayModel(LabelModel, EncodingModel):
         return self.layers_of(source, source_lengths)[-1]
 
 
-class Foreteller(TwoWayModel, ForetellingModel):
+class RecurrentLM(TwoWayModel, NextTokenModel):
     """Tells each token twice, place after place: x_i by the forward reader, then x_(i-1) by the backward one.
 
     With one direction there is one place a token. x_0 is START; the last token told forwards is END. Both readers
@@ -183,8 +183,8 @@ def build_recurrent_lm(settings: RecurrentLMSettings, source_vocabulary: int, ta
     embedding = nn.Embedding(source_vocabulary, s.width)
     forwards = OneWayReader(s.width, s.layers, s.dropout, s.cell)
     backwards = OneWayReader(s.width, s.layers, s.dropout, s.cell) if s.bidirectional else None
-    if s.task == "foretell":
-        model: TwoWayModel = Foreteller(embedding, forwards, backwards, s.dropout)
+    if s.task == "language-model":
+        model: TwoWayModel = RecurrentLM(embedding, forwards, backwards, s.dropout)
     else:
         features = LayerMixture(s.layers + 1) if s.features == "mixture" else Topmost()
         output = output_matrix(target_vocabulary, s.width)

@@ -1,29 +1,30 @@
 """What can be chosen about the recurrent language model and its classifier. No torch here, so that help is instant."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.fields import old_spellings
 from openwork.base.limits import LAYERS
 from openwork.models.recurrent_settings import CellDropout, CellName, CellWidth
 
 
 class RecurrentLMSettings(Settings):
-    """Recurrent layers that have learnt to foretell texts, in one direction or in both, and a classifier upon them.
+    """A recurrent language model, in one direction or in both, and a classifier on top of it.
 
     With `features = "mixture"` and both directions that is ELMo's way (Peters et al. 2018), with "last" and one that of
     ULMFiT (Howard and Ruder 2018).
     """
 
     kind: Literal["recurrent-lm"] = "recurrent-lm"
-    task: Literal["foretell", "classify"] = Field(
-        default="foretell",
-        description="what the layers are asked for",
+    task: Annotated[Literal["language-model", "classify"], old_spellings({"foretell": "language-model"})] = Field(
+        default="language-model",
+        description="what the model is for",
         json_schema_extra={
             "values": {
-                "foretell": "each token from those before it, and from those behind it where both directions are read",
-                "classify": "one label of the whole text",
+                "language-model": "predict each token from those before it, and from those after it if bidirectional",
+                "classify": "one label for the whole text",
             }
         },
     )
@@ -62,8 +63,8 @@ class RecurrentLMSettings(Settings):
 
     @property
     def tying(self) -> Literal["three-way", "none"]:
-        """Where tokens are foretold, their output matrix is the embedding; labels have one of their own."""
-        return "three-way" if self.task == "foretell" else "none"
+        """A language model shares its output matrix with the embedding; a classifier has its own."""
+        return "three-way" if self.task == "language-model" else "none"
 
     @property
     def normalisation(self) -> Literal["batch", "none"]:

@@ -1,6 +1,6 @@
 """Two readers that never meet, one forwards through a text and one backwards; each keeps what all its layers know.
 
-So each of them may foretell the token that it has not come to yet (Peters et al. 2018, section 3.1). In the stacks of
+So each of them may predict the token that it has not come to yet (Peters et al. 2018, section 3.1). In the stacks of
 `nn/recurrent.py` the second layer of each direction reads both directions of the first, and would know it already.
 """
 

@@ -23,7 +23,7 @@ from openwork.runs.preflight.subject import PreflightContext
 from openwork.runs.reach import check_reach
 from openwork.runs.tuning.fine_tuning import begin_tuning
 from openwork.runs.validation.labels import LabelValidator
-from openwork.runs.validation.language_model import ForetellingValidator
+from openwork.runs.validation.language_model import LanguageModelValidator
 from openwork.runs.validation.masked import MaskedValidator
 from openwork.runs.validation.validator import Validator
 from openwork.text.pair import TokenizerPair
@@ -39,9 +39,9 @@ from openwork.training.step import Updater
 
 # Who looks at held-out pairs, by the model's task; those that are not here tell labels.
 VALIDATORS: dict[str, type[Validator]] = {
-    "write": Validator,
+    "generate": Validator,
     "fill": MaskedValidator,
-    "foretell": ForetellingValidator,
+    "language-model": LanguageModelValidator,
 }
 
 

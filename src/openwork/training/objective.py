@@ -14,7 +14,7 @@ from openwork.training.settings import TrainingSettings
 Objective = Callable[[SequenceModel, TrainingBatch], LossSums]
 
 
-def foretell(model: SequenceModel, batch: TrainingBatch, precision: PrecisionName) -> Tensor:
+def hidden_states(model: SequenceModel, batch: TrainingBatch, precision: PrecisionName) -> Tensor:
     """Vectors (tokens, width) before the output projection, at the real target tokens of a batch."""
     with computing_in(precision, batch.real_targets.device):
         return batch.hidden(model)
@@ -28,7 +28,7 @@ def batch_loss(
     form: SmoothingForm = "vocabulary",
 ) -> LossSums:
     """Cross-entropy: the loss sums over the real target tokens of a batch."""
-    hidden = foretell(model, batch, precision)
+    hidden = hidden_states(model, batch, precision)
     weight = model.output_weight
     if model.output_bias is not None:
         hidden, weight = with_bias(hidden, weight, model.output_bias)
@@ -39,7 +39,7 @@ def batch_r_drop(
     model: SequenceModel, batch: TrainingBatch, settings: TrainingSettings, precision: PrecisionName
 ) -> LossSums:
     """The same with R-Drop: the batch is read twice, each time with dropout of its own."""
-    both, weight = (foretell(model, batch, precision), foretell(model, batch, precision)), model.output_weight
+    both, weight = (hidden_states(model, batch, precision), hidden_states(model, batch, precision)), model.output_weight
     if model.output_bias is not None:
         first, _ = with_bias(both[0], weight, model.output_bias)
         second, weight = with_bias(both[1], weight, model.output_bias)

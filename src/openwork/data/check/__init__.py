@@ -2,7 +2,7 @@
 
     text      one side of one pair: damaged encodings, odd characters, odd spaces
     lengths   sides whose lengths do not go together
-    repeats   what stands there twice, and what stands in training and is to be foretold later
+    repeats   what stands there twice, and what stands in training and is to be predicted later
     pairs     sides that do not translate each other
     languages sides in another language than the others
 

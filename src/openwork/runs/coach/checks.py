@@ -96,7 +96,7 @@ LESSONS: tuple[Lesson, ...] = (
     ),
     Lesson(
         "shift",
-        "a token is foretold from those before it",
+        "a token is predicted from those before it",
         "targets are shifted wrongly: the token asked for is read as well, or the one before it is not read",
         "read start + target, ask for target + end: data/batching.py, assemble, and training/batches/batch.py",
         "docs/coach.md, shift; the paper, section 3.1 (outputs shifted right)",

@@ -33,7 +33,7 @@ def no_future(trial: Trial) -> Observation:
 
 
 def source_felt(trial: Trial) -> Observation:
-    """Every real piece of a source changes something of what is foretold."""
+    """Every real piece of a source changes something of what is predicted."""
     least = min(_felt(trial, probe_number) for probe_number in range(len(trial.probes)))
     return seen(least > FELT, f"{least:.1e}", f"more than {FELT:.0e}")
 
@@ -54,7 +54,7 @@ def shifted(trial: Trial) -> Observation:
     """Whoever is asked for a token has read those before it, the last one too, and not the token itself.
 
     One token in the middle of each stored target is exchanged, and the batch is made anew as a training makes it: what
-    foretells that token, and all before, must stay as it was; what foretells the next one must change.
+    predicts that token, and all before, must stay as it was; what predicts the next one must change.
     """
     targets = [trial.store.pair(row)[1].tolist() for row in trial.rows]
     places = [len(target) // 2 for target in targets]
@@ -69,7 +69,7 @@ def shifted(trial: Trial) -> Observation:
         first += len(target) + 1
     return seen(
         seen_itself <= TOLERANCE and felt_next > FELT,
-        f"a token moves what foretells it by {seen_itself:.1e}, what foretells the next by {felt_next:.1e}",
+        f"a token moves what predicts it by {seen_itself:.1e}, what predicts the next by {felt_next:.1e}",
         f"at most {TOLERANCE:.0e}, and more than {FELT:.0e}",
     )
 

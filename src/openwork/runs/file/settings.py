@@ -56,7 +56,7 @@ class RunSettings(Settings):
 
     @model_validator(mode="after")
     def _labels_fit_the_task(self) -> "RunSettings":
-        task = getattr(self.model, "task", "write")  # families that write their targets name none
+        task = getattr(self.model, "task", "generate")  # families that write their targets name none
         kind = {"classify": "labels", "tag": "labels", "answer": "positions"}.get(task)
         if kind is not None and self.text.target_kind != kind:
             raise RuleError(
@@ -69,17 +69,17 @@ class RunSettings(Settings):
                 hint='train with task = "fill", or read vectors of texts from a model that was: openwork.Embedder',
             )
         metric = self.training.metric
-        if task != "write" and metric in ("bleu", "chrf"):
+        if task != "generate" and metric in ("bleu", "chrf"):
             raise RuleError(
                 f'training.metric = "{metric}" is for texts, and model.task = "{task}" writes none',
                 hint='set training.metric = "score", the accuracy or F1 of the task, or "loss"',
             )
-        if task == "foretell" and metric != "loss":
+        if task == "language-model" and metric != "loss":
             raise RuleError(
-                f'training.metric = "{metric}" is not measured of model.task = "foretell", which tells no labels',
+                f'training.metric = "{metric}" is not measured of model.task = "language-model", which tells no labels',
                 hint='set training.metric = "loss"',
             )
-        if task == "write" and metric == "score":
+        if task == "generate" and metric == "score":
             raise RuleError(
                 'training.metric = "score" is that of a model with a task, and this one writes texts',
                 hint='set training.metric = "bleu", "chrf", "exact" or "loss"',

@@ -1,11 +1,11 @@
-"""Validation while training a model that foretells texts: the loss alone, since it writes none."""
+"""Validation while training a model that predicts texts: the loss alone, since it writes none."""
 
 from typing import Any
 
 from openwork.runs.validation.validator import Validator
 
 
-class ForetellingValidator(Validator):
+class LanguageModelValidator(Validator):
     """Looks at the same held-out texts each time, as `Validator` does, and shows no sample."""
 
     def __init__(self, *given: Any, **named: Any) -> None:

@@ -14,7 +14,7 @@ from openwork.data.batching import assemble
 from openwork.data.records import Pair
 from openwork.metrics.ratio import Ratio
 from openwork.runs.validation.validator import Validator
-from openwork.training.objective import foretell
+from openwork.training.objective import hidden_states
 
 SENTENCES = 64  # that are read together
 
@@ -32,7 +32,7 @@ class MaskedValidator(Validator):
             rows = np.arange(first, min(first + SENTENCES, len(sources)))
             batch = self.arrange(assemble(self.store, rows), self.translator.device)
             with torch.inference_mode():
-                best = self.model.project(foretell(self.model, batch, self.precision).float()).argmax(dim=-1)
+                best = self.model.project(hidden_states(self.model, batch, self.precision).float()).argmax(dim=-1)
             self.restored += Ratio(float((best == batch.real_targets).sum()), len(best))
             ids = batch.source.flatten().index_copy(0, batch.real, best).view(batch.source.shape).tolist()
             lengths = (batch.source_lengths - 1).tolist()

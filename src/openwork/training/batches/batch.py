@@ -24,7 +24,7 @@ class TensorBatch:
     source_lengths: Tensor  # (batch,)
     target_input: Tensor  # (batch, target position), begins with the start symbol
     real: Tensor  # (tokens,) indices of the real tokens in a flattened (batch, target position)
-    real_targets: Tensor  # (tokens,) the tokens that should be foretold there
+    real_targets: Tensor  # (tokens,) the tokens that should be predicted there
     sentences: int
     source_tokens: int
 

@@ -36,7 +36,7 @@ class PackedBatch:
 
     source: Packed
     target_input: Packed
-    real_targets: Tensor  # (tokens,) the tokens that should be foretold
+    real_targets: Tensor  # (tokens,) the tokens that should be predicted
     sentences: int
     source_tokens: int
 

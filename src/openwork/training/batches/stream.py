@@ -17,7 +17,7 @@ class TrainingBatch(Protocol):
 
     @property
     def real_targets(self) -> Tensor:
-        """The target tokens (tokens,) that should be foretold, end symbols included."""
+        """The target tokens (tokens,) that should be predicted, end symbols included."""
         ...
 
     @property

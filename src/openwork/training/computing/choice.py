@@ -11,10 +11,10 @@ import torch
 
 from openwork.data.batching import Batch
 from openwork.machine.precision import PrecisionName
-from openwork.models.interfaces import ForetellingModel, MaskedModel, SequenceModel
+from openwork.models.interfaces import MaskedModel, NextTokenModel, SequenceModel
 from openwork.training.batches.batch import TensorBatch, to_tensors
-from openwork.training.batches.foretelling import Foretelling
 from openwork.training.batches.masking import Masking
+from openwork.training.batches.next_token import NextTokenBatches
 from openwork.training.batches.packing import choose_layout, pack
 from openwork.training.batches.prefetch import prefetched
 from openwork.training.batches.stream import Stream, TrainingBatch
@@ -33,8 +33,8 @@ def arrangement(
     """What makes a training's batches of the store's: padded or packed, or with pieces that are masked."""
     if isinstance(model, MaskedModel):
         return Masking.of(model, settings.mask_share, settings.mask_whole_words, settings.seed)
-    if isinstance(model, ForetellingModel):
-        return Foretelling(model.tells_backwards)
+    if isinstance(model, NextTokenModel):
+        return NextTokenBatches(model.tells_backwards)
     packed = choose_layout(settings.layout, model, precision, device) == "packed"
     return pack if packed else to_tensors
 
@@ -45,8 +45,8 @@ def validation_arrangement(
     """The same for validation pairs: padded, and what is masked is the same each time and for every seed."""
     if isinstance(model, MaskedModel):
         return Masking.of(model, settings.mask_share, settings.mask_whole_words, seed=0)
-    if isinstance(model, ForetellingModel):
-        return Foretelling(model.tells_backwards)
+    if isinstance(model, NextTokenModel):
+        return NextTokenBatches(model.tells_backwards)
     return to_tensors
 
 

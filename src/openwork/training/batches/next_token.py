@@ -1,4 +1,4 @@
-"""Texts to be foretold: how a batch is laid out for a model that tells each token from those on one side of it.
+"""Texts to be predicted: how a batch is laid out for a model that tells each token from those on one side of it.
 
 The texts are the targets of the pairs, as for every language model, and the model reads them as its sources: no place
 of the target sees what it is to tell, which is the model's own concern.
@@ -16,7 +16,7 @@ from openwork.training.batches.moving import moved
 
 
 @dataclass(frozen=True)
-class Foretelling:
+class NextTokenBatches:
     """`backwards`: each token is told a second time, from those behind it."""
 
     backwards: bool
