@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from architecture.house import PACKAGE
+from architecture.house import PACKAGE, syntax_tree
 from architecture.messages import ERRORS, _name, _templates
 from openwork.base.messages import GAP, Template
 
@@ -60,7 +60,7 @@ class Site:
 @cache
 def all_sites(package: Path = PACKAGE) -> tuple[Site, ...]:
     """Every place, in the order of the files."""
-    files = {path.relative_to(package).as_posix(): ast.parse(path.read_text("utf-8")) for path in _files(package)}
+    files = {path.relative_to(package).as_posix(): syntax_tree(path) for path in _files(package)}
     called: Called = {}
     for tree in files.values():
         for call, function in _calls(tree, None):

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from architecture.house import FLOORS, PACKAGE, REPOSITORY
+from architecture.house import FLOORS, PACKAGE, REPOSITORY, syntax_tree
 
 PAGE = REPOSITORY / "docs" / "files.md"
 HEAD = """# The files of openwork
@@ -21,7 +21,7 @@ def page() -> str:
 
 def first_sentence(path: Path) -> str:
     """Of a module's docstring, on one line; empty where there is none."""
-    text = " ".join((ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition("\n\n")[0].split())
+    text = " ".join((ast.get_docstring(syntax_tree(path)) or "").partition("\n\n")[0].split())
     found = re.match(r".+?[.!?](?=\s|$)", text)
     return found[0] if found else text
 

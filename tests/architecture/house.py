@@ -106,6 +106,12 @@ def floor_of(module: str) -> str:
     return module.partition(".")[0]
 
 
+@cache
+def syntax_tree(path: Path) -> ast.Module:
+    """A Python file as Python reads it. Many tests read the whole package; each file is parsed once."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
 @dataclass(frozen=True)
 class Import:
     """One import statement: the full name of what is imported, where, and whether it runs when the module loads."""
@@ -131,9 +137,9 @@ class Source:
         parts = self.path.relative_to(self.root).with_suffix("").parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
-    @cached_property
+    @property
     def tree(self) -> ast.Module:
-        return ast.parse(self.path.read_text(encoding="utf-8"), filename=str(self.path))
+        return syntax_tree(self.path)
 
     @cached_property
     def line_count(self) -> int:

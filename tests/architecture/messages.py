@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from architecture.house import PACKAGE
+from architecture.house import PACKAGE, syntax_tree
 from openwork.base.messages import GAP
 
 ERRORS = {"RuleError", "OpenworkError", "UsageError", "DataError", "ConfigError", "BundleError"}
@@ -96,7 +96,7 @@ def all_messages(package: Path = PACKAGE) -> list[Message]:
     """Every sentence, in the order of the files."""
     found = []
     for path in sorted(package.rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = syntax_tree(path)
         for expression in _expressions(tree, path):
             for text in _templates(expression):
                 if sum(map(str.isalpha, text)) >= FEWEST_LETTERS:
