@@ -87,6 +87,7 @@ def test_the_examples_run(en_de: Path, trained: Callable[[Task], openwork.Traine
     assert runner.failures == 0 and tried >= 15
 
 
+@pytest.mark.slow
 def test_what_is_loaded_follows_from_the_task(trained: Callable[[Task], openwork.TrainedModel], en_de: Path) -> None:
     kinds = {task: type(trained(task)) for task in ("classify", "tag", "answer", "fill", "language-model", "embed")}
     assert kinds == {
@@ -144,6 +145,7 @@ def test_an_explanation_shows_itself(en_de: Path) -> None:
     assert found._repr_html_().startswith("<!doctype html>")
 
 
+@pytest.mark.slow
 def test_a_test_set_is_two_files_or_two_lists(en_de: Path, tmp_path: Path) -> None:
     translator = openwork.load(en_de)
     source, reference = tmp_path / "a", tmp_path / "b"

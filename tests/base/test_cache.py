@@ -63,6 +63,7 @@ def test_a_user_without_a_home():
     assert answer_of_user(NO_PASSWD_ENTRY, None, "a") == "None"
 
 
+@pytest.mark.slow
 @needs_root
 def test_a_home_that_may_not_be_searched(tmp_path: Path):
     home = Path(os.path.realpath("/tmp")) / f"openwork-{os.getpid()}-home"

@@ -51,6 +51,7 @@ def test_every_pair_comes_once_and_the_budget_holds(lengths: list[tuple[int, int
         assert len(rows) == 1 or longest * len(rows) <= tokens
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(lengths=LENGTHS, seed=st.integers(0, 2**40))
 def test_a_plan_follows_from_seed_and_epoch(lengths: list[tuple[int, int]], seed: int) -> None:

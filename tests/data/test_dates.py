@@ -59,6 +59,7 @@ def test_the_words_of_a_locale_are_in_its_script(locale: str) -> None:
     assert all(name.startswith(word) for name in names), names
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(day=st.dates(date(FIRST_YEAR, 1, 1), date(LAST_YEAR, 12, 31)), locale=st.sampled_from(sorted(LOCALES)))
 def test_two_ways_one_answer_our_parts_and_babel(day: date, locale: str) -> None:
@@ -69,6 +70,7 @@ def test_two_ways_one_answer_our_parts_and_babel(day: date, locale: str) -> None
         assert ours == format_date(day, form.pattern, locale).translate(marks)
 
 
+@pytest.mark.slow
 def test_years_have_four_digits_and_no_invisible_marks_are_left() -> None:
     for example in generate("valid", 2000):
         digits = "".join(str(unicodedata.digit(char)) for char in example.expression if char.isdigit())

@@ -192,6 +192,7 @@ def test_sentence_whose_constraints_cannot_be_met_has_no_hypothesis() -> None:
         assert third
 
 
+@pytest.mark.slow
 def test_a_phrase_that_repeats_itself_may() -> None:
     """Nothing comes twice but in the phrase, which stands where it is begun, not where the room ends."""
     for seed in range(10):

@@ -54,6 +54,7 @@ def sentence(length: int) -> tuple[Tensor, Tensor]:
     seed=strategies.integers(0, 10**6), vocabulary=strategies.integers(5, 9), longest=strategies.integers(1, 12),
     spread=strategies.sampled_from([0.0, 0.5, 1.0, 2.0]), decimals=strategies.sampled_from([0, 6]),
 )  # fmt: skip
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 def test_it_finds_what_tensors_find(
     name: str, seed: int, vocabulary: int, longest: int, spread: float, decimals: int

@@ -138,6 +138,7 @@ def test_no_search_repeats_what_is_punished_hard(values: dict[str, int]) -> None
         assert len(set(found[0].tokens)) == len(found[0].tokens)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(seed=SEEDS, least=st.integers(0, 4), limits=st.lists(st.integers(1, 4), min_size=1, max_size=2))
 def test_minimum_length_keeps_the_longer_targets(seed: int, least: int, limits: list[int]) -> None:
@@ -222,6 +223,7 @@ def test_diverse_groups_are_the_papers(seed: int, shape: tuple[int, int], divers
         assert len(found) == len({h.tokens for h in found})
 
 
+@pytest.mark.slow
 def test_without_diversity_each_group_is_a_beam_of_its_own() -> None:
     for seed in range(10):
         model = TableModel(random_logits(seed, VOCABULARY, 1.0))

@@ -55,6 +55,7 @@ def near(found: Tensor, wanted: Tensor, share: float = 0.25) -> bool:
     return bool((found - wanted).abs().max() < share * wanted.std())
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("name", CHOICES)
 def test_each_step_gives_the_models_logits(name: str) -> None:
@@ -125,6 +126,7 @@ def test_where_it_looks_is_where_the_model_looks() -> None:
     assert torch.equal(looked.sum(-1).round(decimals=4), torch.ones(6, 1))
 
 
+@pytest.mark.slow
 @needs_compiler
 @torch.no_grad()
 @pytest.mark.parametrize("beam", [1, 4])
@@ -270,6 +272,7 @@ def test_a_compiler_that_fails_is_told(fresh: pytest.MonkeyPatch, tmp_path: Any)
     assert list((tmp_path / "openwork" / "native").iterdir()) == []
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_code_that_others_could_have_written_is_not_loaded(fresh: pytest.MonkeyPatch, tmp_path: Any) -> None:
     assert problem() == ""

@@ -46,6 +46,7 @@ def test_it_is_a_model_that_can_choose(native: NativeTransformer) -> None:
     rows=strategies.integers(1, 7), vocabulary=strategies.integers(5, 3000), count=strategies.integers(1, 12),
     seed=strategies.integers(0, 10**6), kinds=strategies.sampled_from([2, 40, 10**6]),
 )  # fmt: skip
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 def test_it_chooses_what_the_framework_chooses(
     native: NativeTransformer, rows: int, vocabulary: int, count: int, seed: int, kinds: int

@@ -102,6 +102,7 @@ def test_a_batch_is_its_texts(texts: list[str]) -> None:
         assert tokenizer.decode_batch(batch) == texts or kind == "words"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(ids=some.lists(some.integers(0, 300), max_size=30))
 def test_any_ids_make_a_text(kind: str, ids: list[int]) -> None:

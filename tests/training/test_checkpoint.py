@@ -133,6 +133,7 @@ def test_a_damaged_one_is_passed_over_with_a_reason(
         resume_latest(folder, other.model, other.optimiser)
 
 
+@pytest.mark.slow
 def test_no_bit_of_the_place_can_change_unnoticed(tmp_path: Path, trained: tuple[Training, Progress]) -> None:
     training, progress = trained
     path = save_checkpoint(tmp_path / "c", training.model, training.optimiser, progress)

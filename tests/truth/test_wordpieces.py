@@ -4,6 +4,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
+
 from openwork.text.foreign import ForeignTokenizer
 from openwork.text.foreign.reading import read_tokenizer
 from truth.wordpieces import LETTERS, SIZE, framed, texts, vocabulary
@@ -23,6 +25,7 @@ def right() -> dict[str, list[str]]:
     return {text: framed(text) for text in texts()}
 
 
+@pytest.mark.slow
 def test_texts_are_cut_as_the_description_says() -> None:
     tokenizer, number = from_vocabulary(), {name: place for place, name in enumerate(vocabulary())}
     assert tokenizer.vocabulary_size == SIZE
@@ -30,6 +33,7 @@ def test_texts_are_cut_as_the_description_says() -> None:
         assert tokenizer.encode_framed(text) == [number[piece] for piece in pieces], text
 
 
+@pytest.mark.slow
 def test_the_steps_that_are_shown_lead_to_the_same_pieces() -> None:
     tokenizer = from_vocabulary()
     for text, pieces in right().items():

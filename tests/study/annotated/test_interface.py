@@ -79,6 +79,7 @@ def base() -> EncoderDecoder:
     return annotated.make_model(input_vocab=10, output_vocab=10)
 
 
+@pytest.mark.slow
 def test_the_example_of_001(base: EncoderDecoder) -> None:
     src, src_mask = torch.tensor([[1, 2, 3, 4, 5]]), torch.tensor([[1, 1, 1, 1, 1]])
     tgt, tgt_mask = torch.tensor([[6, 7, 8, 0, 0]]), torch.tensor([[1, 1, 1, 0, 0]])
@@ -131,6 +132,7 @@ def test_the_norm_divides_by_the_deviation_of_all_numbers() -> None:
     )
 
 
+@pytest.mark.slow
 def test_positions() -> None:
     positions = annotated.PositionalEncoding()
     assert positions.pe.shape == (1, 5000, 512) and positions.dropout.rate == 0.1
@@ -191,6 +193,7 @@ def test_a_part_that_is_exchanged_is_heeded() -> None:
     assert not torch.allclose(model.eval()(src, src, None, None), before)
 
 
+@pytest.mark.slow
 def test_a_model_trains_and_its_weights_can_be_saved() -> None:
     torch.manual_seed(0)
     model = annotated.make_model(7, 7, 16, n=1, h=2, d_ff=32, dropout=0.0)

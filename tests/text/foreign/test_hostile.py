@@ -143,6 +143,7 @@ def backtracking() -> LibraryForeign:
     return LibraryForeign(library(pre_tokenizer=pre_tokenizers.Split(Regex(BACKTRACKING), "isolated")))
 
 
+@pytest.mark.slow
 def test_a_pattern_that_goes_back_again_and_again_ends_in_a_sentence() -> None:
     """The library's panic is no `Exception`."""
     made = backtracking()
