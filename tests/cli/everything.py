@@ -47,6 +47,7 @@ WORK: dict[str, str] = {
     "config explain": "training.warmup",
     "config schema": "--text",
     "config check": "{}/run.toml",
+    "config recipes": "",
     "config from": "{}/train.sh",
     "data list": "",
     "data prepare": "copy --out {}/copy",

@@ -11,7 +11,7 @@ from base.json_schema import flaws
 from openwork.base.config import Layer
 from openwork.base.errors import UsageError
 from openwork.models.presets import PRESETS
-from openwork.runs.file.keys import explain_key, key_lines, known_keys, recipes, section_lines
+from openwork.runs.file.keys import explain_key, key_lines, known_keys, section_lines
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.schema import run_file_schema
 from openwork.runs.file.settings import RunSettings
@@ -92,10 +92,6 @@ def test_lines():
     )
     assert len(section_lines("decoding")) == len([key for key in known_keys() if key.section == "decoding"]) > 5
     assert section_lines("nonsense") == []
-
-
-def test_recipes_are_found():
-    assert {"demo", "copy", "multi30k-en-de"} <= {path.stem for path in recipes()}
 
 
 @pytest.fixture(scope="module")

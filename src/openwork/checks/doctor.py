@@ -126,8 +126,8 @@ def _machine() -> Iterator[DoctorLine]:
 
 def _extras() -> Iterator[DoctorLine]:
     for extra in EXTRAS:
-        missing = any(_version(name) == "-" for name in _packages_of(extra.name))
-        advice = Joined(AsIs(f'pip install "openwork[{extra.name}]" '), "if you need it") if missing else ""
+        missing = [name for name in _packages_of(extra.name) if _version(name) == "-"]
+        advice = Joined(AsIs(f"pip install {' '.join(missing)} "), "if you need it") if missing else ""
         yield DoctorLine(extra.use, "not installed" if missing else "installed", advice)
 
 

@@ -12,7 +12,9 @@ from openwork.cli.terminal import print_lines, say
 
 def coach(
     *,
-    run_file: Annotated[Path, typer.Argument(help="The run file (TOML) whose training does not learn.")],
+    run_file: Annotated[
+        Path, typer.Argument(help="A run file (TOML), a recipe or a run's folder whose training does not learn.")
+    ],
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
     ] = None,
@@ -22,14 +24,15 @@ def coach(
 
     Checks data, tokenizer, masks and loss.
 
-    openwork coach recipes/multi30k-en-de.toml
+    openwork coach multi30k-en-de
 
     openwork coach run.toml --set model.preset=tiny --json
     """
     from openwork.base.config import read_run
     from openwork.runs.file.automatic import resolve
+    from openwork.runs.file.show import run_file_of
 
-    settings = resolve(read_run(run_file, assignments or [], {}), say, choose_rest=False)
+    settings = resolve(read_run(run_file_of(run_file), assignments or [], {}), say, choose_rest=False)
 
     from openwork.checks.report import all_passed
     from openwork.runs.coach.checks import coach as examine_run  # here: a wrong setting is told before torch

@@ -25,7 +25,7 @@ Assignments = Annotated[
 @as_command
 def show(
     file: Annotated[
-        Path | None, typer.Argument(help="A run file or a run's folder; without one, settings are chosen.")
+        Path | None, typer.Argument(help="A run file, a recipe's name or a run's folder; else settings are chosen.")
     ] = None,
     origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
     assignments: Assignments = None,
@@ -33,7 +33,7 @@ def show(
 ) -> None:
     """Show all settings of a training as a run file.
 
-    openwork config show recipes/multi30k-en-de.toml --origin
+    openwork config show multi30k-en-de --origin
 
     openwork config show --set data.corpus=copy --origin
     """
@@ -108,7 +108,7 @@ def schema(
 @app.command()
 @as_command
 def check(
-    file: Annotated[Path, typer.Argument(help="A run file, or a run's folder.")],
+    file: Annotated[Path, typer.Argument(help="A run file, a recipe's name or a run's folder.")],
     assignments: Assignments = None,
     as_json: AsJson = False,
 ) -> None:
@@ -134,6 +134,22 @@ def check(
             say(f"{file}: no mistakes; warnings: {len(checked.warnings)}")
     if checked.mistakes:
         raise typer.Exit(ConfigError.exit_code)
+
+
+@app.command()
+@as_command
+def recipes() -> None:
+    """List the recipes: run files that come with openwork.
+
+    Where a run file is asked for, a name is enough.
+
+    openwork config recipes
+
+    openwork config recipes | grep multi30k
+    """
+    from openwork.runs.file.recipes import recipe_lines
+
+    print_lines(recipe_lines())
 
 
 app.command("from")(as_command(config_from))

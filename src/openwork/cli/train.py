@@ -98,7 +98,9 @@ def train(
     *,
     run_file: Annotated[
         Path | None,
-        typer.Argument(help="A run file (TOML), or a run's folder to go on with; without one, settings are chosen."),
+        typer.Argument(
+            help="A run file (TOML), a recipe's name, or a run's folder to go on with; else settings are chosen."
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a run that is there continues.")] = None,
     data: DataOptions,
@@ -114,9 +116,9 @@ def train(
 
     openwork train --source train.en --target train.de --out en-de
 
-    openwork train recipes/multi30k-en-de.toml --out multi30k
+    openwork train multi30k-en-de --out multi30k
 
-    openwork train recipes/multi30k-en-de.toml --preflight
+    openwork train multi30k-en-de --preflight
 
     openwork train --source train.en --target train.de --minutes 30 --out en-de
 

@@ -102,7 +102,7 @@ def _classifier(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], l
     if find_spec("sklearn") is None:
         raise ConfigError(
             "the baseline for classes needs scikit-learn, which is not installed",
-            hint='install the extra: pip install "openwork[tasks]"',
+            hint="pip install scikit-learn (the extra tasks)",
         )
     from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-not-found]
     from sklearn.linear_model import LogisticRegression  # type: ignore[import-not-found]

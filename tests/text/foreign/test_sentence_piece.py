@@ -116,7 +116,7 @@ def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path, m
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(UsageError, match="needs the package sentencepiece") as caught:
         read_tokenizer(tmp_path / "m.model")
-    assert caught.value.hint == "pip install 'openwork[spm]'"
+    assert caught.value.hint == "pip install sentencepiece (the extra spm)"
 
 
 @pytest.mark.parametrize(

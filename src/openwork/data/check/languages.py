@@ -15,7 +15,7 @@ def language_faults(pairs: Iterable[Pair], languages: tuple[str, str]) -> Iterat
     if not can_tell_languages():
         raise UsageError(
             "telling languages needs the package py3langid, which is not installed",
-            hint='pip install "openwork[languages]", or leave --languages out',
+            hint="pip install py3langid (the extra languages), or leave --languages out",
         )
     for line, pair in enumerate(pairs, start=1):
         for side, wanted in zip(pair, languages, strict=True):

@@ -5,10 +5,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import openwork
 from openwork.base.config import read_run_file
 from openwork.base.errors import UsageError
 from openwork.base.fields import Key, all_keys, show_value
@@ -16,6 +14,7 @@ from openwork.base.phrases import AsIs, Joined
 from openwork.base.toml import write_value
 from openwork.inference.settings import TranslationSettings
 from openwork.models.presets import PRESETS
+from openwork.runs.file.recipes import recipes
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.file.show import leaves
 
@@ -140,11 +139,3 @@ def _uses(name: str) -> Iterator[Use]:
         values = dict(leaves(read_run_file(path).mapping))
         if name in values:
             yield Use(path.stem, write_value(values[name]))
-
-
-@cache
-def recipes() -> tuple[Path, ...]:
-    """The run files that come with openwork: inside the installed package, or beside its sources."""
-    package = Path(openwork.__file__).parent
-    folder = next((path for path in (package / "recipes", package.parents[1] / "recipes") if path.is_dir()), None)
-    return (package / "demo" / "demo.toml", *(sorted(folder.glob("*.toml")) if folder is not None else ()))

@@ -7,6 +7,7 @@ from typing import Any
 
 from openwork.base.config import Layer, to_toml
 from openwork.models.presets import PRESETS
+from openwork.runs.file.recipes import find_run_file
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
 
@@ -33,8 +34,8 @@ class Shown:
 
 
 def run_file_of(path: Path) -> Path:
-    """The file itself, or the one that a run's folder keeps."""
-    return path / RUN_FILE if (path / RUN_FILE).is_file() else path
+    """The file itself, the one that a run's folder keeps, or a recipe's by its name."""
+    return path / RUN_FILE if (path / RUN_FILE).is_file() else find_run_file(path)
 
 
 def show(layer: Layer) -> Shown:

@@ -10,7 +10,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import model_settings
 from openwork.models.presets import PRESETS
 from openwork.models.table3 import BASE, TRAININGS
-from openwork.runs.file.keys import recipes
+from openwork.runs.file.recipes import recipes
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.plan import P100, Plan, capacity, make_plan
 from openwork.study.paper.cited import (

@@ -56,7 +56,7 @@ def _processor(data: bytes) -> Any:
     except ImportError as error:
         raise UsageError(
             "a SentencePiece model needs the package sentencepiece, which is not installed",
-            hint="pip install 'openwork[spm]'",
+            hint="pip install sentencepiece (the extra spm)",
         ) from error
     try:
         processor = sentencepiece.SentencePieceProcessor(model_proto=data)

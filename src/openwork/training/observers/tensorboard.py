@@ -17,7 +17,7 @@ class TensorBoardObserver(Observer):
         if importlib.util.find_spec("tensorboard") is None:
             raise ConfigError(
                 "training.tensorboard = true needs TensorBoard, which is not installed",
-                hint="pip install 'openwork[tensorboard]', or set training.tensorboard = false",
+                hint="pip install tensorboard (the extra tensorboard), or set training.tensorboard = false",
             )
         self.folder = folder
         self._writer: Any = None
