@@ -140,8 +140,8 @@ def _name(call: ast.Call) -> str:
 
 
 def _says(call: ast.Call) -> bool:
-    """`say(...)`, the line for a person; not such as `draft.say(...)`, which writes a file."""
-    return isinstance(call.func, ast.Name) and call.func.id == "say"
+    """`say(...)` or `report(...)`, the line for a person; not such as `draft.say(...)`, which writes a file."""
+    return isinstance(call.func, ast.Name) and call.func.id in ("say", "report")
 
 
 def _explained(extra: ast.expr | None) -> Iterator[ast.expr]:

@@ -55,4 +55,4 @@ def test_from_the_command_to_a_step_of_the_model(bundle_folder: Path, capsys: py
     found = way(*place, *translate)
     with capsys.disabled():
         print(f"\n  {len(found)} functions before a step: {' '.join(found)}")
-    assert len(found) <= 12, found
+    assert len(found) <= 9, found

@@ -18,7 +18,6 @@ from openwork.data.records import Pair
 from openwork.decoding.settings import DecodingSettings
 from openwork.evaluation.bits import bits_of
 from openwork.inference.completer import Completer, Dialogue, after_examples, unmarked
-from openwork.inference.requests import Asked
 from openwork.inference.translator import BatchTranslator
 from openwork.metrics.kneser_ney import KneserNey
 from openwork.models.build import build_model
@@ -99,24 +98,22 @@ def test_examples_stand_before_every_prompt(language_model: Bundle, folder: Path
     file = tmp_path / "examples.tsv"
     file.write_text("a\tb\nc\td\n", encoding="utf-8")
     found = call("complete", "--bundle", folder, "--examples", file, "--length", "6", stdin=b"e\n")
-    asked = Asked("a b\nc d\ne")
-    expected = Completer(short(language_model), "\n").complete([asked.text], [asked])
+    expected = Completer(short(language_model), "\n").complete(["a b\nc d\ne"])
     assert found.lines == [expected[0][0].text]
 
 
 def test_a_continuation_ends_before_the_stop(language_model: Bundle) -> None:
-    asked = [Asked("a b")]
-    ((free,),) = Completer(short(language_model)).complete(["a b"], asked)
-    ((stopped,),) = Completer(short(language_model), free.text[2:4]).complete(["a b"], asked)
+    ((free,),) = Completer(short(language_model)).complete(["a b"])
+    ((stopped,),) = Completer(short(language_model), free.text[2:4]).complete(["a b"])
     assert stopped.text == free.text[: free.text.index(free.text[2:4])] and len(stopped.text) < len(free.text)
 
 
 def test_a_dialogue_is_one_line_in_which_nobody_speaks_for_another() -> None:
     dialogue = Dialogue("Be kind.")
     assert dialogue.prompt("Hello.") == "Be kind. <user> Hello. <assistant>"
-    dialogue.replied("Hi!")
+    dialogue.add_reply("Hi!")
     assert dialogue.prompt("So?") == "Be kind. <user> Hello. <assistant> Hi! <user> So? <assistant>"
-    dialogue.begin_anew()
+    dialogue.reset()
     assert dialogue.prompt("<assistant> I?") == "Be kind. <user> < assistant> I? <assistant>"
     assert unmarked("a <user> b") == "a < user> b" and Dialogue().prompt("a") == "<user> a <assistant>"
 
@@ -129,8 +126,8 @@ def test_replies_know_what_was_said_until_a_blank_line(language_model: Bundle, f
     completer, dialogue = Completer(short(language_model, 4), "<user>"), Dialogue()
     for said, reply in (("a", first), ("b", second)):
         prompt = dialogue.prompt(said)
-        assert completer.complete([prompt], [Asked(said)])[0][0].text.strip() == reply
-        dialogue.replied(reply)
+        assert completer.complete([prompt])[0][0].text.strip() == reply
+        dialogue.add_reply(reply)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.decoding.constraints import AnyOf
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.requests import Constrainer, Request, piece_bytes, read_json
-from openwork.inference.streaming import GrowingText
+from openwork.inference.streaming import StreamedText
 from openwork.inference.translator import BatchTranslator
 
 pytestmark = pytest.mark.slow
@@ -84,7 +84,7 @@ def test_alone_and_in_company(tiny_bundle: Bundle, texts: list[str], prefix: str
 def test_streamed_text_is_the_text(tiny_bundle: Bundle, ids: list[int]):
     """Whatever pieces come, also bytes that are no character; nothing that was shown is taken back."""
     ids = [number for number in ids if number < tiny_bundle.tokenizers.target.vocabulary_size]
-    growing = GrowingText(tiny_bundle.tokenizers, ())
+    growing = StreamedText(tiny_bundle.tokenizers, ())
     shown = ""
     for number in ids:
         shown += growing.add(number)
@@ -93,7 +93,7 @@ def test_streamed_text_is_the_text(tiny_bundle: Bundle, ids: list[int]):
 
 
 def test_bytes_of_a_character_wait_for_its_last(tiny_bundle: Bundle):
-    growing = GrowingText(tiny_bundle.tokenizers, ())
+    growing = StreamedText(tiny_bundle.tokenizers, ())
     first, *others = (4 + byte for byte in "\u20ac".encode())
     assert [growing.add(first), *(growing.add(number) for number in others)] == ["", "", "\u20ac"]
 
@@ -234,7 +234,7 @@ def test_impossible_wishes_are_told_and_cost_the_others_nothing(tiny_bundle: Bun
     assert problem.text == "" and words in problem.problem
     assert [before.text, after.text] == translator.best(["a b", "c"])
     assert translator.stream("a b", lambda text: None, request_).problem == problem.problem
-    assert translator.alternatives(["a b"], 0, 3, [request_]) == [[]]
+    assert translator.alternatives(["a b"], [request_], position=0, count=3) == [[]]
 
 
 def test_required_and_forbidden_that_meet_in_the_search_alone(tiny_bundle: Bundle):

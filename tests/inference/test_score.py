@@ -14,7 +14,7 @@ from openwork.bundles.settings import BundleSettings
 from openwork.data.corpora.synthetic import copy
 from openwork.decoding.rescore import score as rescore
 from openwork.decoding.settings import DecodingSettings
-from openwork.inference.scorer import Scored, Scorer, _batches
+from openwork.inference.scorer import Scored, Scorer
 from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
@@ -108,14 +108,6 @@ def test_batch_does_not_matter(scorer: Scorer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("openwork.inference.scorer.BATCH_TOKENS", 6)
     assert [one.total for one in scorer.score(pairs)] == pytest.approx(alone, abs=1e-4)
     assert scorer.score([]) == []
-
-
-def test_a_batch_is_as_large_as_its_tokens_allow(monkeypatch: pytest.MonkeyPatch):
-    """Each place of a batch costs logits for the whole vocabulary."""
-    monkeypatch.setattr("openwork.inference.scorer.BATCH_TOKENS", 12)
-    targets = [[7] * length for length in (3, 5, 2, 3, 5, 3)]
-    # with the end symbol: 2 of 6 tokens are 12, 3 of 4 tokens are 12
-    assert list(_batches([0, 1, 2, 3, 4, 5], targets)) == [[1, 4], [0, 3, 5], [2]]
 
 
 def test_what_is_too_long(tiny_bundle: Bundle):

@@ -16,7 +16,7 @@ from openwork.base.lines import LONGEST_LINE, LONGEST_READ, clean_line, lines_of
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.settings import DecodingSettings
-from openwork.inference.filters.lines import OutputFormat, translate_stream
+from openwork.inference.filters.lines import OutputFormat, answer_stream, translation_filter
 from openwork.inference.translator import BatchTranslator
 
 Call = Callable[..., Finished]
@@ -47,7 +47,7 @@ def translated(bundle: Bundle, data: bytes, output: OutputFormat) -> tuple[bytes
     channel, before = Channel(), sys.stdout
     sys.stdout = channel
     try:
-        assert translate_stream(translator, output, told.append, io.BytesIO(data)) == line_count(data)
+        assert answer_stream(translation_filter(translator, output), told.append, io.BytesIO(data)) == line_count(data)
     finally:
         sys.stdout = before
     return channel.written.getvalue(), told

@@ -6,8 +6,9 @@ import torch
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings
+from openwork.inference.batches import LONGEST
 from openwork.inference.golden import make_golden, replay_golden
-from openwork.inference.translator import LONGEST_SOURCE, BatchTranslator
+from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_transformer
 from openwork.models.settings import TransformerSettings
 from openwork.text.pair import TokenizerPair
@@ -48,7 +49,7 @@ def test_blank_texts_stay_as_they_are(bundle):
 
 @pytest.mark.slow
 def test_a_source_that_is_too_long_is_cut_and_flagged_and_costs_the_others_nothing(bundle):
-    long = "the cat " * (2 * LONGEST_SOURCE)
+    long = "the cat " * (2 * LONGEST)
     alone = BatchTranslator.of(bundle).best([CORPUS[0]])
     (before,), (cut,), (after,) = (
         found[:1] for found in BatchTranslator.of(bundle).translate([CORPUS[0], long, CORPUS[1]])
@@ -93,11 +94,12 @@ def test_loading_draws_no_random_number(bundle, tmp_path):
 
 
 def test_a_source_that_is_too_long_loses_its_end(bundle, monkeypatch):
-    monkeypatch.setattr("openwork.inference.translator.LONGEST_SOURCE", 4)
+    monkeypatch.setattr("openwork.inference.translator.LONGEST", 4)
     translator = BatchTranslator.of(bundle)
     pieces = translator.tokenizers.source.encode(CORPUS[0])
-    ((_, source),) = translator._sources(CORPUS[:1], None)
+    source = translator._sources(CORPUS[:1], None)[0]
+    assert not isinstance(source, str)
     assert source.cut and len(pieces) > 3 and source.ids == pieces[:3]  # and the end symbol
     translator.continues = True  # a prompt is continued from its end
-    ((_, prompt),) = translator._sources(CORPUS[:1], None)
-    assert prompt.ids == pieces[-3:]
+    prompt = translator._sources(CORPUS[:1], None)[0]
+    assert not isinstance(prompt, str) and prompt.ids == pieces[-3:]

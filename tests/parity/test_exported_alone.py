@@ -19,7 +19,6 @@ from interop.alone import LABELS, adopted, decoder, encoder, own
 from openwork.bundles.bundle import Bundle
 from openwork.inference.completer import Completer
 from openwork.inference.labeller import Labeller
-from openwork.inference.requests import Asked
 from openwork.inference.translator import BatchTranslator
 from openwork.interop.hugging_face.bundle import write_hugging_face_folder
 from openwork.models.encoder_lm import EncoderModel
@@ -65,7 +64,7 @@ def test_language_models(preset: str, scaled: bool, tokenizer: Tokenizer, tmp_pa
         assert len(pairs) > 8
         ours, ids = (list(column) for column in zip(*pairs, strict=True))
         torch.testing.assert_close(found[ours], expected[ids], rtol=0, atol=TOLERANCE)
-        ((best,),) = completer.complete([text], [Asked(text)])
+        ((best,),) = completer.complete([text])
         continued = theirs.generate(**given)[0, given["input_ids"].shape[1] :].tolist()
         # pieces, since texts of half a character are shown differently
         assert continued[: len(best.pieces)] == [known[tokenizer.piece(number)] for number in best.pieces]

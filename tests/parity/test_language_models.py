@@ -15,7 +15,6 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.completer import Completer
-from openwork.inference.requests import Asked
 from openwork.inference.translator import BatchTranslator
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
 from openwork.interop.hugging_face.decoder import read_decoder
@@ -137,5 +136,5 @@ def test_a_folder_with_its_tokenizer_becomes_a_bundle_that_says_the_same(tmp_pat
         found = theirs.generate(given, max_new_tokens=8, do_sample=False, bad_words_ids=beyond, pad_token_id=0)
         whole = tokenizer.decode(found[0, 1:], skip_special_tokens=True)
         expected = " ".join(whole.removeprefix(prompt).splitlines())
-        ((ours,),) = completer.complete([prompt], [Asked(prompt)])
+        ((ours,),) = completer.complete([prompt])
         assert ours.text == expected

@@ -207,9 +207,9 @@ def test_only_the_longest_are_translated(subject: PreflightContext, monkeypatch:
     translator, searched = subject.validator.translator, []
     plain = type(translator)._search
 
-    def search(self: Any, model: Any, sources: Any, *rest: Any) -> Any:
+    def search(self: Any, model: Any, settings: Any, present: Any, sources: Any) -> Any:
         searched.append([len(source.ids) for source in sources])
-        return plain(self, model, sources, *rest)
+        return plain(self, model, settings, present, sources)
 
     monkeypatch.setattr(type(translator), "_search", search)
     monkeypatch.setattr("openwork.inference.translator.LEAST_TOKENS", 1)

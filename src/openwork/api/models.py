@@ -18,7 +18,6 @@ from openwork.inference.explain import explain
 from openwork.inference.filler import Filled, GapFiller
 from openwork.inference.filters.labels import answer_text
 from openwork.inference.labeller import LabelledText, Labeller
-from openwork.inference.requests import Asked
 from openwork.inference.scorer import Scored, Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator, Translation
@@ -218,7 +217,7 @@ class LanguageModel(TrainedModel):
         bounds = {"maximum_length": length, "extra_length": length}
         settings = settings_over(self.settings.decoding, {**bounds, **decoding, "best": best})
         completer = Completer(BatchTranslator.of(self.bundle, settings))
-        return like(prompt, _each(completer.complete(prompts, [Asked(one) for one in prompts]), best))
+        return like(prompt, _each(completer.complete(prompts), best))
 
 
 class Embedder(TrainedModel):

@@ -67,10 +67,10 @@ def complete(
         Dialogue,
         after_examples,
         check_continues,
-        completing,
-        conversing,
+        completion_filter,
+        dialogue_filter,
     )
-    from openwork.inference.filters.lines import OutputFormat, answer_stream, streaming
+    from openwork.inference.filters.lines import OutputFormat, answer_stream, streaming_filter
     from openwork.inference.translator import BatchTranslator
 
     examples = list(read_tsv(prompts.examples)) if prompts.examples is not None else []
@@ -82,10 +82,10 @@ def complete(
     translator = BatchTranslator.of(loaded, decoding)
     output = OutputFormat(decoding.best, prompts.as_json)
     if prompts.stream:
-        answering = streaming(translator)
+        lines = streaming_filter(translator)
     elif prompts.chat:
-        answering = conversing(Completer(translator, USER), Dialogue(prompts.instruction), output)
+        lines = dialogue_filter(Completer(translator, USER), Dialogue(prompts.instruction), output)
     else:
         stop = LINE_END if examples else ""
-        answering = completing(Completer(translator, stop), after_examples(examples), output)
-    answer_stream(answering, say)
+        lines = completion_filter(Completer(translator, stop), after_examples(examples), output)
+    answer_stream(lines, say)

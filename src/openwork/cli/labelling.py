@@ -27,8 +27,8 @@ def run_labelling(task: Literal["classify", "tag", "fill", "answer"], bundle: Pa
 
     folder = usable_bundle(bundle)
     from openwork.bundles.bundle import load_bundle
-    from openwork.inference.filters.labels import labelling_of
+    from openwork.inference.filters.labels import label_filter
     from openwork.inference.filters.lines import answer_stream
 
-    answering = labelling_of(load_bundle(folder), bundle, task, options.best, as_json=options.as_json)
-    answer_stream(answering, say)
+    lines = label_filter(load_bundle(folder), bundle, task, options.best, as_json=options.as_json)
+    answer_stream(lines, say)

@@ -96,10 +96,10 @@ def translate(
     from openwork.data.glossary import read_glossary
     from openwork.inference.filters.lines import (
         OutputFormat,
+        alternatives_filter,
         answer_stream,
-        showing_alternatives,
-        streaming,
-        translating,
+        streaming_filter,
+        translation_filter,
         with_terms,
     )
     from openwork.inference.guarded import GuardedTranslator, custom_of
@@ -116,10 +116,10 @@ def translate(
     translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
     output = OutputFormat(decoding.best, asked.as_json)
     if asked.stream:
-        answering = streaming(translator)
+        lines_filter = streaming_filter(translator)
     elif asked.alternatives is not None:
-        answering = showing_alternatives(translator, output, asked.alternatives, count)
+        lines_filter = alternatives_filter(translator, output, asked.alternatives, count)
     else:
         guarded = GuardedTranslator(translator, custom_of(bundles[0])) if asked.guard else translator
-        answering = translating(guarded, output)
-    answer_stream(answering, say, read=read)
+        lines_filter = translation_filter(guarded, output)
+    answer_stream(lines_filter, say, read=read)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.left_to_right import Choose, ChooseByScores, Listener, write
+from openwork.decoding.left_to_right import Choose, ChooseByScores, OnToken, write
 from openwork.decoding.rules import TokenRule
 from openwork.decoding.scoring import best_continuations, choosing, most_probable_tokens
 from openwork.decoding.settings import DecodingSettings
@@ -21,7 +21,7 @@ def greedy_search(
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOL_IDS,
     rules: Sequence[TokenRule] = (),
-    listener: Listener | None = None,
+    on_token: OnToken | None = None,
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each sentence, found token by token; the same as a beam of one.
 
@@ -29,7 +29,7 @@ def greedy_search(
     """
     chooser = None if rules else choosing(model)
     choose: Choose = BestOfModel(chooser, symbols) if chooser else ChooseByScores(symbols, rules, most_probable)
-    return write(model, source, source_lengths, settings, symbols, choose, listener)
+    return write(model, source, source_lengths, settings, symbols, choose, on_token)
 
 
 class BestOfModel:

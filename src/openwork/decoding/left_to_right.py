@@ -26,8 +26,8 @@ Pick = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
 The other arguments are each row's sentence, and the place of the token in the target.
 """
 
-Listener = Callable[[int, int], None]
-"""Is told each sentence's next token as soon as it is chosen, the end symbol too."""
+OnToken = Callable[[int, int], None]
+"""Called with a sentence and its next token as soon as that is chosen, the end symbol too."""
 
 
 @torch.no_grad()
@@ -38,7 +38,7 @@ def write(
     settings: DecodingSettings,
     symbols: SymbolIds,
     choose: Choose,
-    listener: Listener | None = None,
+    on_token: OnToken | None = None,
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each sentence; none where the rules left no way to go on.
 
@@ -61,8 +61,9 @@ def write(
         own_totals = own_totals + value
         written[live, place] = token
         goes_on = (token != symbols.end) & (own_limits > place) & (value > -torch.inf)
-        if listener is not None:
-            _tell(listener, live, token)
+        if on_token is not None:
+            for sentence, chosen in zip(live.tolist(), token.tolist(), strict=True):
+                on_token(sentence, chosen)
         keep = goes_on.nonzero().squeeze(-1)
         if keep.numel() < live.numel():
             totals[live] = own_totals
@@ -91,11 +92,6 @@ class ChooseByScores:
             scores = restrict(scores, normaliser, self.rules, Beginnings(sentences, written[sentences]))
         value, token = self.pick(scores, sentences, written.shape[1] - 1)
         return value - normaliser.squeeze(-1), token
-
-
-def _tell(listener: Listener, live: Tensor, tokens: Tensor) -> None:
-    for sentence, token in zip(live.tolist(), tokens.tolist(), strict=True):
-        listener(sentence, token)
 
 
 def _hypotheses(

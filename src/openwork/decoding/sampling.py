@@ -14,7 +14,7 @@ from torch import Tensor
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.left_to_right import ChooseByScores, Listener, write
+from openwork.decoding.left_to_right import ChooseByScores, OnToken, write
 from openwork.decoding.repeated import Repeated, repeat_constraints
 from openwork.decoding.rules import rules_for
 from openwork.decoding.scoring import best_tokens, length_limits
@@ -29,7 +29,7 @@ def sample(
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,
-    listener: Listener | None = None,
+    on_token: OnToken | None = None,
 ) -> list[list[Hypothesis]]:
     """`settings.samples` hypotheses for each sentence, in the order they were drawn; the same may come twice.
 
@@ -45,7 +45,7 @@ def sample(
         return scores.gather(1, token[:, None]).squeeze(1), token
 
     choose = ChooseByScores(symbols, rules, pick)
-    found = write(Repeated(model, times), repeated, lengths, settings, symbols, choose, listener)
+    found = write(Repeated(model, times), repeated, lengths, settings, symbols, choose, on_token)
     return [[one for row in found[first : first + times] for one in row] for first in range(0, len(found), times)]
 
 

@@ -14,7 +14,7 @@ from openwork.decoding.coverage import CoverageModel
 from openwork.decoding.diverse import diverse_search
 from openwork.decoding.greedy import greedy_search
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.left_to_right import Listener
+from openwork.decoding.left_to_right import OnToken
 from openwork.decoding.lone import search_one
 from openwork.decoding.rules import phrases_of, rules_for
 from openwork.decoding.sampling import sample
@@ -34,25 +34,25 @@ def decode(
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,
-    listener: Listener | None = None,
+    on_token: OnToken | None = None,
 ) -> list[list[Hypothesis]]:
     """For each sentence its hypotheses, best first (samples: as they were drawn).
 
     `constraints` are those of each sentence. A sentence whose constraints no target can meet within its length limit
     has no hypothesis. The texts in the settings are not looked at: whoever knows the pieces makes constraints of them.
-    `listener` hears each token as it is chosen, in greedy search and of samples; of a beam nothing is settled so soon.
+    `on_token` gets each token as it is chosen, in greedy search and sampling; a beam settles nothing so soon.
     """
     if settings.samples:
-        return sample(model, source, source_lengths, settings, symbols, constraints, listener)
+        return sample(model, source, source_lengths, settings, symbols, constraints, on_token)
     if settings.groups > 1:
         return diverse_search(model, source, source_lengths, settings, symbols, constraints)
     if constraints and any(one.required for one in constraints):
         return _by_banks(model, source, source_lengths, settings, symbols, constraints)
     rules = rules_for(settings, constraints, source_lengths, symbols)
-    if _is_lone(source) and not rules and listener is None and not settings.coverage_penalty:
+    if _is_lone(source) and not rules and on_token is None and not settings.coverage_penalty:
         return [search_one(model, source, source_lengths, settings, symbols)]
     if settings.beam == 1:
-        return greedy_search(model, source, source_lengths, settings, symbols, rules, listener)
+        return greedy_search(model, source, source_lengths, settings, symbols, rules, on_token)
     return _beam(model, source, source_lengths, settings, symbols, Expand(symbols, rules, model))
 
 

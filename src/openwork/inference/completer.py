@@ -1,11 +1,11 @@
-"""Prompts in, continuations out, line for line: a language model as a filter, with examples before or in a dialogue.
+"""Completion of prompts with a language model: line by line, after examples, or in a dialogue.
 
     examples    each on a line of its own, then the prompt:     2 + 2 = 4
                                                                 3 + 4 =
     dialogue    one line, each turn behind the mark of its speaker:
                 <user> Hello. <assistant> Hi! <user> How are you? <assistant>
 
-A dialogue is one line so that a text to train on can hold one: a line of the file is a conversation.
+A dialogue is one line, so that each line of a training file can hold one.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,18 +16,18 @@ from openwork.base.printing import json_text
 from openwork.bundles.bundle import Bundle
 from openwork.data.corpora.dialogues import ASSISTANT, USER
 from openwork.data.records import Pair
-from openwork.inference.filters.lines import Answer, Answering, OutputFormat
-from openwork.inference.requests import Asked
+from openwork.inference.filters.lines import Answer, LineFilter, OutputFormat
+from openwork.inference.requests import Request
 from openwork.inference.translator import BatchTranslator, Translation
 
 LINE_END = "\n"
 
 Prompting = Callable[[str], str]
-"""From a line of input to what the model reads."""
+"""Makes the prompt of a line of input."""
 
 
 def check_continues(bundle: Bundle) -> None:
-    """UsageError for a bundle that has no prompt and continuation."""
+    """UsageError for a bundle whose model does not continue texts."""
     if not bundle.model.continues:
         raise UsageError(
             f"a model of the kind {bundle.settings.model.kind} does not continue texts",
@@ -37,32 +37,32 @@ def check_continues(bundle: Bundle) -> None:
 
 
 def after_examples(examples: Sequence[Pair]) -> Prompting:
-    """The examples before every prompt, each on a line: prompt, a space, continuation."""
+    """Puts the examples before every prompt, each on a line: prompt, a space, continuation."""
     before = "".join(f"{one.source} {one.target}{LINE_END}" for one in examples)
     return lambda line: f"{before}{line}"
 
 
 @dataclass
 class Dialogue:
-    """What was said so far, the instruction first; a blank line of input begins anew."""
+    """The dialogue so far, after an instruction."""
 
     instruction: str = ""
     turns: list[str] = field(default_factory=list)
 
     def prompt(self, said: str) -> str:
-        """The conversation with what the user says now, up to the mark behind which the reply stands."""
+        """The dialogue with a new turn of the user, up to the mark before the reply."""
         self.turns.append(f"{USER} {unmarked(said)}")
         return " ".join([*([self.instruction] if self.instruction else []), *self.turns, ASSISTANT])
 
-    def replied(self, text: str) -> None:
+    def add_reply(self, text: str) -> None:
         self.turns.append(f"{ASSISTANT} {text}")
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         self.turns.clear()
 
 
 def unmarked(text: str) -> str:
-    """The text, in which no mark of a speaker stands: nobody can speak for another."""
+    """The text without marks of speakers, so that nobody can speak for another."""
     for mark in (USER, ASSISTANT):
         text = text.replace(mark, mark.replace("<", "< "))
     return text
@@ -75,16 +75,15 @@ class Completer:
         self.translator = translator
         self.stop = stop
 
-    def complete(self, prompts: Sequence[str], asked: Sequence[Asked]) -> list[list[Translation]]:
-        """For each prompt its continuations, best first, as one line each."""
-        found = self.translator.translate(prompts, [one.request for one in asked])
+    def complete(self, prompts: Sequence[str], requests: Sequence[Request] | None = None) -> list[list[Translation]]:
+        """For each prompt its continuations, best first, each as one line."""
         return [
             [replace(one, text=self._text(prompt, one)) for one in continuations]
-            for prompt, continuations in zip(prompts, found, strict=True)
+            for prompt, continuations in zip(prompts, self.translator.translate(prompts, requests), strict=True)
         ]
 
     def _text(self, prompt: str, found: Translation) -> str:
-        """What stands behind the prompt in the text of both: some tokenizers write a space at the start of none."""
+        """The text after the prompt in the text of both: some tokenizers omit a space at the start of a text."""
         if found.problem:
             return found.text
         tokenizer = self.translator.tokenizers.target
@@ -95,32 +94,32 @@ class Completer:
         return " ".join(text.splitlines())
 
 
-def completing(completer: Completer, prompting: Prompting, output: OutputFormat) -> Answering:
+def completion_filter(completer: Completer, prompting: Prompting, output: OutputFormat) -> LineFilter:
     """Answers each prompt with its continuations."""
-
-    def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
-        found = completer.complete([prompting(one.text) for one in batch], batch)
-        for asked, continuations in zip(batch, found, strict=True):
-            yield Answer(_line(asked.text, continuations, output), _notes(continuations[0]))
-
-    return answers
+    return LineFilter(
+        lambda texts, requests: completer.complete(list(map(prompting, texts)), requests),
+        lambda text, found: Answer(_line(text, found, output), _notes(found[0])),
+    )
 
 
-def conversing(completer: Completer, dialogue: Dialogue, output: OutputFormat) -> Answering:
-    """Answers each line with a reply that knows the lines and replies before it, since the last blank line."""
+def dialogue_filter(completer: Completer, dialogue: Dialogue, output: OutputFormat) -> LineFilter:
+    """Answers each line with a reply that depends on the lines and replies since the last blank line."""
 
-    def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
-        for asked in batch:
-            if not asked.text.strip():
-                dialogue.begin_anew()
-                yield Answer("")
+    def replies(texts: Sequence[str], requests: Sequence[Request]) -> Iterator[list[Translation]]:
+        for text, request in zip(texts, requests, strict=True):
+            if not text.strip():
+                dialogue.reset()
+                yield []
                 continue
-            (found,) = completer.complete([dialogue.prompt(asked.text)], [asked])
+            (found,) = completer.complete([dialogue.prompt(text)], [request])
             best = [replace(one, text=one.text.strip()) for one in found]
-            dialogue.replied(unmarked(best[0].text))
-            yield Answer(_line(asked.text, best, output), _notes(best[0]))
+            dialogue.add_reply(unmarked(best[0].text))
+            yield best
 
-    return answers
+    def answer(text: str, found: list[Translation]) -> Answer:
+        return Answer(_line(text, found, output), _notes(found[0])) if found else Answer("")
+
+    return LineFilter(replies, answer)
 
 
 def _line(prompt: str, found: list[Translation], output: OutputFormat) -> str:

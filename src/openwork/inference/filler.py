@@ -1,11 +1,12 @@
-"""Text with gaps in, whole text out: a model that restores masked pieces, with its tokenizer."""
+"""Mask filling: a masked language model restores missing pieces of a text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
-from openwork.inference.labeller import SYMBOLS, Choice, Place, Sources
+from openwork.inference.batches import OnProgress, ignore_progress
+from openwork.inference.labeller import SYMBOLS, Choice, Place, TargetLogits
 from openwork.models.interfaces import SequenceModel
 from openwork.text.tokenizer import Tokenizer
 
@@ -21,28 +22,23 @@ class Filled:
     cut: bool = False
 
 
-def _ignore(count: int) -> None:
-    """For those who do not watch."""
-
-
 class GapFiller:
-    """Fills the gaps of texts; each gap is one piece, and is told as if the others were not known."""
+    """Fills the gaps of texts. Each gap is one piece, predicted independently of the others."""
 
     def __init__(self, model: SequenceModel, tokenizer: Tokenizer, mask_piece: int) -> None:
-        self.sources = Sources(model)
+        self.logits = TargetLogits(model)
         self.tokenizer = tokenizer
         self.mask_piece = mask_piece
 
-    def fill(self, texts: Sequence[str], best: int = 1, *, advanced: Callable[[int], None] = _ignore) -> list[Filled]:
-        """For each text what it is with its gaps filled; a text without a gap gives itself."""
+    def fill(self, texts: Sequence[str], best: int = 1, *, advanced: OnProgress = ignore_progress) -> list[Filled]:
+        """Each text with its gaps filled; a text without a gap gives itself."""
         found = [Filled(text) for text in texts]
         rows = {place: self._row(text) for place, text in enumerate(texts) if GAP in text}
-        for batch in self.sources.batches(rows):
-            chosen = [rows[place][: self.sources.longest] for place in batch]
-            logits = self.sources.logits(chosen, max(len(row) for row in chosen)).clone()
+        for batch, kept in self.logits.batches(rows):
+            logits = self.logits.of(kept, max(map(len, kept))).clone()
             logits[..., SYMBOLS] = -torch.inf
-            for place, row, told in zip(batch, chosen, logits.softmax(dim=-1), strict=True):
-                found[place] = self._filled(row, told, best, cut=len(rows[place]) > len(row))
+            for place, row, shares in zip(batch, kept, logits.softmax(dim=-1), strict=True):
+                found[place] = self._filled(row, shares, best, cut=len(rows[place]) > len(row))
             advanced(len(batch))
         return found
 

@@ -1,10 +1,10 @@
-"""Text in, labels out: a model that tells labels of a source, with its tokenizers.
+"""Labeller of texts: a model of classification, tagging or question answering with its tokenizers.
 
-The model is asked through start and step alone, for as many places as the task has: what place i of the target is told
-to be is one distribution over the labels, however the others are decided.
+The model gives the distribution over labels at each place of the target with one call of start and step; no place
+depends on the label of another.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.base.tasks import Task
+from openwork.inference.batches import LONGEST, OnProgress, batches, ignore_progress, padded
 from openwork.inference.engine import Engine
 from openwork.inference.settings import TranslationPrecision
 from openwork.models.interfaces import SequenceModel
@@ -19,14 +20,14 @@ from openwork.text.pair import TokenizerPair
 from openwork.text.word_by_word import WordByWord
 
 BATCH_TOKENS = 4096  # padded source positions that are read together
-LONGEST_SOURCE = 1024  # pieces with the end symbol; what is longer is cut there, and flagged
 LONGEST_ANSWER = 30  # words, as in Devlin et al.'s published code
 SYMBOLS = [*SYMBOL_IDS.forbidden, SYMBOL_IDS.end]
+NO_LABEL = "<unk>"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A label and how probable it is, among all labels."""
+    """A label and its probability among all labels."""
 
     label: str
     probability: float
@@ -38,10 +39,10 @@ Place = tuple[Choice, ...]
 
 @dataclass(frozen=True)
 class LabelledText:
-    """What was told of a text: a place for its label, or one for each word that was read.
+    """The labels of a text: one place for the text, or one for each word that was read.
 
-    `words` are the text's words where the task has a place for each. `cut`: the text was too long, so that the last of
-    its words have none.
+    `words` are the text's words where the task has a place for each. `cut`: the text was too long, so that its last
+    words have no place.
     """
 
     places: tuple[Place, ...]
@@ -50,55 +51,36 @@ class LabelledText:
 
     @property
     def best(self) -> list[str]:
-        """The best label of each place; a word that was not read has the label <unk>."""
+        """The best label of each place; <unk> for a word that was not read."""
         labels = [place[0].label for place in self.places]
-        return labels + [UNREAD] * (len(self.words) - len(labels))
+        return labels + [NO_LABEL] * (len(self.words) - len(labels))
 
 
-UNREAD = "<unk>"
-
-
-def _ignore(count: int) -> None:
-    """For those who do not watch."""
-
-
-class Sources:
-    """Rows of source ids read by a model in batches of like lengths, and the logits of places of their targets."""
+class TargetLogits:
+    """The logits that a model gives at places of the targets of many sources."""
 
     def __init__(self, model: SequenceModel, precision: TranslationPrecision = "float32") -> None:
         self.engine = Engine(model, precision)
         self.model = model
-        self.longest = min(LONGEST_SOURCE, model.longest or LONGEST_SOURCE) - 1  # without the end symbol
+        self.longest = min(LONGEST, model.longest or LONGEST) - 1  # without the end symbol
 
-    def batches(self, rows: dict[int, list[int]]) -> Iterator[list[int]]:
-        """The numbers of the rows, longest first, within the budget of tokens."""
-        batch: list[int] = []
-        room = 0
-        for place in sorted(rows, key=lambda place: -len(rows[place])):
-            if not batch:
-                room = max(1, BATCH_TOKENS // (min(len(rows[place]), self.longest) + 1))
-            batch.append(place)
-            if len(batch) >= room:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
+    def batches(self, rows: dict[int, list[int]]) -> Iterator[tuple[list[int], list[list[int]]]]:
+        """The keys of rows of like lengths, and these rows cut to what the model can read."""
+        lengths = {place: min(len(row), self.longest) + 1 for place, row in rows.items()}
+        for batch in batches(lengths, BATCH_TOKENS):
+            yield batch, [rows[place][: self.longest] for place in batch]
 
-    def logits(self, rows: Sequence[Sequence[int]], places: int) -> Tensor:
+    def of(self, rows: Sequence[Sequence[int]], places: int) -> Tensor:
         """Logits (rows, places, vocabulary) of the first places of each target; rows without their end symbols."""
         device = next(self.model.parameters()).device
-        lengths = torch.tensor([len(row) + 1 for row in rows])
-        longest = int(lengths.max())
-        padded = [[*row, SYMBOL_IDS.end, *[SYMBOL_IDS.pad] * (longest - len(row) - 1)] for row in rows]
         model = self.engine.ready()
         with torch.inference_mode(), self.engine.computing():
-            state = model.start(torch.tensor(padded, device=device), lengths.to(device))
-            read = torch.full((len(rows), places), SYMBOL_IDS.start, device=device)
-            return model.step(read, state)[0].float()
+            state = model.start(*padded(rows, device))
+            return model.step(torch.full((len(rows), places), SYMBOL_IDS.start, device=device), state)[0].float()
 
 
 class Labeller:
-    """Tells labels of texts; the order of the results is that of the texts."""
+    """Predicts labels of texts; the order of the results is that of the texts."""
 
     def __init__(
         self,
@@ -108,46 +90,40 @@ class Labeller:
         *,
         precision: TranslationPrecision = "float32",
     ) -> None:
-        self.sources = Sources(model, precision)
+        self.logits = TargetLogits(model, precision)
         self.tokenizers = tokenizers
         self.task: Task = task
 
     def label(
-        self, texts: Sequence[str], best: int = 1, *, advanced: Callable[[int], None] = _ignore
+        self, texts: Sequence[str], best: int = 1, *, advanced: OnProgress = ignore_progress
     ) -> list[LabelledText]:
-        """For each text what is told of it, with the `best` most probable labels of each place.
+        """The labels of each text: the `best` most probable ones of each place.
 
-        A text without a visible character has no places. `advanced` is told after each batch how many texts it had.
+        A text without a visible character has no places. `advanced` gets the number of texts of each batch.
         """
-        rows = self.tokenizers.source.encode_batch(texts)
+        encoded = enumerate(self.tokenizers.source.encode_batch(texts))
+        rows = {place: row for place, row in encoded if texts[place].strip() and row}
         found = [LabelledText(()) for _ in texts]
-        asked = {place: row for place, row in enumerate(rows) if texts[place].strip() and row}
-        longest = self.sources.longest
-        for batch in self.sources.batches(asked):
-            told = self._told([asked[place][:longest] for place in batch], best)
-            for place, places in zip(batch, told, strict=True):
+        for batch, kept in self.logits.batches(rows):
+            for place, row, places in zip(batch, kept, self._places(kept, best), strict=True):
                 words = tuple(texts[place].split()) if self.task == "tag" else ()
-                found[place] = LabelledText(places, words, len(asked[place]) > longest)
+                found[place] = LabelledText(places, words, len(rows[place]) > len(row))
             advanced(len(batch))
         return found
 
     def best(self, texts: Sequence[str]) -> list[str]:
         """The best labels of each text, with spaces between them, as a target has them."""
-        return [" ".join(labelling.best) for labelling in self.label(texts)]
+        return [" ".join(labelled.best) for labelled in self.label(texts)]
 
-    def _told(self, rows: Sequence[list[int]], best: int) -> Iterator[tuple[Place, ...]]:
+    def _places(self, rows: Sequence[list[int]], best: int) -> Iterator[tuple[Place, ...]]:
         if self.task == "answer":
-            for firsts in self.sources.logits(rows, 2):
-                yield self._answers(firsts, best)
+            yield from (self._answers(ends, best) for ends in self.logits.of(rows, 2))
             return
-        counts = [self._places(row) for row in rows]
-        for logits, count in zip(self.sources.logits(rows, max(counts)), counts, strict=True):
-            yield self.most_probable(logits[:count], best)
-
-    def _places(self, row: Sequence[int]) -> int:
-        """How many places the target of these pieces has."""
         source = self.tokenizers.source
-        return sum(source.begins[number] for number in row) if isinstance(source, WordByWord) else 1
+        begins = source.begins if isinstance(source, WordByWord) else None
+        counts = [1 if begins is None else sum(begins[piece] for piece in row) for row in rows]
+        for logits, count in zip(self.logits.of(rows, max(counts)), counts, strict=True):
+            yield self.most_probable(logits[:count], best)
 
     def most_probable(self, logits: Tensor, best: int) -> tuple[Place, ...]:
         """The most probable labels of each place, with their probabilities among the labels alone."""
@@ -161,10 +137,10 @@ class Labeller:
         )
 
     def _answers(self, logits: Tensor, best: int) -> tuple[Place, ...]:
-        """One place, of answers: "first last", or nothing where the source is said to hold none.
+        """One place, of answers: "first last", or nothing where the source holds none.
 
-        The probability of an answer is that of its first word times that of its last, which is not before it nor too
-        far behind it; Devlin et al. 2019, section 4.2.
+        The probability of an answer is that of its first word times that of its last, which is neither before it nor
+        too far behind it; Devlin et al. 2019, section 4.2.
         """
         kept = logits.clone()
         kept[:, list(SYMBOL_IDS.forbidden)] = -torch.inf

@@ -31,8 +31,8 @@ class Request:
     def __bool__(self) -> bool:
         return bool(self.prefix or self.required or self.forbidden)
 
-    def beside(self, settings: DecodingSettings) -> "Request":
-        """Together with what the settings ask of every translation; the prefix of the one before that of all."""
+    def merged_with(self, settings: DecodingSettings) -> "Request":
+        """This and what the settings ask of every translation; its own prefix goes before theirs."""
         return Request(
             _one_line(self.prefix or settings.prefix),
             tuple(dict.fromkeys(map(_one_line, (*self.required, *settings.required)))),

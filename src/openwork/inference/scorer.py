@@ -1,33 +1,33 @@
-"""How probable given translations are: the log-probability of each piece, for a bundle's model."""
+"""Scorer of given translations: the log-probability of each piece."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.rescore import score_tokens
-from openwork.inference.translator import LONGEST_SOURCE
+from openwork.inference.batches import LONGEST, batches, padded
 from openwork.metrics.ratio import Ratio, perplexity
 from openwork.models.interfaces import SequenceModel
 from openwork.text.pair import TokenizerPair
 
-LONGEST_TARGET = 1024  # tokens with the end symbol; a part of a target would have another probability
 BATCH_TOKENS = 2048  # padded target positions that are computed together: each has logits for the whole vocabulary
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One target: its pieces, the end symbol last, and the log-probability (nats) of each given those before it.
+    """The score of one target: its pieces with the end symbol, and the log-probability (nats) of each.
 
-    `problem` says why it could not be scored; then there are no pieces.
+    `problem`: why it cannot be scored; then there are no pieces. `cut`: the source was too long and lost its end.
     """
 
     pieces: tuple[str, ...] = ()
     log_probabilities: tuple[float, ...] = ()
     problem: str = ""
-    cut: bool = False  # the source was too long and lost its end
+    cut: bool = False
 
     @property
     def total(self) -> float:
@@ -45,7 +45,7 @@ class Scored:
         return f"{self.total:.4f}\t{-ratio.value:.4f}\t{perplexity(ratio):.4f}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; what JSON has no number for (minus infinity, NaN) is null."""
+        """Plain values for JSON; minus infinity and NaN are null."""
         ratio = self.ratio
         terms = zip(self.pieces, self.log_probabilities, strict=True)
         return {
@@ -68,21 +68,20 @@ class Scorer:
     def __init__(self, model: SequenceModel, tokenizers: TokenizerPair) -> None:
         self.model = model.eval()
         self.tokenizers = tokenizers
-        reach = model.longest or max(LONGEST_SOURCE, LONGEST_TARGET)
-        self.longest_source = min(LONGEST_SOURCE, reach)
-        self.longest_target = min(LONGEST_TARGET, reach)
+        self.longest_source = min(LONGEST, model.longest or LONGEST)
+        self.longest_target = self.longest_source  # a part of a target would have another probability
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
-        """For each (source, target) the target's probability, its end included."""
+        """For each (source, target) the probability of the target with its end symbol."""
         texts = [source for source, _ in pairs], [target for _, target in pairs]
         encoded = list(self.tokenizers.encode_pairs(*texts))
         sources, targets = [source for source, _ in encoded], [target for _, target in encoded]
         results = [Scored(problem=self._problem(target)) for target in targets]
         places = [place for place, result in enumerate(results) if not result.problem]
-        for batch in _batches(places, targets):
+        for batch in batches({place: len(targets[place]) + 1 for place in places}, BATCH_TOKENS):
             kept = [sources[place][: self.longest_source - 1] for place in batch]
             for place, terms in zip(batch, self._terms(kept, [targets[place] for place in batch]), strict=True):
-                ids = [*targets[place], self.tokenizers.target.end_id]
+                ids = [*targets[place], SYMBOL_IDS.end]
                 pieces = tuple(map(self.tokenizers.target.piece, ids))
                 results[place] = Scored(pieces, tuple(terms), cut=len(sources[place]) >= self.longest_source)
         return results
@@ -94,24 +93,6 @@ class Scorer:
 
     @torch.inference_mode()
     def _terms(self, sources: list[list[int]], targets: list[list[int]]) -> list[list[float]]:
-        end, pad = self.tokenizers.source.end_id, self.tokenizers.source.pad_id
         device = next(self.model.parameters()).device
-        longest = max(map(len, sources)) + 1
-        padded = torch.tensor([[*ids, end, *[pad] * (longest - len(ids) - 1)] for ids in sources], device=device)
-        lengths = torch.tensor([len(ids) + 1 for ids in sources], device=device)
-        terms = score_tokens(self.model, padded, lengths, targets).tolist()
+        terms = score_tokens(self.model, *padded(sources, device), targets).tolist()
         return [row[: len(target) + 1] for row, target in zip(terms, targets, strict=True)]
-
-
-def _batches(places: list[int], targets: list[list[int]]) -> Iterator[list[int]]:
-    """Places, longest target first, within the token budget."""
-    batch: list[int] = []
-    longest = 0
-    for place in sorted(places, key=lambda place: -len(targets[place])):
-        longest = longest or len(targets[place]) + 1
-        if batch and (len(batch) + 1) * longest > BATCH_TOKENS:
-            yield batch
-            batch, longest = [], len(targets[place]) + 1
-        batch.append(place)
-    if batch:
-        yield batch

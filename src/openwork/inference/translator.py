@@ -1,42 +1,51 @@
-"""Text in, text out: a model with its tokenizers and a way to search."""
+"""Translator of texts: a model with its tokenizers and a search."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.alternatives import alternatives
 from openwork.decoding.bayes_risk import equal_weights, probability_weights
 from openwork.decoding.constraints import UNCONSTRAINED, SentenceConstraints
 from openwork.decoding.ensemble import Ensemble
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.left_to_right import Listener
+from openwork.decoding.left_to_right import OnToken
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.decoding.shortlist import Shortlist, in_whole_vocabulary
+from openwork.inference.batches import LONGEST, OnProgress, batches, ignore_progress, padded
 from openwork.inference.engine import Engine, TranslationPrecision
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.requests import NOTHING, Constrainer, Request
 from openwork.inference.reranking import agreements
-from openwork.inference.streaming import GrowingText
+from openwork.inference.streaming import StreamedText
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.text.pair import TokenizerPair
 from openwork.text.placeholders import Restored, Spans
 
 BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searched together
-SHARES, LEAST_TOKENS = 4, 512  # a batch has at most this share of what is left, unless that is fewer tokens
-LONGEST_SOURCE = 1024  # tokens; what is longer is cut there, and flagged
+LEAST_TOKENS = 512  # to which batches shrink towards the end
+NO_TRANSLATION = "no translation meets all that is asked of it"
 
 
 @dataclass(frozen=True, repr=False)
 class Translation:
-    """One translation. `score` ranks alternatives; `cut` says that the source was too long and lost its end.
+    """One translation.
 
-    `missing`: the placeholders of the source that the model left out. `problem` says why there is no translation: what
-    was asked of it cannot be met. `pieces` are the ids of the text; `source_pieces`: how many the source has, with its
-    end symbol. `flags`: what speaks against it (`guard.py`), where it was looked at.
+    Attributes:
+        score: what alternatives are ranked by.
+        finished: it ends with the end symbol, not at the length limit.
+        cut: the source was too long and lost its end.
+        missing: the placeholders of the source that the model left out.
+        problem: why there is no translation, where a request cannot be met.
+        pieces: the ids of the text.
+        source_pieces: pieces of the source with its end symbol.
+        flags: reasons not to trust it (`guard.py`), where they were checked.
     """
 
     text: str
@@ -60,7 +69,7 @@ class Translation:
 
 @dataclass(frozen=True)
 class Alternative:
-    """What could come next after the beginning of a translation, and what the whole would then be."""
+    """A piece that could follow the first pieces of a translation, and the whole translation with it."""
 
     piece: str
     probability: float
@@ -69,22 +78,13 @@ class Alternative:
 
 @dataclass(frozen=True)
 class _Source:
-    """A source as ids, without its end symbol, its placeholders, and what is asked of its translation."""
+    """A source as ids without its end symbol, its placeholders, and the request for its translation."""
 
     ids: list[int]
     spans: Spans
     cut: bool
     request: Request
     constraints: SentenceConstraints
-
-
-def _impossible(problem: str = "no translation meets all that is asked of it") -> Translation:
-    """Stands where there is none."""
-    return Translation("", finished=False, problem=problem)
-
-
-def _ignore(count: int) -> None:
-    """For those who do not watch."""
 
 
 class BatchTranslator:
@@ -103,7 +103,7 @@ class BatchTranslator:
         self.shortlist = shortlist
         self.tokenizers = tokenizers
         self.decoding = decoding
-        self.longest = LONGEST_SOURCE
+        self.longest = LONGEST
         self.continues = model.continues
         if model.longest is not None:  # learned positions end there, on both sides or for both together
             most = model.longest // 2 if self.continues else model.longest
@@ -114,7 +114,7 @@ class BatchTranslator:
 
     @classmethod
     def of(cls, bundle: Bundle, decoding: DecodingSettings | None = None) -> "BatchTranslator":
-        """The translator of a bundle, which searches as the bundle's settings say, or as `decoding` does."""
+        """The translator of a bundle, with the bundle's own search settings unless others are given."""
         return cls(bundle.model, bundle.tokenizers, decoding or bundle.settings.decoding)
 
     @property
@@ -127,194 +127,163 @@ class BatchTranslator:
         texts: Sequence[str],
         requests: Sequence[Request] | None = None,
         *,
-        advanced: Callable[[int], None] = _ignore,
+        advanced: OnProgress = ignore_progress,
     ) -> list[list[Translation]]:
         """For each text its best translations, best first; a text without a visible character gives itself.
 
-        Not so where a model continues its source: it begins where there is nothing.
-
-        `requests` say what is asked of each text's translation besides what the settings ask of all; what cannot be
-        met gives an empty translation with its `problem`. `advanced` is told after each batch how many texts were
-        translated in it.
+        A model that continues its source continues such a text too. `requests` are those of each text, besides what
+        the settings ask of all; one that cannot be met gives an empty translation with its `problem`. `advanced` gets
+        the number of texts of each batch.
         """
         results: list[list[Translation]] = [[Translation(text)] * self.decoding.best for text in texts]
-        sources: dict[int, _Source] = {}
-        for place, source in self._sources(texts, requests):
-            if isinstance(source, _Source):
-                sources[place] = source
-            else:
-                results[place] = [_impossible(source)]
-        batches = list(self._batches(sources))
-        model, wide = self.engine.ready(), self._wide()
-
-        def translated(batch: list[int]) -> list[list[Translation]]:
-            chosen = [sources[place] for place in batch]
-            found = zip(chosen, self._search(model, chosen, wide), strict=True)
-            return [self._translations(hypotheses, source) for source, hypotheses in found]
-
-        for batch, found in zip(batches, self.engine.in_turn(translated, batches), strict=True):
-            for place, translations in zip(batch, found, strict=True):
-                results[place] = translations
+        sources = self._sources(texts, requests)
+        for place, source in sources.items():
+            if isinstance(source, str):
+                results[place] = [Translation("", finished=False, problem=source)]
+        kept = {place: source for place, source in sources.items() if isinstance(source, _Source)}
+        lengths = {place: len(source.ids) + 1 for place, source in kept.items()}
+        planned = list(batches(lengths, BATCH_TOKENS // self.decoding.hypotheses, least=LEAST_TOKENS))
+        wide = self.decoding
+        if wide.minimum_bayes_risk != "none":  # the best are chosen among all hypotheses
+            wide = wide.model_copy(update={"best": wide.hypotheses})
+        search = partial(self._search, self.engine.ready(), wide, self._ranked)
+        found = self.engine.in_turn(search, [[kept[place] for place in batch] for batch in planned])
+        for batch, translations in zip(planned, found, strict=True):
+            for place, best in zip(batch, translations, strict=True):
+                results[place] = best
             advanced(len(batch))
         return results
-
-    def _translations(self, hypotheses: Sequence[Hypothesis], source: _Source) -> list[Translation]:
-        kept = [hypothesis for hypothesis in hypotheses if not self._is_forbidden(hypothesis, source)]
-        return self._rank([self._present(hypothesis, source) for hypothesis in kept])
 
     def best(self, texts: Sequence[str]) -> list[str]:
         """The best translation of each text."""
         return [translations[0].text for translations in self.translate(texts)]
 
     def stream(self, text: str, show: Callable[[str], None], request: Request = NOTHING) -> Translation:
-        """The first translation of one text, shown piece by piece as it is written: greedily, or drawn as a sample.
+        """The translation of one text, shown piece by piece while greedy search or sampling finds it.
 
-        What was shown is in the end the text that is given back.
+        The shown pieces together are the text of the result.
         """
-        if not text.strip() and not self.continues:
+        source = self._sources([text], [request]).get(0)
+        if source is None:
             show(text)
             return Translation(text)
-        ((_, source),) = self._sources([text], [request])
-        if not isinstance(source, _Source):
-            return _impossible(source)
-        growing = GrowingText(self.tokenizers, source.spans)
+        if isinstance(source, str):
+            return Translation("", finished=False, problem=source)
+        streamed = StreamedText(self.tokenizers, source.spans)
         one = {"beam": 1, "best": 1, "groups": 1, "coverage_penalty": 0.0, "samples": min(self.decoding.samples, 1)}
 
-        def hear(sentence: int, token: int) -> None:
-            if token != self.tokenizers.target.end_id:
-                show(growing.add(token))
+        def on_token(sentence: int, token: int) -> None:
+            if token != SYMBOL_IDS.end:
+                show(streamed.add(token))
 
-        (hypotheses,) = self._search(self.engine.ready(), [source], self.decoding.model_copy(update=one), hear)
-        show(growing.rest())
-        return self._present(hypotheses[0], source) if hypotheses else _impossible()
+        settings = self.decoding.model_copy(update=one)
+        (found,) = self._search(self.engine.ready(), settings, self._translations, [source], on_token)
+        show(streamed.rest())
+        return found[0] if found else Translation("", finished=False, problem=NO_TRANSLATION)
 
     def alternatives(
-        self, texts: Sequence[str], position: int, count: int, requests: Sequence[Request] | None = None
+        self, texts: Sequence[str], requests: Sequence[Request] | None = None, *, position: int, count: int
     ) -> list[list[Alternative]]:
-        """For each text the `count` most probable pieces after the first `position` ones of its translation.
+        """For each text the `count` most probable pieces after the first `position` pieces of its translation.
 
-        Each comes with its probability and with the best translation that goes on so. There are none where there is
-        no translation.
+        Each has its probability and the best translation that contains it there. A text without a translation has
+        none.
         """
-        found = self.translate(texts, requests)
-        sources = dict(self._sources(texts, requests))
-        given: list[list[Alternative]] = []
-        for place, (best, *_) in enumerate(found):
+        sources = self._sources(texts, requests)
+        found: list[list[Alternative]] = []
+        for place, (best, *_) in enumerate(self.translate(texts, requests)):
             source = sources.get(place)
-            given.append(self._alternatives(source, best, position, count) if isinstance(source, _Source) else [])
-        return given
+            if isinstance(source, _Source) and not best.problem:
+                found.append(self._alternatives(source, best.pieces[:position], count))
+            else:
+                found.append([])
+        return found
 
-    def _alternatives(self, source: _Source, best: Translation, position: int, count: int) -> list[Alternative]:
-        if best.problem:
-            return []
-        beginning = best.pieces[:position]
-        end = self.tokenizers.target.end_id
+    def _alternatives(self, source: _Source, prefix: tuple[int, ...], count: int) -> list[Alternative]:
         model = self.engine.ready()
         with torch.inference_mode(), self.engine.computing():
-            (next_ones,) = alternatives(model, *self._tensors([source]), [beginning], count)
-        ways = [self._going_on(source, (*beginning, one)) for one, _ in next_ones if one != end]
+            (following,) = alternatives(model, *padded([source.ids], self.device), [prefix], count)
+        longer = [
+            replace(source, constraints=replace(source.constraints, prefix=(*prefix, piece)))
+            for piece, _ in following
+            if piece != SYMBOL_IDS.end
+        ]
         plain = self.decoding.model_copy(update={"best": 1, "samples": 0, "temperature": 1.0, "top_k": 0, "top_p": 1.0})
-        wholes = iter(self._search(model, ways, plain)) if ways else iter(())
+        wholes = iter(self._search(model, plain, self._translations, longer) if longer else ())
         listed = []
-        for piece, probability in next_ones:
-            whole = [beginning] if piece == end else [hypothesis.tokens for hypothesis in next(wholes)]
-            name = self.tokenizers.target.piece(piece)
-            listed += [Alternative(name, probability, self._text(tokens, source.spans).text) for tokens in whole]
+        for piece, probability in following:
+            ended = piece == SYMBOL_IDS.end
+            whole = [self._text(prefix, source.spans)] if ended else next(wholes)
+            listed += [Alternative(self.tokenizers.target.piece(piece), probability, one.text) for one in whole]
         return listed
 
-    @staticmethod
-    def _going_on(source: _Source, beginning: tuple[int, ...]) -> _Source:
-        return replace(source, constraints=replace(source.constraints, prefix=beginning))
-
-    def _sources(self, texts: Sequence[str], requests: Sequence[Request] | None) -> Iterator[tuple[int, _Source | str]]:
-        """The texts that are to be translated, with their places; a sentence where what is asked cannot be met."""
+    def _sources(self, texts: Sequence[str], requests: Sequence[Request] | None) -> dict[int, _Source | str]:
+        """The texts to be translated by their places; a sentence in place of one whose request cannot be met."""
         places = [place for place, text in enumerate(texts) if text.strip() or self.continues]
+        encoded = self.tokenizers.encode_sources([texts[place] for place in places])
         limit = self.longest - 1
-        for place, (ids, spans) in zip(
-            places, self.tokenizers.encode_sources([texts[place] for place in places]), strict=True
-        ):
-            request = (requests[place] if requests else NOTHING).beside(self.decoding)
+        found: dict[int, _Source | str] = {}
+        for place, (ids, spans) in zip(places, encoded, strict=True):
+            request = (requests[place] if requests else NOTHING).merged_with(self.decoding)
             constraints, problem = SentenceConstraints(), ""
             if request:
                 length = torch.tensor([min(len(ids), limit) + 1])
                 most = int(length_limits(length, self.decoding))
                 constraints, problem = self.constrainer.constraints(request, spans, most)
-            kept = ids[-limit:] if self.continues else ids[:limit]  # what is continued is the end
-            yield place, problem or _Source(kept, spans, len(ids) > limit, request, constraints)
-
-    def _batches(self, sources: dict[int, _Source]) -> Iterator[list[int]]:
-        """Places, longest source first (so that too little memory shows at once), within the token budget.
-
-        Towards the end the batches become smaller, so that workers who share them finish together. Their number has no
-        say in it: a batch is the same for any.
-        """
-        lengths = {place: len(source.ids) + 1 for place, source in sources.items()}
-        left = sum(lengths.values())
-        batch: list[int] = []
-        room = 0
-        for place in sorted(sources, key=lambda place: -lengths[place]):
-            if not batch:
-                tokens = min(BATCH_TOKENS // self.decoding.hypotheses, max(left // SHARES, LEAST_TOKENS))
-                room = tokens // lengths[place]
-            batch.append(place)
-            left -= lengths[place]
-            if len(batch) >= room:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
-
-    def _wide(self) -> DecodingSettings:
-        """The settings of the search: where the best are chosen afterwards, all hypotheses are wanted."""
-        if self.decoding.minimum_bayes_risk == "none":
-            return self.decoding
-        return self.decoding.model_copy(update={"best": self.decoding.hypotheses})
-
-    def _tensors(self, sources: Sequence[_Source]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Source ids (batch, position) with end symbols, and their lengths."""
-        end, pad = self.tokenizers.source.end_id, self.tokenizers.source.pad_id
-        lengths = torch.tensor([len(source.ids) + 1 for source in sources])
-        longest = int(lengths.max())
-        padded = torch.tensor([[*one.ids, end, *[pad] * (longest - len(one.ids) - 1)] for one in sources])
-        return padded.to(self.device), lengths.to(self.device)
+            kept = ids[-limit:] if self.continues else ids[:limit]  # of a prompt the end matters
+            found[place] = problem or _Source(kept, spans, len(ids) > limit, request, constraints)
+        return found
 
     def _search(
         self,
         model: StepModel,
-        sources: Sequence[_Source],
         settings: DecodingSettings,
-        listener: Listener | None = None,
-    ) -> list[list[Hypothesis]]:
+        present: Callable[[Sequence[Hypothesis], _Source], list[Translation]],
+        sources: Sequence[_Source],
+        on_token: OnToken | None = None,
+    ) -> list[list[Translation]]:
+        """Searches all sources together; `present` makes translations of the hypotheses of one."""
         constraints = [source.constraints for source in sources]
-        wished = constraints if any(one != UNCONSTRAINED for one in constraints) else None
+        given = constraints if any(one != UNCONSTRAINED for one in constraints) else None
         with torch.inference_mode(), self.engine.computing():
-            ids, lengths = self._tensors(sources)
-            if self.shortlist is None or wished or listener or not isinstance(model, PreparedTransformer):
-                return decode(model, ids, lengths, settings, constraints=wished, listener=listener)
-            pieces = self.shortlist.pieces(ids)
-            return in_whole_vocabulary(decode(model.among(pieces), ids, lengths, settings), pieces)
+            ids, lengths = padded([source.ids for source in sources], self.device)
+            if self.shortlist is None or given or on_token or not isinstance(model, PreparedTransformer):
+                found = decode(model, ids, lengths, settings, constraints=given, on_token=on_token)
+            else:
+                pieces = self.shortlist.pieces(ids)
+                found = in_whole_vocabulary(decode(model.among(pieces), ids, lengths, settings), pieces)
+        return list(map(present, found, sources))
 
     def _text(self, tokens: Sequence[int], spans: Spans) -> Restored:
-        # A translation is one line, whatever the model says: line breaks would shift all the lines after it.
-        said = self.tokenizers.decode_target(tokens, spans)
-        return replace(said, text=" ".join(said.text.splitlines()))
+        # A translation is one line, whatever the model writes: line breaks would shift all the lines after it.
+        restored = self.tokenizers.decode_target(tokens, spans)
+        return replace(restored, text=" ".join(restored.text.splitlines()))
 
-    def _is_forbidden(self, hypothesis: Hypothesis, source: _Source) -> bool:
-        """Whether the text holds what was forbidden: only where a foreign tokenizer's pieces are not what they seem."""
-        forbidden = source.request.forbidden
-        return bool(forbidden) and any(text in self._text(hypothesis.tokens, ()).text for text in forbidden if text)
+    def _translations(self, hypotheses: Sequence[Hypothesis], source: _Source) -> list[Translation]:
+        """The hypotheses as translations, in their order."""
+        found = []
+        for one in hypotheses:
+            text = self._text(one.tokens, source.spans)
+            found.append(
+                Translation(
+                    text.text, one.score, one.log_probability, one.finished, source.cut,
+                    missing=text.missing, pieces=one.tokens, source_pieces=len(source.ids) + 1,
+                )
+            )  # fmt: skip
+        return found
 
-    def _present(self, hypothesis: Hypothesis, source: _Source) -> Translation:
-        said = self._text(hypothesis.tokens, source.spans)
-        return Translation(
-            said.text, hypothesis.score, hypothesis.log_probability, hypothesis.finished, source.cut,
-            missing=said.missing, pieces=hypothesis.tokens, source_pieces=len(source.ids) + 1,
-        )  # fmt: skip
-
-    def _rank(self, found: list[Translation]) -> list[Translation]:
-        """The best of them, by another measure than the search's if so set; a problem where there is none."""
+    def _ranked(self, hypotheses: Sequence[Hypothesis], source: _Source) -> list[Translation]:
+        """The best translations, by minimum Bayes risk if so set; a problem where there is none."""
+        # pieces of an external tokenizer may form a forbidden text that the search does not see
+        forbidden = [text for text in source.request.forbidden if text]
+        kept = [
+            hypothesis
+            for hypothesis in hypotheses
+            if not (forbidden and any(text in self._text(hypothesis.tokens, ()).text for text in forbidden))
+        ]
+        found = self._translations(kept, source)
         if not found:
-            return [_impossible()]
+            return [Translation("", finished=False, problem=NO_TRANSLATION)]
         metric = self.decoding.minimum_bayes_risk
         if metric != "none":
             logs = [one.log_probability for one in found]

@@ -44,12 +44,12 @@ class Workers:
         An error of a task is raised here, and what has not been begun is left undone; likewise when the caller stops
         early. Either way no task is under way any more when this ends.
         """
-        if self._pool is None or len(items) < 2:
-            yield from map(task, items)
-            return
+        return map(task, items) if self._pool is None or len(items) < 2 else self._in_pool(self._pool, task, items)
+
+    def _in_pool(self, pool: ThreadPoolExecutor, task: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         # Asked for in the calling thread as well: the library for float32 products has one number for all threads.
         torch.set_num_threads(self._each)
-        under_way = [self._pool.submit(task, item) for item in items]
+        under_way = [pool.submit(task, item) for item in items]
         try:
             for one in under_way:
                 yield one.result()

@@ -1,6 +1,5 @@
-"""Labels as a filter: lines in, one line out for each, as text or JSON."""
+"""Filter from texts to labels, as text or JSON."""
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +7,18 @@ from openwork.base.errors import UsageError
 from openwork.base.printing import json_text
 from openwork.base.tasks import COMMANDS, Task, task_of
 from openwork.bundles.bundle import Bundle
-from openwork.inference.filler import GapFiller
-from openwork.inference.filters.lines import Answer, Answering
+from openwork.inference.filler import Filled, GapFiller
+from openwork.inference.filters.lines import Answer, LineFilter
 from openwork.inference.labeller import LabelledText, Labeller, Place
-from openwork.inference.requests import Asked
 from openwork.metrics.spans import spans
 from openwork.models.interfaces import MaskedModel
 
 
-def labelling_of(bundle: Bundle, path: Path, wanted: Task, best: int, *, as_json: bool) -> Answering:
-    """What answers lines with the bundle at `path`; UsageError where its model was made for another task."""
+def label_filter(bundle: Bundle, path: Path, wanted: Task, best: int, *, as_json: bool) -> LineFilter:
+    """The filter of the bundle at `path`: the best labels alone, or the `best` most probable ones of each place.
+
+    UsageError where the model was trained for another task than `wanted`.
+    """
     task = task_of(bundle.settings.model)
     if task != wanted:
         raise UsageError(
@@ -26,25 +27,22 @@ def labelling_of(bundle: Bundle, path: Path, wanted: Task, best: int, *, as_json
         )
     model = bundle.model
     if task == "fill" and isinstance(model, MaskedModel):
-        return filling(GapFiller(model, bundle.tokenizers.source, model.mask_piece), best, as_json=as_json)
-    return labelling(Labeller(model, bundle.tokenizers, task), best, as_json=as_json)
+        filler = GapFiller(model, bundle.tokenizers.source, model.mask_piece)
+        return LineFilter(
+            lambda texts, _: filler.fill(texts, best),
+            lambda text, found: Answer(_filled_text(text, found, best, as_json=as_json), _notes(cut=found.cut)),
+        )
+    labeller = Labeller(model, bundle.tokenizers, task)
 
+    def answer(text: str, found: LabelledText) -> Answer:
+        line = json_line(task, text, found) if as_json else text_line(task, text, found, best)
+        return Answer(line, _notes(cut=found.cut))
 
-def labelling(labeller: Labeller, best: int, *, as_json: bool) -> Answering:
-    """Answers with labels: the best alone, or the `best` most probable of each place with their probabilities."""
-    task = labeller.task
-
-    def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
-        texts = [asked.text for asked in batch]
-        for text, found in zip(texts, labeller.label(texts, best), strict=True):
-            line = json_line(task, text, found) if as_json else text_line(task, text, found, best)
-            yield Answer(line, _notes(cut=found.cut))
-
-    return answers
+    return LineFilter(lambda texts, _: labeller.label(texts, best), answer)
 
 
 def text_line(task: Task, text: str, found: LabelledText, best: int) -> str:
-    """The labels with spaces between, or an answer's words; of several the probabilities too, tabs between places."""
+    """The labels with spaces between, or an answer's words; of several also probabilities, with tabs between places."""
     if best == 1:
         return answer_text(text, " ".join(found.best)) if task == "answer" else " ".join(found.best)
     if task == "answer":
@@ -90,22 +88,12 @@ def _choices(place: Place) -> list[dict[str, Any]]:
     return [{"label": choice.label, "probability": choice.probability} for choice in place]
 
 
-def filling(filler: GapFiller, best: int, *, as_json: bool) -> Answering:
-    """Answers with texts whose gaps are filled; where several pieces are wanted, with those of each gap."""
-
-    def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
-        texts = [asked.text for asked in batch]
-        for text, found in zip(texts, filler.fill(texts, best), strict=True):
-            if as_json:
-                gaps = [_choices(place) for place in found.gaps]
-                line = json_text({"source": text, "cut": found.cut, "text": found.text, "gaps": gaps})
-            elif best == 1:
-                line = found.text
-            else:
-                line = "\t".join(_shown(place) for place in found.gaps)
-            yield Answer(line, _notes(cut=found.cut))
-
-    return answers
+def _filled_text(text: str, found: Filled, best: int, *, as_json: bool) -> str:
+    """The text with its gaps filled; of several pieces, those of each gap."""
+    if as_json:
+        gaps = [_choices(place) for place in found.gaps]
+        return json_text({"source": text, "cut": found.cut, "text": found.text, "gaps": gaps})
+    return found.text if best == 1 else "\t".join(_shown(place) for place in found.gaps)
 
 
 def _notes(*, cut: bool) -> list[str]:

@@ -1,39 +1,46 @@
-"""The translator as a filter: lines in, lines out, one for one, whatever they hold."""
+"""Filter from lines to lines: one line of output for each line of input, whatever it holds."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import BinaryIO
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, BinaryIO
 
 from openwork.base.lines import arriving_lines, clean_line, standard_input
 from openwork.base.printing import json_text, write_data
 from openwork.data.glossary import Glossary
 from openwork.inference.guarded import GuardedTranslator
 from openwork.inference.requests import Asked, Read, Request, read_text
-from openwork.inference.translator import Alternative, BatchTranslator, Translation
+from openwork.inference.translator import NO_TRANSLATION, Alternative, BatchTranslator, Translation
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
+"""Called with a sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is printed for one line of input, never more than one line, and what is told about it."""
+    """The output for one line of input, never more than one line, and notes about it for the user."""
 
     line: str
     notes: Sequence[str] = ()
 
 
-Answering = Callable[[Sequence[Asked]], Iterable[Answer]]
+@dataclass(frozen=True)
+class LineFilter:
+    """`run` gives a result for each text and request of a batch; `answer` makes the output of a text and its result."""
+
+    run: Callable[[Sequence[str], Sequence[Request]], Iterable[Any]]
+    answer: Callable[[str, Any], Answer]
 
 
 @dataclass(frozen=True)
 class OutputFormat:
-    """How results are printed: `best` translations a line, plain or as JSON."""
+    """The form of a line of output: `best` translations, plain or as JSON."""
 
     best: int = 1
     as_json: bool = False
 
     def line(self, source: str, translations: list[Translation]) -> str:
-        """What is printed for one line of input; never more than one line."""
+        """The output for one line of input, never more than one line."""
         if self.as_json:
             found = [
                 {"text": t.text, "score": t.score, "log_probability": t.log_probability, "finished": t.finished}
@@ -49,49 +56,42 @@ class OutputFormat:
         return "\t".join(f"{t.score:.4f} {text}" for t, text in zip(translations, texts, strict=True))
 
     def alternatives(self, source: str, position: int, found: list[Alternative]) -> str:
-        """Likewise for the alternatives at a position."""
+        """The output for the alternatives at a position."""
         if self.as_json:
             listed = [{"piece": a.piece, "probability": a.probability, "text": a.text} for a in found]
             return json_text({"source": source, "position": position, "alternatives": listed})
         return "\t".join(f"{a.probability:.4f} {a.text.replace(chr(9), ' ')}" for a in found)
 
 
-def translating(translator: BatchTranslator | GuardedTranslator, output: OutputFormat) -> Answering:
+def translation_filter(translator: BatchTranslator | GuardedTranslator, output: OutputFormat) -> LineFilter:
     """Answers with translations."""
-
-    def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
-        found = translator.translate([one.text for one in batch], [one.request for one in batch])
-        for asked, translations in zip(batch, found, strict=True):
-            yield Answer(output.line(asked.text, translations), _notes(translations[0]))
-
-    return answers
+    return LineFilter(
+        translator.translate, lambda text, found: Answer(output.line(text, found), translation_notes(found[0]))
+    )
 
 
-def showing_alternatives(translator: BatchTranslator, output: OutputFormat, position: int, count: int) -> Answering:
-    """Answers with the `count` most probable ways to go on after the first pieces of the translation."""
+def alternatives_filter(translator: BatchTranslator, output: OutputFormat, position: int, count: int) -> LineFilter:
+    """Answers with the `count` most probable pieces after the first `position` pieces of the translation."""
 
-    def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
-        requests = [one.request for one in batch]
-        found = translator.alternatives([one.text for one in batch], position, count, requests)
-        for asked, listed in zip(batch, found, strict=True):
-            nothing = bool(asked.text.strip()) and not listed
-            notes = ["no translation meets all that is asked of it"] if nothing else []
-            yield Answer(output.alternatives(asked.text, position, listed), notes)
+    def answer(text: str, found: list[Alternative]) -> Answer:
+        notes = [NO_TRANSLATION] if text.strip() and not found else []
+        return Answer(output.alternatives(text, position, found), notes)
 
-    return answers
+    return LineFilter(partial(translator.alternatives, position=position, count=count), answer)
 
 
-def streaming(translator: BatchTranslator) -> Answering:
-    """Answers while translating: each line is written piece by piece."""
+def streaming_filter(translator: BatchTranslator) -> LineFilter:
+    """Writes each translation piece by piece while the search runs."""
+    return LineFilter(
+        lambda texts, requests: (
+            translator.stream(text, write_data, request) for text, request in zip(texts, requests, strict=True)
+        ),
+        lambda text, found: Answer("", translation_notes(found)),
+    )
 
-    def answers(batch: Sequence[Asked]) -> Iterator[Answer]:
-        for asked in batch:
-            yield Answer("", _notes(translator.stream(asked.text, write_data, asked.request)))
 
-    return answers
-
-
-def _notes(best: Translation) -> list[str]:
+def translation_notes(best: Translation) -> list[str]:
+    """What the user should know of a translation."""
     notes = []
     if best.problem:
         notes.append(f"not translated: {best.problem}")
@@ -105,39 +105,40 @@ def _notes(best: Translation) -> list[str]:
 
 
 def with_terms(read: Read, glossary: Glossary) -> Read:
-    """The same lines, where the glossary's terms must be translated as it says."""
+    """Reads lines as `read` does and requires the translations that the glossary has for their terms."""
 
     def read_with_terms(line: str) -> Asked:
         asked = read(line)
         required = (*asked.request.required, *glossary.required(asked.text))
-        return Asked(asked.text, Request(asked.request.prefix, required, asked.request.forbidden), asked.problem)
+        return replace(asked, request=replace(asked.request, required=required))
 
     return read_with_terms
 
 
-def answer_stream(answering: Answering, say: Say, stream: BinaryIO | None = None, read: Read = read_text) -> int:
-    """Answers each line of standard input (or `stream`) with one line; gives the number of lines."""
+def cleaned(data: bytes, place: str, report: Report) -> str:
+    """The text of a line; what is wrong with it is reported under its place."""
+    text, problem = clean_line(data)
+    if problem:
+        report(f"{place}: {problem}")
+    return text
+
+
+def answer_stream(lines: LineFilter, report: Report, stream: BinaryIO | None = None, read: Read = read_text) -> int:
+    """Answers each line of standard input (or `stream`) with one line; returns the number of lines."""
     number = 0
     for batch in arriving_lines(stream or standard_input()):
+        first = number + 1
         asked = []
-        for data in batch:
-            number += 1
-            text, problem = clean_line(data)
-            if problem:
-                say(f"line {number}: {problem}")
-            asked.append(read(text))
-            if asked[-1].problem:
-                say(f"line {number}: {asked[-1].problem}")
-        first = number - len(batch) + 1
-        for place, answer in enumerate(answering(asked), start=first):
+        for number, data in enumerate(batch, start=first):
+            one = read(cleaned(data, f"line {number}", report))
+            if one.problem:
+                report(f"line {number}: {one.problem}")
+            asked.append(one)
+        texts = [one.text for one in asked]
+        found = lines.run(texts, [one.request for one in asked])
+        for place, (text, result) in enumerate(zip(texts, found, strict=True), start=first):
+            answer = lines.answer(text, result)
             for note in answer.notes:
-                say(f"line {place}: {note}")
+                report(f"line {place}: {note}")
             write_data(f"{answer.line}\n")
     return number
-
-
-def translate_stream(
-    translator: BatchTranslator, output: OutputFormat, say: Say, stream: BinaryIO | None = None
-) -> int:
-    """Translates standard input (or `stream`) to standard output; gives the number of lines."""
-    return answer_stream(translating(translator, output), say, stream)

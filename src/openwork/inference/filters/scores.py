@@ -1,23 +1,22 @@
-"""A scorer as a filter: pairs of lines in, one line of figures out for each, whatever they hold."""
+"""Filter from pairs of lines to scores: one line of figures for each pair, whatever it holds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.files import open_binary
-from openwork.base.lines import MOST_LINES, arriving_lines, clean_line, lines_of, standard_input
+from openwork.base.lines import MOST_LINES, arriving_lines, lines_of, standard_input
 from openwork.base.printing import json_text, write_data
+from openwork.inference.filters.lines import Report, cleaned
 from openwork.inference.scorer import Scored, Scorer
 from openwork.metrics.ratio import Ratio, perplexity
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class ScoredLine:
-    """One pair of lines. `problem` says why it has no score; `blank`: there was nothing at all on the line."""
+    """One pair of lines. `problem`: why it has no score; `blank`: the line was blank."""
 
     source: str = ""
     target: str = ""
@@ -25,19 +24,18 @@ class ScoredLine:
     blank: bool = False
 
 
-def tabbed_lines(say: Say) -> Iterator[list[ScoredLine]]:
-    """Standard input: source, a tab, target. Lines are given as they come."""
+def tabbed_lines(report: Report) -> Iterator[list[ScoredLine]]:
+    """Reads standard input, source and target with a tab between, and yields lines as they arrive."""
     number = 0
     for batch in arriving_lines(standard_input()):
         lines = []
         for data in batch:
             number += 1
-            text = _cleaned(data, f"line {number}", say)
-            lines.append(_parted(text))
+            lines.append(_split_columns(cleaned(data, f"line {number}", report)))
         yield lines
 
 
-def _parted(text: str) -> ScoredLine:
+def _split_columns(text: str) -> ScoredLine:
     columns = text.split("\t")
     if not text.strip():
         return ScoredLine(blank=True)
@@ -50,8 +48,8 @@ def _columns_problem(count: int) -> str:
     return f"columns: {count}; needed are two, source and target with one tab between"
 
 
-def file_lines(source: Path, target: Path, say: Say) -> Iterator[list[ScoredLine]]:
-    """Two aligned files; DataError at the end where one has more lines than the other."""
+def file_lines(source: Path, target: Path, report: Report) -> Iterator[list[ScoredLine]]:
+    """Reads two aligned files. DataError at the end where one has more lines than the other."""
     counts = [0, 0]
     with open_binary(source) as source_file, open_binary(target) as target_file:
         pairs = zip_longest(lines_of(source_file), lines_of(target_file))
@@ -62,8 +60,8 @@ def file_lines(source: Path, target: Path, say: Say) -> Iterator[list[ScoredLine
                 if pair[0] is not None and pair[1] is not None:
                     lines.append(
                         ScoredLine(
-                            _cleaned(pair[0], f"{source}:{counts[0]}", say),
-                            _cleaned(pair[1], f"{target}:{counts[1]}", say),
+                            cleaned(pair[0], f"{source}:{counts[0]}", report),
+                            cleaned(pair[1], f"{target}:{counts[1]}", report),
                         )
                     )
             yield lines
@@ -75,15 +73,8 @@ def file_lines(source: Path, target: Path, say: Say) -> Iterator[list[ScoredLine
         )
 
 
-def _cleaned(data: bytes, place: str, say: Say) -> str:
-    text, problem = clean_line(data)
-    if problem:
-        say(f"{place}: {problem}")
-    return text
-
-
-def score_lines(scorer: Scorer, batches: Iterator[list[ScoredLine]], say: Say, *, as_json: bool) -> None:
-    """Prints one line for each; what cannot be scored is told, has NaN for its figures, and costs no other line."""
+def score_lines(scorer: Scorer, batches: Iterator[list[ScoredLine]], report: Report, *, as_json: bool) -> None:
+    """Prints one line for each pair; one that cannot be scored is reported and has NaN for its figures."""
     whole = Ratio()
     number = 0
     for batch in batches:
@@ -95,18 +86,18 @@ def score_lines(scorer: Scorer, batches: Iterator[list[ScoredLine]], say: Say, *
             number += 1
             result = results.get(place)
             if result is not None:
-                _tell(result, number, say)
+                _report_problems(result, number, report)
                 whole += result.ratio
             write_data(f"{_printed(line, result, as_json=as_json)}\n")
     if whole.count:
-        say(f"all lines: {whole.count:,} tokens, perplexity {perplexity(whole):.4f}")
+        report(f"all lines: {whole.count:,} tokens, perplexity {perplexity(whole):.4f}")
 
 
-def _tell(result: Scored, number: int, say: Say) -> None:
+def _report_problems(result: Scored, number: int, report: Report) -> None:
     if result.problem:
-        say(f"line {number}: {result.problem}")
+        report(f"line {number}: {result.problem}")
     if result.cut:
-        say(f"line {number}: too long for the model, its end was left out")
+        report(f"line {number}: too long for the model, its end was left out")
 
 
 def _printed(line: ScoredLine, result: Scored | None, *, as_json: bool) -> str:

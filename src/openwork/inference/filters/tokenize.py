@@ -1,14 +1,15 @@
-"""A tokenizer as a filter: lines in, lines out. It is a bundle's, or that of any file that can be read as one."""
+"""Filter from lines to pieces or ids and back, with the tokenizer of a bundle or of a file."""
 
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
 from openwork.base.errors import DataError, UsageError
-from openwork.base.lines import clean_line, lines_of, standard_input
+from openwork.base.lines import lines_of, standard_input
 from openwork.base.phrases import Translate
 from openwork.base.printing import json_text, one_line, write_data
 from openwork.bundles.versions import whole_bundle
+from openwork.inference.filters.lines import Report, cleaned
 from openwork.text.foreign import ForeignTokenizer
 from openwork.text.foreign.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair
@@ -19,7 +20,7 @@ AnyTokenizer = Tokenizer | ForeignTokenizer
 
 
 class TokenFormat(Enum):
-    """What is printed for each line."""
+    """The form of the output for each line."""
 
     PIECES = "pieces"
     IDS = "ids"
@@ -31,7 +32,7 @@ class TokenFormat(Enum):
 
 
 def printed_for(tokenizer: AnyTokenizer, line: str, form: TokenFormat, number: int, translated: Translate) -> str:
-    """What is printed for `line`; only the steps take more than one line, in the words of `translated`."""
+    """The output for `line`; only the steps take more than one line, in the words of `translated`."""
     match form:
         case TokenFormat.TEXT:
             return " ".join(tokenizer.decode(_numbers(tokenizer, line, number)).splitlines())
@@ -68,7 +69,7 @@ def _numbers(tokenizer: AnyTokenizer, line: str, number: int) -> list[int]:
 def find_tokenizer(
     bundle: Path | None, file: Path | None, side: str, locate: Callable[[Path], Path] = Path
 ) -> AnyTokenizer:
-    """The tokenizer of a bundle's side, or the one that `file` holds. `locate` gives the bundle of a folder."""
+    """The tokenizer of one side of a bundle, or that of `file`. `locate` finds the bundle of a folder."""
     if side not in ("source", "target"):
         raise UsageError(f"--side {side}: there is no such side", hint="source or target")
     if (bundle is None) == (file is None):
@@ -83,12 +84,8 @@ def find_tokenizer(
     return pair.source if side == "source" else pair.target
 
 
-def tokenize_stream(
-    tokenizer: AnyTokenizer, form: TokenFormat, say: Callable[[str], None], translated: Translate = str
-) -> None:
-    """Standard input to standard output, line for line; `translated` puts explanations into the reader's language."""
+def tokenize_stream(tokenizer: AnyTokenizer, form: TokenFormat, report: Report, translated: Translate = str) -> None:
+    """Tokenizes standard input line by line; `translated` puts explanations into the reader's language."""
     for number, data in enumerate(lines_of(standard_input()), start=1):
-        text, problem = clean_line(data)
-        if problem:
-            say(f"line {number}: {problem}")
+        text = cleaned(data, f"line {number}", report)
         write_data(f"{printed_for(tokenizer, text, form, number, translated)}\n")
