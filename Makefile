@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity fuzz mutants faults soak bench errors file-list lint clean
+.PHONY: help setup demo test check parity fuzz mutants faults soak bench errors messages file-list lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -82,6 +82,9 @@ bench: $(PARITY) ## speed beside that of other toolkits, each installed into .be
 
 errors: $(DEV) ## codes for new errors, and docs/errors.md; ARGS="tests/data" notes which errors these tests provoke
 	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m architecture.error_pages $(ARGS)
+
+messages: $(DEV) ## the catalogues of messages, from the code; lists what is to be translated
+	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m architecture.catalogues
 
 file-list: $(DEV) ## docs/files.md, from the docstrings
 	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m architecture.file_list

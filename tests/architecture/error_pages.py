@@ -21,7 +21,7 @@ from architecture.house import PACKAGE, REPOSITORY
 from architecture.provoked import VARIABLE, recorded
 from openwork.base import errors
 from openwork.base.error_codes import LETTERS, RETIRED, code_of, letter_of
-from openwork.base.messages import GAP, catalogue
+from openwork.base.messages import GAP, catalogue, read_catalogue, with_numbers
 
 CODES = PACKAGE / "base" / "errors.toml"
 PROVOKED = Path(__file__).with_name("provoked.toml")
@@ -228,17 +228,16 @@ def shown(sentence: str, sites: list[Site], language: str) -> str:
 def in_language(text: str, language: str) -> str:
     """The sentence with dots in its gaps."""
     shown = text.replace(GAP, "…")
-    found = chinese().get(text) if language == "zh" else None
+    found = translations(language).get(text)
     if found is None:
         return catalogue(language).translate(shown)
     return found.format(*["…"] * text.count(GAP)) if GAP in text else found
 
 
 @cache
-def chinese() -> dict[str, str]:
-    """What stands in the catalogue of Chinese messages."""
-    tables = tomllib.loads((PACKAGE / "base" / "zh.toml").read_text("utf-8"))
-    return {key: value for table in tables.values() for key, value in table.items()}
+def translations(language: str) -> dict[str, str]:
+    """What stands in the catalogue of a language, by the sentences with gaps."""
+    return dict(with_numbers(*entry) for entry in read_catalogue(language).items()) if language != "en" else {}
 
 
 def escaped(text: str) -> str:

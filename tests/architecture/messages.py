@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 from architecture.house import PACKAGE, syntax_tree
 from openwork.base.messages import GAP
@@ -89,19 +90,27 @@ class Message:
 
     text: str
     place: str
+    named: str  # with a name for what varies, as in the catalogues: {path}
 
 
 @cache
 def all_messages(package: Path = PACKAGE) -> list[Message]:
     """Every sentence, in the order of the files."""
-    found = []
-    for path in sorted(package.rglob("*.py")):
-        tree = syntax_tree(path)
-        for expression in _expressions(tree, path):
-            for text in _templates(expression):
-                if sum(map(str.isalpha, text)) >= FEWEST_LETTERS:
-                    found.append(Message(text.lstrip(" "), f"{path.relative_to(package)}:{expression.lineno}"))
-    return found
+    return [message for path in sorted(package.rglob("*.py")) for message in _messages(path, package)]
+
+
+def extract(file: BinaryIO, *_: object, **_options: object) -> Iterator[tuple[int, None, str, list[str]]]:
+    """The same for Babel (`babel.cfg`): the sentences of one file, each with its line."""
+    for message in _messages(Path(file.name).resolve(), PACKAGE):
+        yield int(message.place.rpartition(":")[2]), None, message.named, []
+
+
+def _messages(path: Path, package: Path) -> Iterator[Message]:
+    for expression in _expressions(syntax_tree(path), path):
+        place = f"{path.relative_to(package)}:{expression.lineno}"
+        for text, named in zip(_templates(expression), _templates(expression, named=True), strict=True):
+            if sum(map(str.isalpha, text)) >= FEWEST_LETTERS:
+                yield Message(text.lstrip(" "), place, named.lstrip(" "))
 
 
 def _expressions(tree: ast.Module, path: Path) -> Iterator[ast.expr]:
@@ -234,16 +243,52 @@ def _names_of_options(node: ast.AST) -> Iterator[ast.AST]:
             yield names
 
 
-def _templates(expression: ast.expr) -> list[str]:
-    """The sentences that an expression can be, with a gap for each part that is not written there."""
+def _templates(expression: ast.expr, *, named: bool = False) -> list[str]:
+    """The sentences that an expression can be, with a gap, or its name, for each part that is not written there."""
     match expression:
         case ast.Constant(value=str(text)):
-            return [text]
+            names = iter(["value", *(f"value_{number}" for number in range(2, 2 + text.count(GAP)))])
+            return [re.sub(r"\{\}", lambda _: f"{{{next(names)}}}", text) if named else text]
         case ast.JoinedStr(values=values):
-            texts = (value.value if isinstance(value, ast.Constant) else GAP for value in values)
+            names = _names(values) if named else iter([""] * len(values))
+            texts = (value.value if isinstance(value, ast.Constant) else f"{{{next(names)}}}" for value in values)
             return ["".join(map(str, texts))]
         case ast.IfExp(body=body, orelse=otherwise):
-            return [*_templates(body), *_templates(otherwise)]
+            return [*_templates(body, named=named), *_templates(otherwise, named=named)]
         case ast.BoolOp(values=values):
-            return [text for value in values for text in _templates(value)]
+            return [text for value in values for text in _templates(value, named=named)]
     return []
+
+
+def _names(values: list[ast.expr]) -> Iterator[str]:
+    """A name for each part of an f-string that varies, after the variable or the method that gives it."""
+    given: set[str] = set()
+    for value in values:
+        if isinstance(value, ast.FormattedValue):
+            name = plain = _name_of(value.value).strip("_").lower() or "value"
+            number = 2
+            while name in given:
+                name, number = f"{plain}_{number}", number + 1
+            given.add(name)
+            yield name
+
+
+def _name_of(expression: ast.expr) -> str:
+    match expression:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=ast.Attribute(attr="join"), args=[argument]):
+            return _name_of(argument)
+        case ast.Call(func=ast.Name(), args=[argument, *_]):
+            return _name_of(argument)
+        case ast.Call(func=function):
+            return _name_of(function)
+        case ast.GeneratorExp(elt=part) | ast.ListComp(elt=part) | ast.Subscript(value=part) | ast.Starred(value=part):
+            return _name_of(part)
+        case ast.BinOp(left=left, right=right):
+            return _name_of(left) or _name_of(right)
+        case ast.IfExp(body=part, orelse=otherwise):
+            return _name_of(part) or _name_of(otherwise)
+        case ast.BoolOp(values=[part, *_]) | ast.Compare(left=part):
+            return _name_of(part)
+    return ""

@@ -98,7 +98,7 @@ def test_the_chinese_page_is_chinese():
 
 
 def test_causes_and_remedies_have_a_chinese_form():
-    """Those that stand under a name are for the table [frame] of zh.toml."""
+    """Those that stand under a name are for composed.py."""
     texts = {text for site in all_sites() for text in (*site.causes, *site.remedies)}
     said = [text for text in texts if sum(map(str.isalpha, text)) >= FEWEST_LETTERS]
     assert [text for text in said if not re.search(CHINESE, error_pages.in_language(text, "zh"))] == []

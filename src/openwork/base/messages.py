@@ -1,22 +1,31 @@
-"""Messages in the reader's language: a catalogue from English sentences, as the code has them, to another language.
+"""Messages in the reader's language: gettext catalogues, one for each language but English.
 
-The code speaks English. A catalogue's key is the sentence as it stands there, with `{}` for each part that varies; its
-value is the translation, where `{0}`, `{1}`... stand for those parts. Only what a person reads passes through here:
-what is written for programs (JSON, `key=value` lines, translations) never does.
+The code speaks English. A catalogue's key is the sentence as it stands there, with a name for each part that varies:
+"{path}: empty file". A wheel holds the compiled catalogues alone; in a checkout one is compiled again after its text
+has changed. Only what a person reads passes through here: what is written for programs (JSON, `key=value` lines,
+translations) never does.
 """
 
-import tomllib
+import contextlib
+import gettext
+import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
+from openwork.base.errors import OpenworkError
+from openwork.base.files import atomic_write_bytes
 from openwork.base.phrases import Phrase
 
 LANGUAGES = ("en", "zh")
 LANGUAGE_VARIABLE = "OPENWORK_LANG"
 GAP = "{}"
 SEPARATOR = "; "  # joins several causes in one line
+FOLDER = Path(__file__).parent.parent / "locale"
+DOMAIN = "openwork"
+PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
 def find_language(environment: Mapping[str, str]) -> str:
@@ -102,5 +111,43 @@ def catalogue(language: str) -> Catalogue:
     """The catalogue of a language; that of English is empty."""
     if language == "en":
         return Catalogue({})
-    text = resources.files("openwork.base").joinpath(f"{language}.toml").read_text("utf-8")
-    return Catalogue({key: value for table in tomllib.loads(text).values() for key, value in table.items()})
+    return Catalogue(dict(with_numbers(*entry) for entry in read_catalogue(language).items()))
+
+
+class _Messages(gettext.GNUTranslations):
+    """gettext's own reader; its table has no public name, and sentences that are patterns need the whole of it."""
+
+    @property
+    def table(self) -> dict[str, str]:
+        entries = getattr(self, "_catalog")  # noqa: B009
+        return {key: text for key, text in entries.items() if key}
+
+
+def read_catalogue(language: str, folder: Path = FOLDER) -> dict[str, str]:
+    """English sentence -> translation; both name what varies: "{path}: empty file"."""
+    source = folder / language / "LC_MESSAGES" / f"{DOMAIN}.po"
+    compiled = source.with_suffix(".mo")
+    if source.exists() and not (compiled.exists() and compiled.stat().st_mtime_ns >= source.stat().st_mtime_ns):
+        data = compile_catalogue(source)
+        with contextlib.suppress(OpenworkError):  # not our folder: it is compiled again the next time
+            atomic_write_bytes(compiled, data)
+    else:
+        data = compiled.read_bytes()
+    return _Messages(io.BytesIO(data)).table
+
+
+def compile_catalogue(source: Path) -> bytes:
+    """A PO file in the form that gettext reads."""
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    compiled = io.BytesIO()
+    with source.open("rb") as file:
+        write_mo(compiled, read_po(file))
+    return compiled.getvalue()
+
+
+def with_numbers(key: str, translation: str) -> tuple[str, str]:
+    """The sentence with `{}` for what varies, and its translation with `{0}`, `{1}`, ... for the same."""
+    names = PLACEHOLDER.findall(key)
+    return PLACEHOLDER.sub("{}", key), PLACEHOLDER.sub(lambda found: f"{{{names.index(found[1])}}}", translation)
