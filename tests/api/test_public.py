@@ -3,6 +3,7 @@
 import ast
 import doctest
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,10 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import openwork
-from openwork.base.errors import ConfigError, OpenworkError, UsageError
+from architecture.house import REPOSITORY
+from openwork.base.errors import BundleError, ConfigError, OpenworkError, UsageError
 from openwork.base.tasks import Task
 
 PACKAGES = ("openwork", "openwork.nn", "openwork.models", "openwork.data", "openwork.decoding")
@@ -121,6 +124,33 @@ def test_wrong_types_are_refused_in_a_sentence(en_de: Path, wrong: Any) -> None:
         translator.translate(wrong)
 
 
+@pytest.mark.parametrize("wrong", [3, None, b"a"])
+def test_what_is_no_path_is_refused_in_a_sentence(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="a path is a str or a Path, and this is of type") as refused:
+        openwork.load(wrong)
+    assert refused.value.hint
+    with pytest.raises(UsageError, match="a path is a str or a Path"):
+        openwork.train(out=wrong, corpus="copy")
+
+
+@pytest.mark.parametrize("wrong", [3, None, "en-de"])
+def test_what_is_no_model_is_refused_in_a_sentence(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="evaluate takes a loaded model, and this is of type") as refused:
+        openwork.evaluate(wrong, source=["a"], reference=["a"])
+    assert "openwork.load" in refused.value.hint
+
+
+def test_remedies_are_those_of_python(en_de: Path, tmp_path: Path) -> None:
+    """Called from Python, no error tells of an option of the command line."""
+    translator: Any = openwork.load(en_de)
+    with pytest.raises(ConfigError, match="best = 3 needs a beam of at least 3") as refused:
+        translator.translate("a", best=3, beam=2)
+    assert refused.value.hint == "set beam = 3, or best lower"
+    with pytest.raises(BundleError) as missing:
+        openwork.load(tmp_path / "nothing")
+    assert "--bundle" not in missing.value.hint
+
+
 def test_what_does_not_go_together_is_refused(en_de: Path) -> None:
     translator: Any = openwork.load(en_de)
     with pytest.raises(UsageError, match="there are 1 sources and 2 references"):
@@ -160,6 +190,46 @@ def test_a_test_set_is_two_files_or_two_lists(en_de: Path, tmp_path: Path) -> No
                   {"corpus": "copy", "source": source}):  # fmt: skip
         with pytest.raises(UsageError):
             openwork.evaluate(translator, **wrong)
+
+
+def test_similarity_of_texts(trained: Callable[[Task], openwork.TrainedModel]) -> None:
+    embedder = trained("embed")
+    assert isinstance(embedder, openwork.Embedder)
+    vectors = embedder.embed(["a b", "c"])
+    cosine = float(vectors[0] @ vectors[1] / np.linalg.norm(vectors[0]) / np.linalg.norm(vectors[1]))
+    assert embedder.similarity("a b", "c") == pytest.approx(cosine, abs=1e-5)
+    table = embedder.similarity(["a b", "c"], ["a b", "c", "d"])
+    assert table.shape == (2, 3) and table[0, 0] == pytest.approx(1.0, abs=1e-5)
+
+
+SCRIPTS = {page: REPOSITORY / page for page in ("README.md", "docs/python.md")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SCRIPTS)
+def test_the_script_of_the_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It trains, loads, translates, explains and evaluates in at most 15 lines; here on little data."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", SCRIPTS[page].read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (script,) = [block for block in blocks if "openwork.train(" in block]
+    assert len(script.strip().splitlines()) <= 15
+    assert all(f"{word}(" in script for word in ("train", "load", "translate", "explain", "evaluate"))
+    for side in ("en", "de"):
+        for name in ("train", "test"):
+            (tmp_path / f"{name}.{side}").write_text("".join(f"{one} {other}\n" for one in "abcdefgh" for other in "abcdefgh"))
+    train = openwork.train
+
+    def train_little(*given: Any, **named: Any) -> openwork.Run:
+        small = {key: value for key, value in TINY.items() if key != "data.count"}
+        return train(*given, **{**named, "set": {**named.get("set", {}), **small}, "progress": False})
+
+    monkeypatch.setattr(openwork, "train", train_little)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(compile(script, page, "exec"), names)
+    results = [value for value in names.values() if isinstance(value, openwork.Run | openwork.Scores)]
+    assert len(results) == 2
+    for result in results:
+        assert len(repr(result)) < 200 and "<table>" in result._repr_html_()
 
 
 def test_training_says_what_is_missing(tmp_path: Path) -> None:

@@ -113,7 +113,13 @@ def test_parts_that_do_not_fit_though_their_checksums_do(call: Call, bundle_fold
 
 
 def test_foreign_folder_a_file_and_nothing(call: Call, tmp_path: Path):
-    told(translate(call, tmp_path), 4, "not an openwork bundle", "without bundle.json", "--bundle takes the folder")
+    told(
+        translate(call, tmp_path),
+        4,
+        "not an openwork bundle",
+        "without bundle.json",
+        "name the folder that openwork train",
+    )
     (tmp_path / "file").touch()
     told(translate(call, tmp_path / "file"), 4, "a file without bundle.json")
     told(translate(call, tmp_path / "none"), 4, "no such folder")

@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from pathlib import Path
 
 from openwork.api.models import TrainedModel
-from openwork.api.texts import pairs, say_nothing, watched
+from openwork.api.texts import html_table, ignore_report, pairs, watched
 from openwork.base.errors import UsageError
 from openwork.base.tasks import task_of
 from openwork.evaluation.evaluate import EvaluationSet, evaluate_bundle
@@ -43,25 +42,15 @@ class Scores(Mapping[str, Score]):
         return len(self._scores)
 
     def __repr__(self) -> str:
-        return f"Scores({', '.join(map(_shown, self.values()))}, {self.examples:,} examples)"
+        return f"Scores({', '.join(map(str, self.values()))}, {self.examples:,} examples)"
 
     def _repr_html_(self) -> str:
-        rows = (
-            f"<tr><td>{escape(score.name)}</td><td>{score.value:.2f}</td><td>{_interval(score)}</td>"
-            f"<td><code>{escape(score.signature)}</code></td></tr>"
+        rows = [
+            (score.name, f"{score.value:.2f}", " to ".join(f"{bound:.2f}" for bound in score.interval or ()),
+             score.signature)
             for score in self.values()
-        )
-        head = "<tr><th>metric</th><th>score</th><th>95 %</th><th>signature</th></tr>"
-        return f"<table>{head}{''.join(rows)}</table>"
-
-
-def _shown(score: Score) -> str:
-    interval = _interval(score)
-    return f"{score.name} {score.value:.2f}" + (f" ({interval})" if interval else "")
-
-
-def _interval(score: Score) -> str:
-    return "" if score.low is None or score.high is None else f"{score.low:.2f} to {score.high:.2f}"
+        ]  # fmt: skip
+        return html_table(("metric", "score", "95 %", "signature"), rows)
 
 
 def evaluate(
@@ -74,30 +63,35 @@ def evaluate(
     beam: int | None = None,
     progress: bool = False,
 ) -> Scores:
-    """Scores of what a model makes of a test set: BLEU, chrF and lc-BLEU, or those of its labels.
+    """Scores of a model on a test set: BLEU, chrF and lc-BLEU of its translations, or those of its labels.
 
     Args:
         model: what `openwork.load` gives.
         source: a file of source sentences, one a line, or a list of them.
-        reference: the right answers, likewise.
+        reference: a file or a list of the right answers.
         corpus: the name of a known corpus instead.
         split: which part of the corpus: train, valid or test.
-        beam: hypotheses a sentence; without it, as the model's settings say.
+        beam: hypotheses a sentence; by default as the model's settings say.
         progress: show how far it is.
 
-    UsageError where nothing to evaluate on is named; DataError for files that do not fit together.
+    UsageError without a model or a test set; DataError for files of different lengths.
 
     >>> scores = openwork.evaluate(translator, source=["a b c"], reference=["a b c"])
     >>> 0 <= scores.chrf.value <= 100
     True
     """
+    if not isinstance(model, TrainedModel):
+        raise UsageError(
+            f"evaluate takes a loaded model, and this is of type {type(model).__name__}",
+            hint='load it first: openwork.load("en-de")',
+        )
     tested = _test_set(source, reference, corpus, split)
     task = task_of(model.settings.model)
     with watched(len(tested.pairs), "evaluating", progress=progress) as advanced:
         if task == "generate":
-            result, _ = evaluate_bundle(model.bundle, tested, say_nothing, advanced, beam=beam)
+            result, _ = evaluate_bundle(model.bundle, tested, ignore_report, advanced, beam=beam)
             return Scores(result.scores, result.sentences)
-        labelled, _ = evaluate_labels(model.bundle, tested, say_nothing, advanced)
+        labelled, _ = evaluate_labels(model.bundle, tested, ignore_report, advanced)
         return Scores(labelled.scores, labelled.examples)
 
 

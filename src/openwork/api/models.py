@@ -13,7 +13,7 @@ from openwork.base.tasks import Task
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.inference.completer import Completer, check_continues
-from openwork.inference.embedder import TextEmbedder
+from openwork.inference.embedder import TextEmbedder, similarity
 from openwork.inference.explain import explain
 from openwork.inference.filler import Filled, GapFiller
 from openwork.inference.filters.labels import answer_text
@@ -231,6 +231,16 @@ class Embedder(TrainedModel):
         """
         vectors = self._embedder.embed(many(text)).numpy()
         return vectors[0] if isinstance(text, str) else vectors
+
+    def similarity(self, text: str | Iterable[str], other: str | Iterable[str]) -> Any:
+        """The cosine of the vectors of two texts; of several texts a matrix (text, other).
+
+        >>> embedder.similarity("a b", "c d") <= 1.001
+        True
+        """
+        texts, others = many(text), many(other)
+        found = similarity(self._embedder.embed(texts), self._embedder.embed(others)).numpy()
+        return float(found[0, 0]) if isinstance(text, str) and isinstance(other, str) else found
 
     @cached_property
     def _embedder(self) -> TextEmbedder:

@@ -1,14 +1,27 @@
-"""One text or many: what a person hands to a model, and results in the same form."""
+"""Arguments and results of the public interface: one text or many, paths, progress, tables."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
+from pathlib import Path
 from typing import TypeVar
 
 from openwork.base.errors import UsageError
 from openwork.data.records import Pair
+from openwork.inference.batches import OnProgress, ignore_progress
 
 Result = TypeVar("Result")
-Advanced = Callable[[int], None]
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """The path. UsageError for anything but a str or a path."""
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(
+            f"a path is a str or a Path, and this is of type {type(path).__name__}",
+            hint='name a file or folder, such as "en-de"',
+        )
+    return Path(path)
 
 
 def many(texts: str | Iterable[str]) -> list[str]:
@@ -39,10 +52,10 @@ def like(texts: str | Iterable[str], results: Sequence[Result]) -> Result | list
 
 
 @contextmanager
-def watched(total: int, what: str, *, progress: bool) -> Iterator[Advanced]:
-    """Gives a function that is told how many more are done, and shows it if there is to be `progress`."""
+def watched(total: int, what: str, *, progress: bool) -> Iterator[OnProgress]:
+    """Yields a function to call with the number of texts done; it shows a bar if `progress`."""
     if not progress:
-        yield lambda count: None
+        yield ignore_progress
         return
     from openwork.cli.progress import progress as shown
 
@@ -50,5 +63,12 @@ def watched(total: int, what: str, *, progress: bool) -> Iterator[Advanced]:
         yield advanced
 
 
-def say_nothing(line: str) -> None:
-    """For callers that do not watch."""
+def ignore_report(line: str) -> None:
+    """For callers who want no progress lines."""
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table for a notebook."""
+    cells = [("th", head), *(("td", row) for row in rows)]
+    lines = ("".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) for tag, row in cells)
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"

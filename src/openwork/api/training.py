@@ -3,12 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from openwork.api.loading import load
 from openwork.api.models import TrainedModel
-from openwork.api.texts import say_nothing
+from openwork.api.texts import as_path, html_table, ignore_report
 from openwork.base.errors import UsageError
 from openwork.base.toml import write_value
 from openwork.runs.file.request import requested_settings
@@ -21,7 +22,7 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Run:
-    """A finished training: its folder, the updates that were made, and the validations on the way."""
+    """A finished training: its folder, the number of updates, and the validations."""
 
     path: Path
     steps: int
@@ -34,6 +35,15 @@ class Run:
     def __repr__(self) -> str:
         last = f", validation loss {self.validations[-1].loss:.3f}" if self.validations else ""
         return f"Run('{self.path}', {self.steps:,} updates{last})"
+
+    def _repr_html_(self) -> str:
+        name = next((one.score_name for one in self.validations if one.score_name), "BLEU")
+        scores = [one.score if one.score is not None else one.bleu for one in self.validations]
+        rows = [
+            (f"{one.step:,}", f"{one.loss:.3f}", "" if score is None else f"{score:.2f}")
+            for one, score in zip(self.validations, scores, strict=True)
+        ]
+        return f"<p>{escape(repr(self))}</p>{html_table(('update', 'loss', name), rows)}"
 
 
 def train(
@@ -69,27 +79,21 @@ def train(
     """
     if run_file is None and corpus is None and (source is None or target is None):
         raise UsageError("there is nothing to train on", hint="give source and target, a corpus, or a run file")
-    named = {"source": source, "target": target, "corpus": corpus}
-    data = {key: os.fspath(value) for key, value in named.items() if value is not None}
+    folder, files = as_path(out), {"source": source, "target": target}
+    data = {key: str(as_path(file)) for key, file in files.items() if file is not None}
+    if corpus is not None:
+        data["corpus"] = corpus
     given: dict[str, Any] = {"data": data} if data else {}
     assignments = [f"{key}={write_value(value)}" for key, value in (set or {}).items()]
-    say = _say if progress else say_nothing
-    settings = requested_settings(None if run_file is None else Path(run_file), assignments, given, say)
+    report, observers = ignore_report, []
+    if progress:
+        from openwork.cli.terminal import progress_console, say
+        from openwork.training.observers.console import console_observer
+
+        report, observers = say, [console_observer(progress_console())]
+    settings = requested_settings(None if run_file is None else as_path(run_file), assignments, given, report)
     budget = None if minutes is None else MinutesBudget(minutes)
-    result = train_bundle(settings, Path(out), say, _watchers() if progress else (), budget=budget)
+    result = train_bundle(settings, folder, report, observers, budget=budget)
     if result.bundle is None:
         raise KeyboardInterrupt
-    return Run(Path(out), result.progress.step, tuple(result.progress.validations))
-
-
-def _watchers() -> list[Any]:
-    from openwork.cli.terminal import progress_console
-    from openwork.training.observers.console import console_observer
-
-    return [console_observer(progress_console())]
-
-
-def _say(line: str) -> None:
-    from openwork.cli.terminal import say
-
-    say(line)
+    return Run(folder, result.progress.step, tuple(result.progress.validations))

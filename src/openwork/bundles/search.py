@@ -27,11 +27,11 @@ def check_bundle(path: Path) -> None:
     if has_bundle(path):
         return
     if not path.exists():
-        raise BundleError(f"{path}: no such folder", hint="--bundle takes the folder that openwork train --out wrote")
+        raise BundleError(f"{path}: no such folder", hint="name the folder that openwork train --out wrote")
     if not ((path / "checkpoints").is_dir() or is_checkpoint(path)):
         what = "a folder" if path.is_dir() else "a file"
         raise BundleError(
             f"{path}: not an openwork bundle",
             why=f"{what} without {MANIFEST}",
-            hint="--bundle takes the folder that openwork train --out wrote",
+            hint="name the folder that openwork train --out wrote",
         )

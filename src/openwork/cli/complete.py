@@ -8,9 +8,8 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming
+from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_with_options
 from openwork.cli.terminal import say
-from openwork.inference.settings import settings_over
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def complete(
     loaded = load_bundle(folder)
     check_continues(loaded)
     bounds = {"maximum_length": prompts.length, "extra_length": prompts.length}
-    settle = settings_for_streaming if prompts.stream else settings_over
+    settle = settings_for_streaming if prompts.stream else settings_with_options
     decoding = settle(loaded.settings.decoding, {**bounds, **given(searching)})
     translator = BatchTranslator.of(loaded, decoding)
     output = OutputFormat(decoding.best, prompts.as_json)

@@ -47,6 +47,14 @@ def given(*groups: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None and value is not False and value != []}
 
 
+def settings_with_options(settings: Any, options: dict[str, Any], origins: Mapping[str, Any] | None = None) -> Any:
+    """`settings_over`; UsageError for a beam that is too small for --best."""
+    best = options.get("best", 1)
+    if best > options.get("beam", best) and not options.get("samples"):
+        raise UsageError(f"--best {best} needs a beam of at least {best}", hint=f"--beam {best}, or leave it out")
+    return settings_over(settings, options, origins)
+
+
 NOT_STREAMED = ("beam", "best", "groups", "coverage_penalty", "minimum_bayes_risk", "required")
 
 

@@ -8,9 +8,9 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming
+from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_with_options
 from openwork.cli.terminal import say
-from openwork.inference.settings import TranslationPrecision, settings_over
+from openwork.inference.settings import TranslationPrecision
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def translate(
     if asked.terms is not None:
         read = with_terms(read, read_glossary(asked.terms))
     bundles = load_bundles([usable_bundle(Path(bundle)) for bundle in asked.bundle])
-    settle = settings_for_streaming if asked.stream else settings_over
+    settle = settings_for_streaming if asked.stream else settings_with_options
     decoding = settle(bundles[0].settings.decoding, options, origins)
     translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
     output = OutputFormat(decoding.best, asked.as_json)

@@ -47,8 +47,7 @@ class Evaluation:
         """For a person: one line a score, its signature below."""
         lines = []
         for score in self.scores:
-            interval = f"  (95 %: {score.low:.2f} to {score.high:.2f})" if score.low is not None else ""
-            lines += [f"{score.name:<8} {score.value:6.2f}{interval}", f"         {score.signature}"]
+            lines += [score.line(), f"         {score.signature}"]
         lines.append(f"exact    {100 * self.exact:6.2f} % of {self.sentences:,} sentences")
         if self.placeholders.count:
             share, count = 100 * self.placeholders.value, self.placeholders.count

@@ -37,12 +37,7 @@ class LabelEvaluation:
 def score_lines(scores: tuple[Score, ...], examples: int) -> list[str]:
     """One line a score with its interval, and how many examples there were."""
     width = max(len(score.name) for score in scores)
-    lines = []
-    for score in scores:
-        interval = f"  (95 %: {score.low:.2f} to {score.high:.2f})" if score.low is not None else ""
-        lines.append(f"{score.name:<{width}} {score.value:6.2f}{interval}")
-    lines.append(f"{examples:,} examples")
-    return lines
+    return [*(score.line(width) for score in scores), f"{examples:,} examples"]
 
 
 def evaluate_labels(

@@ -8,7 +8,6 @@ from typing import Any, Literal
 from pydantic import Field, create_model
 
 from openwork.base.config import Settings, build, read_run_file
-from openwork.base.errors import UsageError
 from openwork.base.explain import ValueOrigin
 from openwork.base.limits import LENGTH
 from openwork.decoding.settings import DecodingSettings
@@ -109,7 +108,4 @@ def settings_over(settings: Any, options: dict[str, Any], origins: Mapping[str, 
             values["best"] = values["samples"]
     elif "beam" not in options:
         values["beam"] = max(values["best"], settings.beam)
-    elif values["best"] > values["beam"]:
-        best = values["best"]
-        raise UsageError(f"--best {best} needs a beam of at least {best}", hint=f"--beam {best}, or leave it out")
     return decoding_settings(values, origins or {})

@@ -25,6 +25,19 @@ class Score:
     high: float | None
     signature: str
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """`low` and `high`, where it was resampled."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    def line(self, width: int = 8) -> str:
+        """A line of a report: the name in so many columns, the value and its interval."""
+        interval = f"  (95 %: {self.low:.2f} to {self.high:.2f})" if self.interval else ""
+        return f"{self.name:<{width}} {self.value:6.2f}{interval}"
+
+    def __str__(self) -> str:
+        return " ".join(self.line().split())
+
 
 def bleu(
     hypotheses: Sequence[str],
