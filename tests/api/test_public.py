@@ -213,9 +213,9 @@ def test_the_script_of_the_page_runs(page: str, tmp_path: Path, monkeypatch: pyt
     (script,) = [block for block in blocks if "openwork.train(" in block]
     assert len(script.strip().splitlines()) <= 15
     assert all(f"{word}(" in script for word in ("train", "load", "translate", "explain", "evaluate"))
-    for side in ("en", "de"):
-        for name in ("train", "test"):
-            (tmp_path / f"{name}.{side}").write_text("".join(f"{one} {other}\n" for one in "abcdefgh" for other in "abcdefgh"))
+    text = "".join(f"{one} {other}\n" for one in "abcdefgh" for other in "abcdefgh")
+    for name in ("train.en", "train.de", "test.en", "test.de"):
+        (tmp_path / name).write_text(text)
     train = openwork.train
 
     def train_little(*given: Any, **named: Any) -> openwork.Run:
