@@ -1,7 +1,7 @@
-"""The catalogue of errors: gives codes to new sentences, and writes docs/errors.md and its Chinese twin.
+"""The catalogue of errors: docs/errors.md and its Chinese twin, from the code; the next free code for a new error.
 
-`make errors` does both. `make errors ARGS="tests/data"` also runs these tests first, and notes in `provoked.toml` which
-of the errors they provoke.
+`make errors` writes the pages. `make errors ARGS="tests/data"` also runs these tests first, and notes in
+`provoked.toml` which of the errors they provoke.
 """
 
 import json
@@ -17,21 +17,23 @@ from functools import cache
 from pathlib import Path
 
 from architecture.error_sites import RULE, Site, all_sites
-from architecture.house import PACKAGE, REPOSITORY
+from architecture.house import REPOSITORY
 from architecture.provoked import VARIABLE, recorded
-from openwork.base import errors
-from openwork.base.error_codes import LETTERS, RETIRED, code_of, letter_of
 from openwork.base.messages import GAP, catalogue, read_catalogue, with_numbers
 
-CODES = PACKAGE / "base" / "errors.toml"
 PROVOKED = Path(__file__).with_name("provoked.toml")
 PAGES = {"en": REPOSITORY / "docs" / "errors.md", "zh": REPOSITORY / "docs" / "errors.zh-CN.md"}
-TABLES = {"U": "usage", "D": "data", "C": "settings", "B": "bundle", "E": "other"}
-NAMES = {letter: kind.__name__ for kind, letter in LETTERS.items()}
+LETTERS = {"UsageError": "U", "DataError": "D", "ConfigError": "C", "BundleError": "B", "OpenworkError": "E"}
+# Codes of errors that there were. A code is never given to another error and never renumbered: people write them into
+# notes, tickets and search boxes. The code of an error that is gone, or whose kind has changed, goes here.
+RETIRED = {
+    "C030": "a recurrent model has no counterpart among the architectures of Hugging Face",
+    "D030": "{}: {}.gz is not on this machine",
+    "U041": "{} is all there is to average",
+    "U086": "--minutes nan: not a length of time",
+}
 
 MARKS = re.compile(r"[\\*_<>\[\]]")  # Markdown's own
-
-Codes = dict[str, dict[str, str]]  # the tables of errors.toml
 
 WORDS = {
     "en": {
@@ -73,67 +75,37 @@ WORDS = {
 }
 
 
-def read_tables() -> Codes:
-    """errors.toml as it stands, the retired codes included."""
-    return tomllib.loads(CODES.read_text("utf-8"))
-
-
 def read_provoked() -> dict[str, dict[str, str]]:
     """`tests`: the test that provokes each code; `none`: why there is no test."""
     return tomllib.loads(PROVOKED.read_text("utf-8"))
 
 
-def letter(site: Site) -> str:
-    """The letter of the codes of the errors that are made there."""
-    return letter_of(getattr(errors, site.made_as))
-
-
-def sites_of(codes: Codes) -> dict[str, list[Site]]:
-    """The places where each code's error is made."""
-    found: dict[str, list[Site]] = {code: [] for name, table in codes.items() if name != RETIRED for code in table}
-    by_sentence = {
-        (code[0], said): code for name, table in codes.items() if name != RETIRED for code, said in table.items()
-    }
+def by_code() -> dict[str, list[Site]]:
+    """The places where each code's error is made, in the order of the page."""
+    found: dict[str, list[Site]] = defaultdict(list)
     for site in all_sites():
-        for sentence in site.sentences:
-            if code := by_sentence.get((letter(site), sentence)):
-                found[code].append(site)
-    return found
+        for code in site.codes:
+            found[code].append(site)
+    order = [*LETTERS.values()]
+    return {code: found[code] for code in sorted(found, key=lambda code: (order.index(code[0]), code))}
 
 
-def without_code(codes: Codes) -> dict[tuple[str, str], str]:
-    """Letters and sentences of errors that have no code yet, with the place of each."""
-    known = {(code[0], said) for name, table in codes.items() if name != RETIRED for code, said in table.items()}
-    said = {(letter(site), sentence): site.place for site in all_sites() for sentence in site.sentences}
-    return {key: place for key, place in said.items() if key not in known}
+def sentence_of(code: str, sites: Iterable[Site]) -> str:
+    """The sentence that the code stands for; ValueError where it stands for several."""
+    (sentence,) = {said for site in sites for one, said in zip(site.codes, site.sentences, strict=True) if one == code}
+    return sentence
 
 
-def left_over(codes: Codes) -> dict[str, str]:
-    """Codes whose sentence the code no longer says."""
-    tables = {code: said for name, table in codes.items() if name != RETIRED for code, said in table.items()}
-    return {code: tables[code] for code, sites in sites_of(codes).items() if not sites}
+def without_code() -> list[str]:
+    """Each place that has not one code for each of its sentences, with the next free one."""
+    missing = [site for site in all_sites() if len(site.codes) != len(site.sentences)]
+    return [f"{site.place}: {site.sentences} needs code={next_code(LETTERS[site.made_as])!r}" for site in missing]
 
 
-def give_codes() -> None:
-    """The next free number of its letter for each sentence without a code, at the end of its table."""
-    codes = read_tables()
-    missing, left = without_code(codes), left_over(codes)
-    if missing and left:
-        sys.exit(
-            "These codes stand for sentences that the code no longer says. Where one was reworded, write the new "
-            f"sentence in its line of {CODES.name}; where one is gone, move its line to [{RETIRED}]:\n"
-            + "\n".join(f"  {code} {said}" for code, said in left.items())
-            + "\nThese have no code:\n"
-            + "\n".join(f"  {said} ({place})" for (_, said), place in missing.items())
-        )
-    for (initial, sentence), place in missing.items():
-        numbers = [int(code[1:]) for table in codes.values() for code in table if code[0] == initial]
-        code = f"{initial}{max(numbers, default=0) + 1:03}"
-        codes.setdefault(TABLES[initial], {})[code] = sentence
-        print(f"{code} {sentence} ({place})")
-    header = CODES.read_text("utf-8").partition("\n[")[0]
-    tables = (f"[{name}]\n{_lines(entries.items())}" for name, entries in codes.items())
-    CODES.write_text("\n".join((f"{header.rstrip()}\n", *tables)), "utf-8")
+def next_code(letter: str) -> str:
+    """The next free one, behind those that are retired."""
+    numbers = [int(code[1:]) for code in (*by_code(), *RETIRED) if code[0] == letter]
+    return f"{letter}{max(numbers, default=0) + 1:03}"
 
 
 def quoted(text: str) -> str:
@@ -143,17 +115,10 @@ def quoted(text: str) -> str:
 
 def tests_of(folder: Path) -> dict[str, list[str]]:
     """The tests that provoked each code, the one first that provoked the fewest others."""
-    codes = read_tables()
-    places = {site.place: site for sites in sites_of(codes).values() for site in sites}
-    sentences = {code: said for table in codes.values() for code, said in table.items()}
     by_test: dict[str, set[str]] = defaultdict(set)
     for one in recorded(folder):
-        code = code_of(getattr(errors, one.kind)(one.what))
-        site = places.get(one.place)
-        if site and site.kind != RULE and code and sentences[code] not in site.sentences:
-            sys.exit(f"{one.place} says {one.what!r}, which is taken for {code}: {sentences[code]!r}")
-        if code and one.test:
-            by_test[one.test].add(code)
+        if one.code and one.test:
+            by_test[one.test].add(one.code)
     found: dict[str, list[str]] = defaultdict(list)
     for test in sorted(by_test, key=lambda test: ("fuzz" in test, len(by_test[test]), test)):
         for code in by_test[test]:
@@ -164,7 +129,7 @@ def tests_of(folder: Path) -> dict[str, list[str]]:
 def note_tests(found: Mapping[str, list[str]]) -> None:
     """Writes what was provoked into the table: what stands there stays where it is still so."""
     known = read_provoked()
-    used = sites_of(read_tables())
+    used = by_code()
     tests = {code: test for code, test in known["tests"].items() if code in used and exists(test)}
     for code, provoking in found.items():
         if tests.get(code) not in provoking:
@@ -189,15 +154,15 @@ def exists(test: str) -> bool:
 
 def page(language: str) -> str:
     """The page in one of the languages."""
-    words, codes, provoked = WORDS[language], read_tables(), read_provoked()
-    sites = sites_of(codes)
+    words, provoked, errors = WORDS[language], read_provoked(), by_code()
     lines = [words["title"], "", words["other"], "", words["intro"], ""]
-    for initial, name in TABLES.items():
+    for initial in LETTERS.values():
         lines += [words[initial], ""]
-        for code, sentence in codes.get(name, {}).items():
-            lines += [f"### {code}", "", f"**{shown(sentence, sites[code], language)}**", ""]
-            lines += [f"- {line}" for line in _entry(code, sites[code], provoked, language)]
-            lines.append("")
+        for code, sites in errors.items():
+            if code[0] == initial:
+                lines += [f"### {code}", "", f"**{shown(sentence_of(code, sites), sites, language)}**", ""]
+                lines += [f"- {line}" for line in _entry(code, sites, provoked, language)]
+                lines.append("")
     return "\n".join(lines)
 
 
@@ -248,7 +213,8 @@ def escaped(text: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    give_codes()
+    if missing := without_code():
+        sys.exit("\n".join(missing))
     if arguments:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]

@@ -18,18 +18,18 @@ from openwork.base.messages import GAP, Template
 RULE = "RuleError"  # refused by a rule between settings: becomes a ConfigError with the place of the key before it
 DEEPEST = 4  # names that stand for names
 
-# Sentences of the command line's library, which become ours in one place of the package.
+# Sentences of the command line's library, which become ours in one place of the package, with their codes.
 OF_LIBRARIES = {
-    "cli/main.py": (
-        "no such option: {}",
-        "no such command {}",
-        "missing argument {}",
-        "missing option {}",
-        "invalid value for {}: {}",
-        "option {} requires an argument",
-        "option {} does not take a value",
-        "got unexpected extra argument{}",
-    )
+    "cli/main.py": {
+        "U016": "no such option: {}",
+        "U017": "no such command {}",
+        "U018": "missing argument {}",
+        "U019": "missing option {}",
+        "U020": "invalid value for {}: {}",
+        "U021": "option {} requires an argument",
+        "U022": "option {} does not take a value",
+        "U023": "got unexpected extra argument{}",
+    }
 }
 # Every call of the package by the name of what is called, with the function that it stands in.
 Called = dict[str, list[tuple[ast.Call, ast.FunctionDef | None]]]
@@ -41,7 +41,7 @@ PASSED_ON = {"base/files.py": "error.what", "base/explain.py": "f'{_place(key, o
 
 @dataclass(frozen=True)
 class Site:
-    """One place where an error is made: its class, and the sentences that it can say there."""
+    """One place where an error is made: its class, and the sentences that it can say there, with the code of each."""
 
     kind: str
     place: str
@@ -50,6 +50,7 @@ class Site:
     remedies: tuple[str, ...]
     has_cause: bool
     has_remedy: bool
+    codes: tuple[str, ...] = ()
 
     @property
     def made_as(self) -> str:
@@ -80,15 +81,25 @@ def _sites(file: str, reader: "Reader") -> Iterator[Site]:
             continue
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         sentences = reader.texts(call.args[0], function)
+        codes = _codes(given.get("code"))
         if file in OF_LIBRARIES and not sentences:
-            sentences = list(OF_LIBRARIES[file])
+            codes, sentences = tuple(OF_LIBRARIES[file]), list(OF_LIBRARIES[file].values())
         sentences = [one for one in sentences if not any(_says_more(one, other) for other in sentences)]
         if _name(call) == RULE:
             sentences = [GAP + text for text in sentences]
         causes, remedies = (reader.texts(given[key], function) if key in given else [] for key in ("why", "hint"))
         place = f"{file}:{call.lineno}"
         found = (tuple(sentences), tuple(causes), tuple(remedies))
-        yield Site(_name(call), place, *found, has_cause="why" in given, has_remedy="hint" in given)
+        yield Site(_name(call), place, *found, has_cause="why" in given, has_remedy="hint" in given, codes=codes)
+
+
+def _codes(expression: ast.expr | None) -> tuple[str, ...]:
+    match expression:
+        case ast.Constant(value=str(code)):
+            return (code,)
+        case ast.IfExp(body=body, orelse=otherwise):
+            return (*_codes(body), *_codes(otherwise))
+    return ()
 
 
 def _says_more(sentence: str, other: str) -> bool:

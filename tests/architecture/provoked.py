@@ -19,12 +19,13 @@ NOTING = [sys.executable, str(Path(__file__).parents[1] / "noting.py")]
 
 
 class Provoked(NamedTuple):
-    """An error as it was made: its class, its sentence, where in the package, and by which test."""
+    """An error as it was made: its class, its sentence, where in the package, by which test, and its code."""
 
     kind: str
     what: str
     place: str
     test: str
+    code: str
 
 
 def record(folder: Path) -> None:
@@ -34,14 +35,14 @@ def record(folder: Path) -> None:
     notes = os.open(folder / f"{os.getpid()}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     write, plain = os.write, OpenworkError.__init__
 
-    def noting(self: OpenworkError, what: str, *, why: str = "", hint: str = "") -> None:
-        plain(self, what, why=why, hint=hint)
+    def noting(self: OpenworkError, what: str, *, why: str = "", hint: str = "", code: str = "") -> None:
+        plain(self, what, why=why, hint=hint, code=code)
         maker = sys._getframe(1)
         path = Path(maker.f_code.co_filename)
         if path.is_relative_to(PACKAGE):
             test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
             place = f"{path.relative_to(PACKAGE).as_posix()}:{maker.f_lineno}"
-            write(notes, f"{json.dumps(Provoked(type(self).__name__, what, place, test))}\n".encode())
+            write(notes, f"{json.dumps(Provoked(type(self).__name__, what, place, test, code))}\n".encode())
 
     OpenworkError.__init__ = noting
 

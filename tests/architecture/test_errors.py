@@ -1,6 +1,6 @@
 """Every error that a person can meet has a code, a remedy and a test; docs/errors.md is what the code says.
 
-What is missing is given with `make errors`; see the heads of src/openwork/base/errors.toml and provoked.toml.
+`make errors` names the next free code for a new error; see the head of provoked.toml.
 """
 
 import re
@@ -9,53 +9,47 @@ from pathlib import Path
 import pytest
 
 from architecture import error_pages, provoked
-from architecture.error_sites import all_sites
+from architecture.error_sites import OF_LIBRARIES, all_sites
 from architecture.house import PACKAGE
 from architecture.messages import FEWEST_LETTERS
 from openwork.base import errors
 from openwork.base.config import read_run_file
-from openwork.base.error_codes import LETTERS, RETIRED, code_of
-from openwork.base.messages import GAP
+from openwork.cli.main import _REFUSED
 
 # Errors without a test in provoked.toml; this number only ever falls.
 MOST_WITHOUT_A_TEST = 0
-# What may stand in a gap. The second is a place and a cause at once.
-FILLINGS = ("x", "3 lines", "data/train.en", "run.toml:12: model: ", "3", "the 2nd 'word' of it", "")
 CHINESE = r"[\u4e00-\u9fff]"
-KINDS = {letter: kind for kind, letter in LETTERS.items()}
-IN_USE = {
-    code: said for name, table in error_pages.read_tables().items() if name != RETIRED for code, said in table.items()
-}
 
 
 def test_every_error_has_a_code():
-    """Run `make errors`: it gives the next free number."""
-    assert error_pages.without_code(error_pages.read_tables()) == {}
+    """At its end: code="D001", as many as it has sentences. What is said here names the next free one."""
+    assert error_pages.without_code() == []
 
 
-def test_every_code_stands_for_an_error():
-    """A reworded sentence keeps its code: write it into errors.toml. That of an error that is gone is [retired]."""
-    assert error_pages.left_over(error_pages.read_tables()) == {}
+def test_a_code_stands_for_one_error():
+    """A reworded sentence keeps its code; that of an error that is gone is written into RETIRED."""
+    codes = error_pages.by_code()
+    assert [code for code in codes if code in error_pages.RETIRED] == []
+    for code, sites in codes.items():
+        assert re.fullmatch(r"[UDCBE]\d{3}", code)
+        assert {error_pages.LETTERS[site.made_as] for site in sites} == {code[0]}
+        assert error_pages.sentence_of(code, sites)
+    sentences = {(code[0], error_pages.sentence_of(code, sites)) for code, sites in codes.items()}
+    assert len(sentences) == len(codes)
 
 
-def test_codes_are_letters_and_numbers_given_once():
-    tables = error_pages.read_tables()
-    codes = [code for table in tables.values() for code in table]
-    assert len(codes) == len(set(codes))
-    assert set(tables) == {*error_pages.TABLES.values(), RETIRED}
-    for letter, name in error_pages.TABLES.items():
-        assert [code for code in tables[name] if not re.fullmatch(rf"{letter}\d{{3}}", code)] == []
-        assert len(set(tables[name].values())) == len(tables[name])
+def test_no_code_is_lost():
+    """Codes are numbered without gaps, so one that is gone is among those that are retired."""
+    known = {*error_pages.by_code(), *error_pages.RETIRED}
+    for letter in error_pages.LETTERS.values():
+        count = sum(code[0] == letter for code in known)
+        assert sorted(code for code in known if code[0] == letter) == [f"{letter}{n:03}" for n in range(1, count + 1)]
 
 
-@pytest.mark.parametrize("filling", FILLINGS)
-def test_each_sentence_finds_its_own_code(filling: str):
-    wrong = {}
-    for code, sentence in IN_USE.items():
-        found = code_of(KINDS[code[0]](sentence.replace(GAP, filling)))
-        if found != code:
-            wrong[code] = (sentence, found)
-    assert wrong == {}
+def test_what_the_command_lines_library_says_has_the_codes_of_its_sentences():
+    for code, sentence in OF_LIBRARIES["cli/main.py"].items():
+        found = [other for other, pattern in _REFUSED.items() if re.fullmatch(pattern, sentence)]
+        assert found == [code]
 
 
 def test_every_error_has_a_remedy():
@@ -78,8 +72,8 @@ def test_every_sentence_can_be_read_from_the_code():
 def test_every_code_has_a_test_that_provokes_it():
     """Write one, then `make errors ARGS=tests/...`. Where none can be, [none] in provoked.toml says why."""
     tests, none = error_pages.read_provoked().values()
-    assert set(IN_USE) - tests.keys() - none.keys() == set()
-    assert (tests.keys() | none.keys()) - set(IN_USE) == set()
+    assert set(error_pages.by_code()) - tests.keys() - none.keys() == set()
+    assert (tests.keys() | none.keys()) - set(error_pages.by_code()) == set()
     assert tests.keys() & none.keys() == set()
     assert {code: test for code, test in tests.items() if not error_pages.exists(test)} == {}
     assert len(none) <= MOST_WITHOUT_A_TEST
@@ -104,19 +98,10 @@ def test_causes_and_remedies_have_a_chinese_form():
     assert [text for text in said if not re.search(CHINESE, error_pages.in_language(text, "zh"))] == []
 
 
-def test_a_new_error_gets_the_next_free_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Behind those that are retired; a sentence that is gone must be retired before."""
-    text = error_pages.CODES.read_text("utf-8")
-    (line,) = re.findall(r"^D050 = (.*)$", text, re.MULTILINE)
-    path = tmp_path / "errors.toml"
-    path.write_text(text.replace(f"D050 = {line}\n", "") + 'D900 = "the dog ate it"\n', encoding="utf-8")
-    monkeypatch.setattr(error_pages, "CODES", path)
-    error_pages.give_codes()
-    assert path.read_text("utf-8").count(f"\nD901 = {line}\n") == 1
-    assert "# A code is never given to another error" in path.read_text("utf-8")
-    path.write_text(text.replace(line, '"the cat ate it"'), encoding="utf-8")
-    with pytest.raises(SystemExit, match="D050 the cat ate it"):
-        error_pages.give_codes()
+def test_a_new_error_gets_the_next_free_number(monkeypatch: pytest.MonkeyPatch):
+    """Behind those that are retired."""
+    monkeypatch.setitem(error_pages.RETIRED, "D900", "the dog ate it")
+    assert error_pages.next_code("D") == "D901"
 
 
 def test_only_errors_that_the_package_makes_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -126,7 +111,7 @@ def test_only_errors_that_the_package_makes_are_noted(tmp_path: Path, monkeypatc
         read_run_file(tmp_path / "none.toml")
     assert errors.DataError("made here").hint == ""
     (noted,) = provoked.recorded(tmp_path / "notes")
-    assert noted.kind == "ConfigError" and noted.what.endswith("none.toml: no such run file")
+    assert (noted.kind, noted.code) == ("ConfigError", "C008") and noted.what.endswith("none.toml: no such run file")
     assert noted.place.startswith("base/config.py:")
     assert "test_only_errors_that_the_package_makes_are_noted" in noted.test
 
@@ -135,7 +120,8 @@ def test_errors_are_found_however_their_sentences_are_made(tmp_path: Path):
     (tmp_path / "a.py").write_text(
         "def f(path, why):\n"
         '    what = f"{path}: spoilt" if why else "nothing there"\n'
-        '    raise DataError(what, why=why, hint=_hint(path)) if path else spoilt(path, "too long")\n'
+        '    raise DataError(what, why=why, hint=_hint(path), code="D001" if why else "D002") '
+        'if path else spoilt(path, "too long")\n'
         "def g(path):\n"
         '    f(path, "it is empty")\n'
         "def _hint(path):\n"
@@ -146,5 +132,6 @@ def test_errors_are_found_however_their_sentences_are_made(tmp_path: Path):
     first, second = all_sites(tmp_path)
     assert first.kind == "DataError" and first.place == "a.py:3"
     assert first.sentences == ("{}: spoilt", "nothing there")
+    assert first.codes == ("D001", "D002") and second.codes == ()
     assert first.causes == ("it is empty",) and first.remedies == ("remove {}", "give a file")
     assert second.made_as == "ConfigError" and second.sentences == ("{}no {}",) and second.remedies == ("too long",)

@@ -48,5 +48,5 @@ def test_an_error_without_a_code_is_told_all_the_same(capsys: pytest.CaptureFixt
 
 def test_the_code_stands_in_chinese_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENWORK_LANG", "zh")
-    show_error(DataError("a.en: no such file", hint="check the path (current folder: /home)"))
+    show_error(DataError("a.en: no such file", hint="check the path (current folder: /home)", code="D007"))
     assert capsys.readouterr().err == "错误 D007：a.en：没有这个文件\n  建议：请检查路径（当前文件夹：/home）\n"

@@ -84,6 +84,7 @@ def evaluate(
         raise UsageError(
             f"evaluate takes a loaded model, and this is of type {type(model).__name__}",
             hint='load it first: openwork.load("en-de")',
+            code="U097",
         )
     tested = _test_set(source, reference, corpus, split)
     task = task_of(model.settings.model)
@@ -99,9 +100,13 @@ def _test_set(source: Lines | None, reference: Lines | None, corpus: str | None,
     if corpus is not None and source is None and reference is None:
         return EvaluationSet.read(None, None, corpus, split)
     if source is None or reference is None or corpus is not None:
-        raise UsageError("a test set is a source with its reference, or a corpus", hint="give source and reference")
+        raise UsageError(
+            "a test set is a source with its reference, or a corpus", hint="give source and reference", code="U093"
+        )
     if isinstance(source, str | os.PathLike) and isinstance(reference, str | os.PathLike):
         return EvaluationSet.read(Path(source), Path(reference), None, split)
     if isinstance(source, str | os.PathLike) or isinstance(reference, str | os.PathLike):
-        raise UsageError("of source and reference, one is a file and one is a list", hint="give two of a kind")
+        raise UsageError(
+            "of source and reference, one is a file and one is a list", hint="give two of a kind", code="U094"
+        )
     return EvaluationSet(pairs(source, reference), "the list")

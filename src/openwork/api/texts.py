@@ -20,6 +20,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
         raise UsageError(
             f"a path is a str or a Path, and this is of type {type(path).__name__}",
             hint='name a file or folder, such as "en-de"',
+            code="U098",
         )
     return Path(path)
 
@@ -30,7 +31,9 @@ def many(texts: str | Iterable[str]) -> list[str]:
     wrong = [text for text in found if not isinstance(text, str)]
     if wrong:
         raise UsageError(
-            f"a text is a str, and this is of type {type(wrong[0]).__name__}", hint="give a str, or a list of str"
+            f"a text is a str, and this is of type {type(wrong[0]).__name__}",
+            hint="give a str, or a list of str",
+            code="U096",
         )
     return found
 
@@ -42,6 +45,7 @@ def pairs(sources: str | Iterable[str], targets: str | Iterable[str]) -> list[Pa
         raise UsageError(
             f"there are {len(found[0]):,} sources and {len(found[1]):,} references",
             hint="give as many references as sources",
+            code="U095",
         )
     return list(map(Pair, *found))
 

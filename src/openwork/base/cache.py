@@ -35,5 +35,6 @@ def need_cache(name: str) -> Path:
             "there is no folder to keep downloads in",
             why="this user has no home, or the cache in it may not be searched",
             hint=f"set {VARIABLE} to a folder that you may write",
+            code="E031",
         )
     return folder

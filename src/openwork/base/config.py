@@ -70,6 +70,7 @@ def read_written_file(path: Path) -> Layer:
             f"{layer.origins[_BASE_KEY]}: a file that openwork wrote has no base",
             why="base names another file, and nothing outside the folder may change what is in it",
             hint="copy the whole folder again, or write the settings of the other file into this one",
+            code="C101",
         )
     return layer
 
@@ -79,7 +80,7 @@ def _parsed(path: Path, text: str) -> Layer:
         mapping = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         what = _name_toml_error(path, text, str(error))
-        raise ConfigError(what, hint="see https://toml.io for the format") from error
+        raise ConfigError(what, hint="see https://toml.io for the format", code="C004") from error
     except RecursionError as error:
         raise too_deep(str(path)) from error
     except ValueError as error:  # Python reads no number of more than some thousand digits
@@ -97,7 +98,9 @@ def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
     mapping, origins = dict(layer.mapping), dict(layer.origins)
     where, base = origins.pop(_BASE_KEY), mapping.pop(_BASE_KEY)
     if not isinstance(base, str):
-        raise ConfigError(f"{where}: base must be the name of another run file", hint='write: base = "other.toml"')
+        raise ConfigError(
+            f"{where}: base must be the name of another run file", hint='write: base = "other.toml"', code="C005"
+        )
     base_path = path.parent / base
     chain = (*above, path.resolve())
     try:
@@ -109,12 +112,14 @@ def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
             f"{where}: base = {base!r} leads back to {base_path}",
             why="run files may not be each other's base",
             hint="remove one of the base lines",
+            code="C006",
         )
     if not is_file:
         raise ConfigError(
             f"{where}: base = {base!r} is not there",
             why=f"{base_path} is not a file",
             hint="the name is relative to the file that holds it",
+            code="C007",
         )
     return _merge(_read_chain(base_path, chain), Layer(mapping, origins))
 
@@ -126,17 +131,21 @@ def _read_text(path: Path) -> str:
                 f"{path}: this is a pipe, not a run file",
                 why="reading it waits until something is written to it",
                 hint="give the name of a file",
+                code="C102",
             )
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError as error:
-        raise ConfigError(f"{path}: no such run file", hint=f"check the path (current folder: {Path.cwd()})") from error
+        raise ConfigError(
+            f"{path}: no such run file", hint=f"check the path (current folder: {Path.cwd()})", code="C008"
+        ) from error
     except OSError as error:
         _refuse_reading(path, error)
     if len(data) > LARGEST:
         raise ConfigError(
             f"{path}: this is longer than a run file may be, {LARGEST:,} bytes",
             hint="check the path: this may be another file",
+            code="C103",
         )
     return _decoded(path, data)
 
@@ -146,6 +155,7 @@ def _refuse_reading(path: Path, error: OSError) -> NoReturn:
         f"{path}: the run file cannot be read",
         why=error.strerror or str(error),
         hint="check that it is a file, and that you may read it",
+        code="C009",
     ) from error
 
 
@@ -154,7 +164,9 @@ def _decoded(path: Path, data: bytes) -> str:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path}:{line}: invalid UTF-8 in a run file", hint="save the file as UTF-8") from error
+        raise ConfigError(
+            f"{path}:{line}: invalid UTF-8 in a run file", hint="save the file as UTF-8", code="C010"
+        ) from error
 
 
 def _name_toml_error(path: Path, text: str, message: str) -> str:
@@ -208,7 +220,9 @@ def apply_assignments(layer: Layer, assignments: Iterable[str]) -> Layer:
         parts = [part.strip() for part in key.split(".")]
         if not equals or not all(parts):
             written = shortened(assignment)
-            raise UsageError(f"--set {written}: not an assignment", hint="write it as: --set model.width=256")
+            raise UsageError(
+                f"--set {written}: not an assignment", hint="write it as: --set model.width=256", code="U001"
+            )
         if len(parts) > DEEPEST:
             raise too_deep("--set")
         mapping: dict[str, Any] = {parts[-1]: _parse_value(raw.strip())}

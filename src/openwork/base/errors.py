@@ -9,16 +9,19 @@ class OpenworkError(Exception):
     """A failure with a cause and a remedy; `exit_code` is what the command line returns.
 
     `what` says what went wrong (with file and line where there is one), `why` gives the cause if it is not
-    plain from `what`, and `hint` tells what to type or change.
+    plain from `what`, and `hint` tells what to type or change. `code`, such as "D014", names the error in
+    docs/errors.md; a code is never given to another error and never renumbered. Its letter is the kind: U the command
+    line, D data, C settings, B bundles and checkpoints, E the rest.
     """
 
     exit_code = 1
 
-    def __init__(self, what: str, *, why: str = "", hint: str = "") -> None:
+    def __init__(self, what: str, *, why: str = "", hint: str = "", code: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.why = why
         self.hint = hint
+        self.code = code
 
 
 class UsageError(OpenworkError):
@@ -42,10 +45,11 @@ class ConfigError(OpenworkError):
 class RuleError(ValueError):
     """What a settings model's validator raises: a rule between keys. A person sees a `ConfigError` with their place."""
 
-    def __init__(self, what: str, *, hint: str) -> None:
+    def __init__(self, what: str, *, hint: str, code: str) -> None:
         super().__init__(f"{what}; {hint}")
         self.what = what
         self.hint = hint
+        self.code = code
 
 
 class BundleError(OpenworkError):

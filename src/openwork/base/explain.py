@@ -114,7 +114,7 @@ def _unknown_key(
         hint = ""
     where = f"[{section}] knows" if section else "known at the top are"
     return ConfigError(
-        f"{_place(key, origins)}unknown key {'.'.join(key)}", why=f"{where}: {', '.join(names)}", hint=hint
+        f"{_place(key, origins)}unknown key {'.'.join(key)}", why=f"{where}: {', '.join(names)}", hint=hint, code="C011"
     )
 
 
@@ -127,8 +127,8 @@ def _refused_by_rule(key: list[str], detail: ErrorDetails, origins: Mapping[str,
             key = [*key, word]
             break
     named = "" if key and key[-1] in str(error) else f"{'.'.join(key)}: " * bool(key)
-    hint = error.hint if isinstance(error, RuleError) else "change one of these settings"
-    return ConfigError(f"{_place(key, origins)}{named}{message}", hint=hint)
+    hint, code = (error.hint, error.code) if isinstance(error, RuleError) else ("change one of these settings", "")
+    return ConfigError(f"{_place(key, origins)}{named}{message}", hint=hint, code=code)
 
 
 def _missing_key(
@@ -139,7 +139,7 @@ def _missing_key(
         key = [*key, _discriminator(detail)]
         why = "it tells which kind of section this is"
     return ConfigError(
-        f"{_place(key, origins)}{'.'.join(key)} is missing", why=why, hint=f"add a line: {key[-1]} = ..."
+        f"{_place(key, origins)}{'.'.join(key)} is missing", why=why, hint=f"add a line: {key[-1]} = ...", code="C012"
     )
 
 
@@ -156,6 +156,7 @@ def _bad_value(
         f"{_place(key, origins)}{name} = {show_value(value)} is not allowed",
         why=why or detail["msg"],
         hint=_suggest_value(detail["type"], key, value),
+        code="C013",
     )
 
 

@@ -68,6 +68,7 @@ class _GuardedReader(io.RawIOBase):
                 f"{path}: {self._name} files cannot be read here",
                 why=f"this Python was built without the module {error.name}",
                 hint="unpack the file first",
+                code="D001",
             ) from error
 
     def readable(self) -> bool:
@@ -81,6 +82,7 @@ class _GuardedReader(io.RawIOBase):
                 f"{self._path}: the {self._name} archive is damaged or cut short",
                 why=str(error),
                 hint=f"fetch or compress the file again; `{self._name} -t FILE` checks it",
+                code="D002",
             ) from error
         except OSError as error:
             _refuse_reading(self._path, error)
@@ -111,7 +113,9 @@ def read_lines(path: Path | str, *, max_line_characters: int | None = MAX_LINE_C
             try:
                 data = file.readline(limit)
             except DataError as error:
-                raise DataError(error.what, why=f"{error.why} (at line {number} or later)", hint=error.hint) from error
+                raise DataError(
+                    error.what, why=f"{error.why} (at line {number} or later)", hint=error.hint, code=error.code
+                ) from error
             if not data:
                 return
             whole = data.endswith(b"\n") or limit < 0 or len(data) < limit
@@ -121,6 +125,7 @@ def read_lines(path: Path | str, *, max_line_characters: int | None = MAX_LINE_C
                     f"{path}:{number}: the line is longer than {max_line_characters:,} characters",
                     why="a line should hold one sentence",
                     hint="check that the file has one sentence a line, or remove this line from both sides",
+                    code="D003",
                 )
             yield line
 
@@ -131,6 +136,7 @@ def _decode_line(path: Path, number: int, data: bytes) -> str:
             raise DataError(
                 f"{path}:1: the file is UTF-16, not UTF-8",
                 hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW",
+                code="D004",
             )
         data = data.removeprefix(_UTF8_MARK)
     data = data.removesuffix(b"\n").removesuffix(b"\r")
@@ -139,6 +145,7 @@ def _decode_line(path: Path, number: int, data: bytes) -> str:
             f"{path}:{number}: the line holds a NUL byte (byte {data.index(0) + 1} of the line)",
             why="the file is not plain UTF-8 text: perhaps it is binary, or UTF-16",
             hint="convert it (iconv -f UTF-16 -t UTF-8 FILE > NEW) or remove the line from both sides",
+            code="D005",
         )
     try:
         return data.decode("utf-8")
@@ -147,6 +154,7 @@ def _decode_line(path: Path, number: int, data: bytes) -> str:
             f"{path}:{number}: invalid UTF-8 (byte 0x{data[error.start]:02X}, byte {error.start + 1} of the line)",
             why="the line is in another encoding, or damaged",
             hint="convert the file (for example iconv -f LATIN1 -t UTF-8 FILE > NEW) or correct the line",
+            code="D006",
         ) from error
 
 
@@ -175,19 +183,25 @@ def _open_plain(path: Path) -> io.BufferedReader:
 def _refuse_reading(path: Path, error: OSError | ValueError) -> NoReturn:
     match error:
         case FileNotFoundError():
-            raise DataError(f"{path}: no such file", hint=_nearest_file(path)) from error
+            raise DataError(f"{path}: no such file", hint=_nearest_file(path), code="D007") from error
         case IsADirectoryError():
-            raise DataError(f"{path}: this is a folder, not a file", hint="name a file in it") from error
+            raise DataError(f"{path}: this is a folder, not a file", hint="name a file in it", code="D008") from error
         case PermissionError():
             raise DataError(
-                f"{path}: the file may not be read", why="permission denied", hint=f"try: chmod +r '{path}'"
+                f"{path}: the file may not be read",
+                why="permission denied",
+                hint=f"try: chmod +r '{path}'",
+                code="D009",
             ) from error
         case OSError():
             why = error.strerror or str(error)
         case _:
             why = str(error)
     raise DataError(
-        f"{path}: the file cannot be read", why=why, hint="check that it is a file, and that you may read it"
+        f"{path}: the file cannot be read",
+        why=why,
+        hint="check that it is a file, and that you may read it",
+        code="D010",
     ) from error
 
 
@@ -310,9 +324,11 @@ def refuse_writing(path: Path, error: OSError) -> NoReturn:
             f"{path}: the disk is full",
             why="the file could not be written; what was there before is unchanged",
             hint=f"free some space on the disk of {path.parent}, then run the command again",
+            code="E002",
         ) from error
     raise OpenworkError(
         f"{path}: cannot be written",
         why=error.strerror or str(error),
         hint="check that the folder exists and that you may write there",
+        code="E003",
     ) from error

@@ -30,7 +30,9 @@ def atomic_folder(path: Path | str, own: Sequence[str] = ()) -> Iterator[Path]:
     path, partial = prepare_writing(path, path if is_fixed else None)
     try:
         if path.exists() and not path.is_dir():
-            raise OpenworkError(f"{path}: a file stands where a folder should be written", hint="choose another name")
+            raise OpenworkError(
+                f"{path}: a file stands where a folder should be written", hint="choose another name", code="E001"
+            )
         _bring_back(path)
         partial.mkdir()
         yield partial
@@ -98,7 +100,9 @@ def _put_into(path: Path, new: Path, names: Sequence[str], own: Sequence[str]) -
     blocked = blocked_name(path, names)
     if blocked is not None:
         raise OpenworkError(
-            f"{blocked}: a folder or a link stands where a file should be written", hint="choose another name"
+            f"{blocked}: a folder or a link stands where a file should be written",
+            hint="choose another name",
+            code="E029",
         )
     mark = own[0] if own else ""
     for name in [one for one in _names_in(path) if one in {*own, *names} and one != mark]:

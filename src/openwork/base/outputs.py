@@ -109,6 +109,7 @@ def check_folder(
             f"{out}: there already",
             why="openwork wrote this folder, and would replace its files",
             hint="name a new or empty folder, or add --overwrite",
+            code="U005",
         )
     own = kind.own_in(out)
     foreign = [out / name for name in kind.names if name not in own and os.path.lexists(out / name)]
@@ -116,6 +117,7 @@ def check_folder(
         raise UsageError(
             f"{blocked_name(out, kind.names) or foreign[0]}: openwork would replace this, and did not write it",
             hint="name a new or empty folder, or remove it",
+            code="U082",
         )
 
 
@@ -124,9 +126,11 @@ def check_new_folder(
 ) -> None:
     """UsageError if `out` is a file, or has things in it and is not openwork's own, or lies where it may not."""
     if out.exists() and not out.is_dir():
-        raise UsageError(f"{out}: --out is a file", hint="name a folder, it will be made")
+        raise UsageError(f"{out}: --out is a file", hint="name a folder, it will be made", code="U042")
     if any(_things_in(out)) and not is_own(out):
-        raise UsageError(f"{out}: --out is a folder with other things in it", hint="name a new or empty folder")
+        raise UsageError(
+            f"{out}: --out is a folder with other things in it", hint="name a new or empty folder", code="U043"
+        )
     check_apart(out, reads)
 
 
@@ -138,6 +142,7 @@ def check_file(out: Path, is_own: Callable[[Path], bool], reads: Iterable[Path |
             f"{out}: there already",
             why="only what this command itself wrote is replaced",
             hint="choose another name, or remove what is there",
+            code="U005",
         )
 
 
@@ -155,6 +160,7 @@ def check_apart(out: Path, reads: Iterable[Path | None]) -> None:
             raise UsageError(
                 f"{out}: this command reads {read}, and would write there",
                 hint="choose another name, outside of what is read",
+                code="U083",
             )
     for folder in place.parents:
         inner = place.relative_to(folder).parts[0]
@@ -163,6 +169,7 @@ def check_apart(out: Path, reads: Iterable[Path | None]) -> None:
                 f"{out}: lies among the files of {folder}",
                 why="openwork wrote that folder, and a file more would spoil it",
                 hint="choose another name, outside of that folder",
+                code="U084",
             )
 
 

@@ -63,6 +63,7 @@ class RecordWriter:
             f"{self._path}: the record cannot be written",
             why=error.strerror or str(error),
             hint="free some space on that disk, or check that you may write there; earlier records are safe",
+            code="E004",
         )
 
 
@@ -73,7 +74,9 @@ def read_records(path: Path | str) -> list[dict[str, Any]]:
     """
     records, damaged = readable_records(path)
     if damaged:
-        raise DataError(f"{path}:{damaged[0]}: this line is not a record", hint="remove the line, or restore the file")
+        raise DataError(
+            f"{path}:{damaged[0]}: this line is not a record", hint="remove the line, or restore the file", code="D012"
+        )
     return records
 
 
@@ -90,6 +93,7 @@ def readable_records(path: Path | str) -> tuple[list[dict[str, Any]], list[int]]
             f"{path}: the records cannot be read",
             why=error.strerror or str(error),
             hint="check that the file is there, and that you may read it",
+            code="D011",
         ) from error
     lines = [_record(line) for line in data.split(b"\n")[:-1]]
     damaged = [number for number, record in enumerate(lines, start=1) if record is None]

@@ -47,6 +47,7 @@ def _check_opened(path: Path, opened: os.stat_result, most: int) -> None:
             f"{path}: too large for what it should hold",
             why=f"more than {most:,} bytes",
             hint="copy the whole folder again, and trust no other copy",
+            code="B069",
         )
 
 
@@ -100,4 +101,5 @@ def _refuse(path: Path) -> NoReturn:
         f"{path}: not a regular file of its folder",
         why="a link, a pipe or a device may lead to any other file, or never end",
         hint="put the file itself in its place, if you trust it",
+        code="B070",
     )

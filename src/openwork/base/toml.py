@@ -171,4 +171,5 @@ def not_unicode(text: str) -> ConfigError:
         f"{escaped(text[:200])}: a setting cannot hold this text",
         why="it is not Unicode, as the name of a file that is not UTF-8",
         hint="give the file or folder another name",
+        code="C100",
     )

@@ -28,7 +28,10 @@ def check_values(table: object, origins: Mapping[str, ValueOrigin], place: str, 
             raise too_large(f"{where}: {name}")
         if isinstance(value, str) and "\0" in value:
             raise ConfigError(
-                f"{where}: {name} holds a NUL character", why="no text and no file's name has one", hint="take it out"
+                f"{where}: {name} holds a NUL character",
+                why="no text and no file's name has one",
+                hint="take it out",
+                code="C104",
             )
         check_values(value, origins, where, f"{name}.")
 
@@ -39,13 +42,17 @@ def too_deep(place: str) -> ConfigError:
         f"{place}: tables or lists stand in each other more than {DEEPEST} times",
         why="a run file has sections, keys and values",
         hint="write each setting as key = value, under the header of its [section]",
+        code="C003",
     )
 
 
 def too_large(place: str) -> ConfigError:
     """The error for a whole number of more than 64 bits."""
     return ConfigError(
-        f"{place}: a whole number of more than 64 bits", why="TOML has none so large", hint="write a smaller number"
+        f"{place}: a whole number of more than 64 bits",
+        why="TOML has none so large",
+        hint="write a smaller number",
+        code="C105",
     )
 
 

@@ -79,7 +79,9 @@ def load_bundle(path: Path) -> Bundle:
             continue
         if _state_of(folder) == before:
             return bundle
-    raise BundleError(f"{path}: the bundle is being replaced again and again", hint="wait until it is written")
+    raise BundleError(
+        f"{path}: the bundle is being replaced again and again", hint="wait until it is written", code="B062"
+    )
 
 
 def _state_of(folder: Path) -> tuple[int, int, bytes]:
@@ -114,6 +116,7 @@ def _read_bundle(folder: Path) -> Bundle:
             f"{folder}: {GOLDEN} or {CARD} is not understood",
             why=str(error),
             hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+            code="B041",
         ) from error
     return Bundle(settings, tokenizers, model, golden, card)
 

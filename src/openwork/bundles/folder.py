@@ -53,11 +53,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{folder}: not an openwork bundle",
             why=f"{MANIFEST} is damaged or foreign",
             hint="name a folder that openwork train --out wrote, or copy it again",
+            code="B043",
         ) from error
     if version > VERSION:
         raise BundleError(
             f"{folder}: written in bundle version {version}, this openwork reads up to {VERSION}",
             hint=f"install openwork {manifest.get('openwork', 'of a newer version')} or newer",
+            code="B044",
         )
     return manifest
 
@@ -73,18 +75,21 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
                 f"{folder}: {name} leads out of the bundle",
                 why="a bundle consists of the files in its folder",
                 hint="copy the file itself into the folder, if you trust it",
+                code="B063",
             )
         if is_current and name not in MOST_BYTES:
             raise BundleError(
                 f"{folder}: {MANIFEST} lists a file that no bundle has: {name[:80]}",
                 why=f"a bundle has {', '.join(MOST_BYTES)}",
                 hint="copy the whole folder again, and trust no other copy",
+                code="B071",
             )
         if sums.get(name) != _checksum(folder, name):
             raise BundleError(
                 f"{folder}: {name} is damaged or was changed",
                 why="its checksum is not the one that was written with it",
                 hint="copy the whole folder again",
+                code="B046",
             )
     for name in TOKENIZERS:
         if name not in sums and os.path.lexists(folder / name):
@@ -92,6 +97,7 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
                 f"{folder}: {name} is not listed in {MANIFEST}",
                 why="it has no checksum there, so nothing says that it belongs to these weights",
                 hint="copy the whole folder again, or remove the file if you have put it there",
+                code="B072",
             )
 
 
@@ -100,10 +106,11 @@ def _checksum(folder: Path, name: str) -> str:
     try:
         return sha256_regular(folder / name, MOST_BYTES.get(name, max(MOST_BYTES.values())))
     except FileNotFoundError as error:
-        raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again") from error
+        raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again", code="B045") from error
     except OSError as error:  # such as a name that is longer than any file's can be, or a file that may not be read
         raise BundleError(
             f"{folder / name}: cannot be read",
             why=error.strerror or str(error),
             hint="check that you may read it, or copy the whole folder again",
+            code="B001",
         ) from error

@@ -14,7 +14,7 @@ def find_bundle(path: Path) -> Path:
         return path
     if has_bundle(path):
         return path / "bundle"
-    raise BundleError(f"{path}: this run has no bundle yet", hint=f"write one: openwork finish {path}")
+    raise BundleError(f"{path}: this run has no bundle yet", hint=f"write one: openwork finish {path}", code="B042")
 
 
 def has_bundle(path: Path) -> bool:
@@ -27,11 +27,12 @@ def check_bundle(path: Path) -> None:
     if has_bundle(path):
         return
     if not path.exists():
-        raise BundleError(f"{path}: no such folder", hint="name the folder that openwork train --out wrote")
+        raise BundleError(f"{path}: no such folder", hint="name the folder that openwork train --out wrote", code="B034")
     if not ((path / "checkpoints").is_dir() or is_checkpoint(path)):
         what = "a folder" if path.is_dir() else "a file"
         raise BundleError(
             f"{path}: not an openwork bundle",
             why=f"{what} without {MANIFEST}",
             hint="name the folder that openwork train --out wrote",
+            code="B043",
         )

@@ -39,6 +39,7 @@ def read_bundle_settings(current: Path, folder: Path) -> tuple[BundleSettings, L
             f"{folder}: its {CONFIG} is not understood",
             why=error.what,
             hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+            code="B040",
         ) from error
     _check_layers(settings, _names_of_weights(current / WEIGHTS), folder)
     return settings, layer
@@ -52,6 +53,7 @@ def _check_layers(settings: BundleSettings, weights: Collection[str], folder: Pa
             f"{folder}: these weights belong to another model",
             why="it has more layers than they have",
             hint="copy the bundle again; what openwork train wrote is not meant to be edited",
+            code="B059",
         )
 
 
@@ -64,5 +66,8 @@ def _names_of_weights(path: Path) -> Collection[str]:
         return names.keys() - {"__metadata__"}
     except (OSError, ValueError, AttributeError, RecursionError, struct.error) as error:
         raise BundleError(
-            f"{path}: damaged or not a safetensors file", why=str(error), hint="copy the whole folder again"
+            f"{path}: damaged or not a safetensors file",
+            why=str(error),
+            hint="copy the whole folder again",
+            code="B061",
         ) from error

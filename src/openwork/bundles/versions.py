@@ -44,6 +44,7 @@ def migrated(contents: Contents, version: int, folder: Path) -> Contents:
             raise BundleError(
                 f"{folder}: written in bundle version {version}, which this openwork can no longer read",
                 hint="translate with the openwork that wrote it, or train again",
+                code="B047",
             )
         contents = MIGRATIONS[number](contents)
     return contents

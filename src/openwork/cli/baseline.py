@@ -42,9 +42,10 @@ def baseline(
         raise UsageError(
             "name what to learn from in the form in which what to score is named",
             hint="give --train-file with --file, --train-source and --train-reference with --source, or --corpus",
+            code="U068",
         )
     if by is None and behind:
-        raise UsageError("--behind is for baselines of texts", hint="add --by lead or --by nearest")
+        raise UsageError("--behind is for baselines of texts", hint="add --by lead or --by nearest", code="U080")
     from openwork.base.outputs import EVALUATION, check_folder
     from openwork.evaluation.baselines import label_baseline, text_baseline
     from openwork.evaluation.evaluate import EvaluationSet

@@ -26,9 +26,13 @@ class TextOptions:
     def check(self) -> None:
         """UsageError unless there is one text."""
         if (self.text is None) == (self.corpus is None):
-            raise UsageError("name the text to predict", hint="give --text FILE, or --corpus NAME with --side")
+            raise UsageError(
+                "name the text to predict", hint="give --text FILE, or --corpus NAME with --side", code="U070"
+            )
         if self.corpus is not None and self.against is not None:
-            raise UsageError("--against is for a --text", hint="leave it out: with --corpus it is the split train")
+            raise UsageError(
+                "--against is for a --text", hint="leave it out: with --corpus it is the split train", code="U071"
+            )
 
 
 def bits(

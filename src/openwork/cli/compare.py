@@ -80,7 +80,7 @@ def compare(
 def _translated(bundles: tuple[Path, Path], against: ReferenceOptions) -> "list[SystemOutput]":
     """What two bundles make of a test set: translations, or labels."""
     if (against.corpus is not None) == (against.source is not None and against.reference is not None):
-        raise UsageError("name what to compare on", hint="give --source and --reference, or --corpus")
+        raise UsageError("name what to compare on", hint="give --source and --reference, or --corpus", code="U002")
 
     from openwork.base.tasks import task_of
     from openwork.bundles.bundle import load_bundle

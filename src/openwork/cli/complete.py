@@ -31,11 +31,13 @@ class PromptOptions:
         """UsageError for options that do not go together."""
         for name, is_given in (("--examples", self.examples), ("--chat", self.chat), ("--json", self.as_json)):
             if self.stream and is_given:
-                raise UsageError(f"--stream does not go with {name}", hint="leave one of them out")
+                raise UsageError(f"--stream does not go with {name}", hint="leave one of them out", code="U009")
         if self.chat and self.examples is not None:
-            raise UsageError("--chat does not go with --examples", hint="leave one of them out")
+            raise UsageError("--chat does not go with --examples", hint="leave one of them out", code="U072")
         if self.instruction and not self.chat:
-            raise UsageError("--instruction is for --chat", hint="write it into the prompts, or add --chat")
+            raise UsageError(
+                "--instruction is for --chat", hint="write it into the prompts, or add --chat", code="U073"
+            )
 
 
 def complete(

@@ -26,7 +26,7 @@ def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")])
     if shell not in SHELLS:
         near = difflib.get_close_matches(shell, SHELLS, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(SHELLS)}"
-        raise UsageError(f"{shell}: there is no completion for this shell", hint=hint)
+        raise UsageError(f"{shell}: there is no completion for this shell", hint=hint, code="U003")
     print_text(get_completion_script(prog_name="openwork", complete_var=VARIABLE, shell=shell))
 
 

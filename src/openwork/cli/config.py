@@ -43,7 +43,9 @@ def show(
 
     layer = read_run(run_file_of(file) if file is not None else None, assignments or [], {})
     if file is None and "data" not in layer.mapping:
-        raise UsageError("there is nothing to show", hint="name a run file, or the data: --set data.corpus=copy")
+        raise UsageError(
+            "there is nothing to show", hint="name a run file, or the data: --set data.corpus=copy", code="U004"
+        )
     shown = show(complete(layer, say, choose_rest=file is None))
     if as_json:
         write_json(shown.to_json())

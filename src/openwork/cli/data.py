@@ -106,7 +106,9 @@ def stats(
     files = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
     given = {key: str(path) for key, path in files.items() if path is not None}
     if not what and not given and not set_:
-        raise UsageError("name what to measure", hint="give a corpus, a run file, or --source and --target")
+        raise UsageError(
+            "name what to measure", hint="give a corpus, a run file, or --source and --target", code="U006"
+        )
     measured = measure(what, given, set_ or [], folder)
     if as_json:
         write_json(as_values(measured))
@@ -157,7 +159,9 @@ def check(
     if languages is not None:
         first, _, second = languages.partition("-")
         if not (first and second):
-            raise UsageError(f"--languages {languages}: no pair of languages", hint="such as --languages en-de")
+            raise UsageError(
+                f"--languages {languages}: no pair of languages", hint="such as --languages en-de", code="U007"
+            )
         pair = first, second
     if html is not None:
         read = [path for sides in files.splits().values() for path in sides]

@@ -66,6 +66,7 @@ def settings_for_streaming(settings: Any, options: dict[str, Any], origins: Mapp
                 f"--stream does not go with {option_name(key)}",
                 why="what is written cannot be taken back",
                 hint="leave one of them out",
+                code="U009",
             )
     single = {"beam": 1, "best": 1, "groups": 1, "coverage_penalty": 0.0, "minimum_bayes_risk": "none"}
     return settings_over(settings, {**options, **single, "samples": min(options.get("samples", 0), 1)}, origins)

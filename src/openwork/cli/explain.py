@@ -69,15 +69,22 @@ def explain(
 def _check(what: What, which: Which) -> None:
     if sum((what.sentence is not None, what.example is not None, what.listing)) != 1:
         raise UsageError(
-            "give one of these: a sentence, --example, --list", hint='write: openwork explain "Ein Hund." --bundle DIR'
+            "give one of these: a sentence, --example, --list",
+            hint='write: openwork explain "Ein Hund." --bundle DIR',
+            code="U011",
         )
     if (what.sentence is not None and what.bundle is None) or (what.listing and what.bundle is not None):
         raise UsageError(
-            "a sentence and --bundle go together", hint="the bundle is the folder that openwork train --out wrote"
+            "a sentence and --bundle go together",
+            hint="the bundle is the folder that openwork train --out wrote",
+            code="U012",
         )
     if what.sentence is None and which != Which():
         raise UsageError(
-            "--layer, --head and --all are for a sentence", why="an example is shown whole", hint="leave them out"
+            "--layer, --head and --all are for a sentence",
+            why="an example is shown whole",
+            hint="leave them out",
+            code="U013",
         )
 
 

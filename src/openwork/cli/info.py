@@ -45,11 +45,14 @@ def info(
     from openwork.runs.usable import usable_bundle
 
     if sum((bool(names), options, table is not None)) > 1 or (len(names or []) > 1 and not compare):
-        raise UsageError("asked for several things at once", hint="give a name, or --options, or --table 3")
+        raise UsageError(
+            "asked for several things at once", hint="give a name, or --options, or --table 3", code="U014"
+        )
     if compare != (budget is not None) or (compare and not names) or (vocabulary is not None and not compare):
         raise UsageError(
             "--compare, names of models and --budget go together",
             hint="write: openwork info --compare recurrent transformer --budget 7M",
+            code="U075",
         )
     if compare and names and budget is not None:
         facts = describe_sizes(names, budget, vocabulary)

@@ -30,7 +30,9 @@ def take_language(arguments: Sequence[str]) -> list[str]:
             continue
         language = value if equals else next(waiting, "")
         if language not in LANGUAGES:
-            raise UsageError(f"--lang {language}: not a language of the messages", hint="--lang en, or --lang zh")
+            raise UsageError(
+                f"--lang {language}: not a language of the messages", hint="--lang en, or --lang zh", code="U015"
+            )
         os.environ[LANGUAGE_VARIABLE] = language
     return rest
 

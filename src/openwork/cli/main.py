@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -167,6 +168,19 @@ def _command() -> Any:
     return command
 
 
+# What the library of the command line says of a wrong one.
+_REFUSED = {
+    "U016": r"no such option: .*",
+    "U017": r"no such command .*",
+    "U018": r"missing argument .*",
+    "U019": r"missing option .*",
+    "U020": r"invalid value for .*: .*",
+    "U021": r"option .* requires an argument",
+    "U022": r"option .* does not take a value",
+    "U023": r"got unexpected extra argument.*",
+}
+
+
 def _refuse(error: TyperException) -> int:
     """A wrong command line, in the form that all our errors have."""
     context = getattr(error, "ctx", None)
@@ -178,5 +192,6 @@ def _refuse(error: TyperException) -> int:
     near = difflib.get_close_matches(getattr(error, "option_name", ""), possible or [], n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     what = f"{message[:1].lower()}{message[1:]}".removesuffix(".")
-    show_error(UsageError(what, hint=f"{hint}{path} --help shows what there is"))
+    code = next((code for code, sentence in _REFUSED.items() if re.fullmatch(sentence, what, re.DOTALL)), "")
+    show_error(UsageError(what, hint=f"{hint}{path} --help shows what there is", code=code))
     return UsageError.exit_code

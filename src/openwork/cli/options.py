@@ -19,7 +19,9 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what openw
 def check_form(name: str) -> None:
     """UsageError for a form of models that is not known."""
     if name not in FORMS:
-        raise UsageError(f"{name!r} is no form that openwork knows", hint=f"known are {' and '.join(FORMS)}")
+        raise UsageError(
+            f"{name!r} is no form that openwork knows", hint=f"known are {' and '.join(FORMS)}", code="U038"
+        )
 
 
 def as_command(function: Callable[..., None]) -> Callable[..., None]:

@@ -44,7 +44,7 @@ def paper(
         return
     objects = _objects(asked)
     if asked.row is not None and [one.name for one in objects] != ["table 3"]:
-        raise UsageError("--row is for table 3", hint="write: openwork paper table 3 --row C2")
+        raise UsageError("--row is for table 3", hint="write: openwork paper table 3 --row C2", code="U024")
     if len(objects) > 1:
         _print_list(objects, as_json)
     else:
@@ -57,7 +57,7 @@ def _print_document(asked: PaperQuery, as_json: bool) -> None:
     from openwork.study.paper.markdown import document
 
     if asked != PaperQuery() or as_json:
-        raise UsageError("--markdown is for the whole list", hint="write: openwork paper --markdown")
+        raise UsageError("--markdown is for the whole list", hint="write: openwork paper --markdown", code="U025")
     write_document(document([page_of(one.name) for one in CONTENTS], translated))
 
 

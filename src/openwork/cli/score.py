@@ -28,7 +28,9 @@ def score(
     openwork score --bundle de-en --source test.de --target test.en
     """
     if (source is None) != (target is None):
-        raise UsageError("--source and --target go together", hint="give both files, or source<TAB>target lines")
+        raise UsageError(
+            "--source and --target go together", hint="give both files, or source<TAB>target lines", code="U026"
+        )
     from openwork.runs.usable import usable_bundle
 
     folder = usable_bundle(bundle)

@@ -28,7 +28,9 @@ class SetOptions:
         chosen = files + (self.corpus is not None) + (self.file is not None)
         if chosen != 1 or (self.source is None) != (self.reference is None):
             raise UsageError(
-                "name what to evaluate on", hint="give --source and --reference, or --corpus, or --file with --columns"
+                "name what to evaluate on",
+                hint="give --source and --reference, or --corpus, or --file with --columns",
+                code="U010",
             )
 
     @property

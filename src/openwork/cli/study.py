@@ -36,7 +36,7 @@ def study(
 
     if name is None:
         if set_ or html:
-            raise UsageError("no study is named", hint="openwork study lists them")
+            raise UsageError("no study is named", hint="openwork study lists them", code="U027")
         if as_json:
             write_json([one.summary() for one in STUDIES.values()])
         else:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
-from openwork.base.error_codes import code_of
 from openwork.base.errors import OpenworkError, wants_memory
 from openwork.base.messages import catalogue, find_language
 from openwork.base.notices import LOGGER
@@ -95,8 +94,7 @@ def open_missing_streams() -> None:
 
 def show_error(error: OpenworkError) -> None:
     """error CODE: what / why / hint, one line each."""
-    code = code_of(error)
-    first = f"error {code}: " if code else "error: "
+    first = f"error {error.code}: " if error.code else "error: "
     for name, sentence in ((first, error.what), ("  why: ", error.why), ("  hint: ", error.hint)):
         if sentence:
             tell(f"{translated(name)}{translated(sentence)}")
@@ -171,9 +169,10 @@ def _refused_by_system(error: OSError) -> OpenworkError:
             f"{os.fsdecode(error.filename)}: cannot be read or written",
             why=why,
             hint="check the path, your rights to it, and the room on its disk",
+            code="E005",
         )
     _discard(sys.stdout)
-    return OpenworkError("the output cannot be written", why=why, hint="check where standard output goes")
+    return OpenworkError("the output cannot be written", why=why, hint="check where standard output goes", code="E006")
 
 
 def _unexpected(error: Exception) -> OpenworkError:
@@ -181,13 +180,14 @@ def _unexpected(error: Exception) -> OpenworkError:
     details = _log(error)
     if wants_memory(error):
         return OpenworkError(
-            "not enough memory", why=details, hint="lower batches.tokens, or the beam when translating"
+            "not enough memory", why=details, hint="lower batches.tokens, or the beam when translating", code="E007"
         )
     first_line = (str(error).splitlines() or [""])[0]
     return OpenworkError(
         f"unexpected {type(error).__name__}: {first_line}".removesuffix(": "),
         why=f"this is a mistake in openwork; {details}",
         hint="please report it with that file; --debug shows the traceback here",
+        code="E008",
     )
 
 

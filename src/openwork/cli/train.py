@@ -166,27 +166,33 @@ def _check(
 ) -> None:
     if plan.plan + instead.profile + instead.check_resume + instead.preflight > 1:
         raise UsageError(
-            "--plan, --profile, --preflight and --check-resume are different answers", hint="give one of them"
+            "--plan, --profile, --preflight and --check-resume are different answers",
+            hint="give one of them",
+            code="U028",
         )
     if length.steps is not None and length.minutes is not None:
-        raise UsageError("--steps and --minutes are two lengths of one run", hint="give one of them")
+        raise UsageError("--steps and --minutes are two lengths of one run", hint="give one of them", code="U085")
     if length.minutes is not None and _is_instead(plan, instead):
         raise UsageError(
-            "--minutes is measured when a training begins", hint="give --steps with --plan, --profile and their like"
+            "--minutes is measured when a training begins",
+            hint="give --steps with --plan, --profile and their like",
+            code="U087",
         )
     if instead.as_json and not (plan.plan or instead.profile or instead.preflight):
         raise UsageError(
-            "--json is the form of a plan, a profile or a preflight", hint="add --plan, --profile or --preflight"
+            "--json is the form of a plan, a profile or a preflight",
+            hint="add --plan, --profile or --preflight",
+            code="U029",
         )
     if out is None and not is_run and not _is_instead(plan, instead):
-        raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de")
+        raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de", code="U030")
 
 
 def _check_run(folder: Path) -> None:
     from openwork.base.errors import ConfigError
 
     if not (folder / "run.toml").is_file():
-        raise ConfigError(f"{folder}: there is no run", hint="name the folder of a run")
+        raise ConfigError(f"{folder}: there is no run", hint="name the folder of a run", code="C106")
 
 
 def _check_alone(folder: Path, out: Path | None, length: LengthOptions, given: dict[str, Any]) -> None:
@@ -194,6 +200,7 @@ def _check_alone(folder: Path, out: Path | None, length: LengthOptions, given: d
         raise UsageError(
             f"{folder}: a run goes on in its own folder, with its own data",
             hint=f"for another run with its settings, give its run file: {folder / 'run.toml'}",
+            code="U088",
         )
 
 
@@ -215,7 +222,9 @@ def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
 
     path = RunFolder(out).settings_file
     if not path.is_file():
-        raise ConfigError(f"{out}: there is no run to profile", hint="name a run file, or the folder of a run")
+        raise ConfigError(
+            f"{out}: there is no run to profile", hint="name a run file, or the folder of a run", code="C014"
+        )
     return resolve_run(lay_over(read_run(path, [], {}), assignments, {}))
 
 

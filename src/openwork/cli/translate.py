@@ -53,11 +53,13 @@ def _check(lines: Any) -> None:
     }
     for name, is_given in others.items():
         if lines.stream and is_given:
-            raise UsageError(f"--stream does not go with {name}", hint="leave one of them out")
+            raise UsageError(f"--stream does not go with {name}", hint="leave one of them out", code="U009")
     if lines.guard and lines.alternatives is not None:
-        raise UsageError("--guard does not go with --alternatives", hint="leave one of them out")
+        raise UsageError("--guard does not go with --alternatives", hint="leave one of them out", code="U031")
     if not lines.bundle:
-        raise UsageError("no bundle was named", hint='--bundle DIR, or bundle = ["DIR"] in the file of --settings')
+        raise UsageError(
+            "no bundle was named", hint='--bundle DIR, or bundle = ["DIR"] in the file of --settings', code="U032"
+        )
     from openwork.bundles.search import check_bundle
 
     for bundle in lines.bundle:

@@ -53,6 +53,7 @@ class Budget:
                 f"--budget {text}: not understood",
                 hint="weights such as 7M, operations for a target token such as 20Mflop, or seconds of an update such "
                 "as 0.5s",
+                code="U076",
             )
         kind = {"s": "seconds", "": "weights"}.get((found[3] or "").lower(), "operations")
         return cls(float(found[1]) * SCALES[found[2].lower()], kind)
@@ -103,6 +104,7 @@ def size(name: str, price: Price, most: float, *, stretch: bool = True) -> Model
             f"{name}: no model of this kind is so small",
             why=f"with a width of {step} it has {least:,.6g} of the budget's {most:,.6g}",
             hint="give a larger budget, or a smaller --vocabulary",
+            code="U077",
         )
     found = scaled(settings, step * count)
     if not stretch or INNER not in _widths(found):
@@ -126,6 +128,7 @@ def starting_point(name: str) -> ModelSettings:
         f"{name}: neither a preset nor a kind of model",
         why=f"presets: {', '.join(PRESETS)}; kinds: {', '.join(sorted(kinds))}",
         hint=f"did you mean {near[0]}?" if near else "openwork info lists the presets with their sizes",
+        code="U078",
     )
 
 

@@ -47,6 +47,7 @@ def describe(name: str | None) -> Description:
             f"{name}: neither a folder nor a preset",
             why=f"presets: {', '.join(PRESETS)}",
             hint=f"did you mean {near[0]}?" if near else "give a preset, or a bundle's folder",
+            code="U056",
         )
     return _bundle(Path(name))
 
@@ -60,7 +61,9 @@ def describe_options() -> Description:
 def describe_table(number: int) -> Description:
     """Table 3 of the paper, the one that lists models."""
     if number != 3:
-        raise UsageError(f"table {number} of the paper lists no models", hint="openwork info --table 3 counts its rows")
+        raise UsageError(
+            f"table {number} of the paper lists no models", hint="openwork info --table 3 counts its rows", code="U057"
+        )
     rows = count_table()
     return Description(table_lines(rows), {"vocabulary": VOCABULARY, "rows": [row.to_json() for row in rows]})
 

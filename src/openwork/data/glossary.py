@@ -99,6 +99,7 @@ def read_glossary(path: Path | str) -> Glossary:
                 f"{path}:{term.line}: {term.source!r} has two translations",
                 why=f"line {other.line} says {other.target!r}, this one {term.target!r}",
                 hint="keep one of the two lines",
+                code="D023",
             )
     return Glossary(list(known.values()))
 
@@ -114,17 +115,20 @@ def _terms(path: Path) -> Iterator[Term]:
                 f"{path}:{number}: {found} where two are needed",
                 why="a line is a source term, one tab, its translation",
                 hint="keep two columns (`cut -f1,2 FILE > NEW`)",
+                code="D024",
             )
         source, target = columns
         if not source or not target:
             raise DataError(
                 f"{path}:{number}: a term without a source" if target else f"{path}:{number}: a term without a target",
                 hint="fill both columns, or remove the line",
+                code="D025" if target else "D026",
             )
         if max(len(source), len(target)) > _LONGEST_TERM:
             raise DataError(
                 f"{path}:{number}: the term is longer than {_LONGEST_TERM} characters",
                 hint="a glossary holds terms, not sentences: check that this is the right file",
+                code="D027",
             )
         yield Term(source, target, number)
 

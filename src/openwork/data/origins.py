@@ -80,6 +80,7 @@ def check_origins(before: Origins, now: Origins, folder: Path) -> None:
             "with others it would be another training",
             hint="bring the data back to continue, or give another --out to begin anew; what it has learnt can be "
             "taken along: openwork average, then openwork train --from-bundle",
+            code="C070",
         )
 
 

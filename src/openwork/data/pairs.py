@@ -87,6 +87,7 @@ def find_splits(
                 f"{valid.description}: there is nothing to validate with",
                 why="the corpus is empty" if valid.is_empty() else "all its lines are blank",
                 hint="name other pairs to validate with, or none: some of the training are then held out",
+                code="D092",
             )
         return Splits(joined(sources), valid, parts, _mixture(parts, sources))
     share = min(data.held_out / sum(part.report.kept for part in parts), 0.1)
@@ -98,6 +99,7 @@ def find_splits(
             f"{train.description}: too few pairs to hold some out for validation",
             why=f"there are {sum(part.report.kept for part in parts)}, and those with the same source stay together",
             hint="give more pairs, or validation files of your own (--valid-source, --valid-target)",
+            code="D093",
         )
     return Splits(train, valid, parts, _mixture(parts, sources))
 
@@ -113,6 +115,7 @@ def _mixture(parts: tuple[CorpusPart, ...], sources: list[PairSource]) -> Corpus
             f"{sources[sizes.index(0)].description}: no pair is left for training",
             why="all of them were held out for validation",
             hint="give more pairs, or validation files of your own (--valid-source, --valid-target)",
+            code="D094",
         )
     return CorpusMixture.by_weight(sizes, weights)
 
@@ -162,6 +165,7 @@ def store_pairs(
                     f"{pairs.description}: not the pairs with which this run began",
                     why=f"the data, or how it is read, has changed since {folder} was written",
                     hint="bring the data back to continue, or give another --out to begin anew",
+                    code="C046",
                 )
         except DataError as error:
             say(f"{error.what}; it is made again")
@@ -204,5 +208,6 @@ def read_pairs(source: Path | None, target: Path | None, corpus: str | None, spl
         raise DataError(
             "name a corpus, or a source and a target file",
             hint="give --corpus NAME, or --source FILE and --target FILE",
+            code="D095",
         )
     return list(read_parallel(source, target))

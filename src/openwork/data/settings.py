@@ -43,13 +43,17 @@ class OriginSettings(Settings):
     @classmethod
     def _is_known(cls, value: str | None) -> str | None:
         if value is not None and value not in FORMATS:
-            raise RuleError(f"there is no format {value!r}", hint=f"set format to one of: {', '.join(FORMATS)}")
+            raise RuleError(
+                f"there is no format {value!r}", hint=f"set format to one of: {', '.join(FORMATS)}", code="C015"
+            )
         return value
 
     @model_validator(mode="after")
     def _both_files(self) -> "OriginSettings":
         if (self.source is None) != (self.target is None):
-            raise RuleError("source and target go together", hint="name the file of the other side as well, or neither")
+            raise RuleError(
+                "source and target go together", hint="name the file of the other side as well, or neither", code="C016"
+            )
         return self
 
     @model_validator(mode="after")
@@ -58,6 +62,7 @@ class OriginSettings(Settings):
             raise RuleError(
                 f"data.columns names {len(self.columns)} columns",
                 hint='name two or three, such as ["sentence1", "sentence2", "label"]',
+                code="C073",
             )
         return self
 
@@ -84,6 +89,7 @@ class MixSettings(OriginSettings):
             raise RuleError(
                 "a part of the mix needs one origin",
                 hint="name exactly one for each [[data.mix]]: corpus, source and target, file, text",
+                code="C017",
             )
         return self
 
@@ -117,23 +123,27 @@ class DataSettings(OriginSettings):
             raise RuleError(
                 "the training pairs need one origin",
                 hint="name exactly one of: corpus, source and target, file, text, tsv, mix",
+                code="C018",
             )
         if (self.valid_source is None) != (self.valid_target is None):
             raise RuleError(
                 "valid_source and valid_target go together",
                 hint="name the file of the other side as well, or neither",
+                code="C019",
             )
         given = (self.valid_corpus, self.valid_source, self.valid_file, self.valid_text, self.valid_tsv)
         if sum(value is not None for value in given) > 1:
             raise RuleError(
                 "the pairs to validate with are named in several ways",
                 hint="give one of: valid_corpus, valid_source and valid_target, valid_file, valid_text, valid_tsv",
+                code="C020",
             )
         weights = [part.weight for part in self.mix]
         if None in weights and any(weights):
             raise RuleError(
                 "some corpora of the mix have a weight and others none",
                 hint="give every corpus of the mix a weight, or none of them",
+                code="C021",
             )
         return self
 

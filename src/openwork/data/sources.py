@@ -54,6 +54,7 @@ class PairSource:
                 raise DataError(
                     f"{path}: the file has changed while it was being read",
                     hint="run the command again when nothing writes to it any more",
+                    code="D111",
                 )
 
     def is_empty(self) -> bool:
@@ -179,6 +180,7 @@ def nothing_to_train_on(pairs: PairSource, why: str) -> DataError:
         f"{pairs.description}: no sentence pair to train on",
         why=why,
         hint="check the files, or the limits in the run file's [filters]",
+        code="D091",
     )
 
 

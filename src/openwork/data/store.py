@@ -71,6 +71,7 @@ class _SideWriter:
             f"pair {pair}: token id {ids[place]} on the {self.side} side is outside the vocabulary",
             why=f"ids run from 0 to {self._vocabulary_size - 1}",
             hint="encode the corpus with the tokenizer that the store is meant for",
+            code="D056",
         )
 
 
@@ -89,7 +90,9 @@ def write_store(
     `folder` is replaced. `DataError` for an id outside the vocabulary and for a folder that holds something else.
     """
     if folder.is_dir() and any(folder.iterdir()) and not (folder / _HEADER).is_file():
-        raise DataError(f"{folder}: the folder is not empty and not a token store", hint="choose another folder")
+        raise DataError(
+            f"{folder}: the folder is not empty and not a token store", hint="choose another folder", code="D057"
+        )
     dtype = np.dtype("<u2" if vocabulary_size < 1 << 16 else "<u4")
     with atomic_folder(folder, [_HEADER]) as partial:
         with ExitStack() as opened:  # closes each of them, also where closing another fails
@@ -206,7 +209,7 @@ def _files_of(side: str) -> tuple[str, str]:
 def _read_header(folder: Path) -> dict[str, Any]:
     if not folder.is_dir() or not (folder / _HEADER).is_file():
         why = "it has no header.json" if folder.is_dir() else "there is no such folder"
-        raise DataError(f"{folder}: not a token store", why=why, hint=_REBUILD)
+        raise DataError(f"{folder}: not a token store", why=why, hint=_REBUILD, code="D058")
     try:
         header = json.loads(read_regular(folder / _HEADER, _MOST_HEADER))
     except OSError as error:
@@ -214,12 +217,15 @@ def _read_header(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _damaged(folder / _HEADER, "it is not JSON") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DataError(f"{folder}: not a token store", why="header.json belongs to something else", hint=_REBUILD)
+        raise DataError(
+            f"{folder}: not a token store", why="header.json belongs to something else", hint=_REBUILD, code="D058"
+        )
     if header.get("version") != VERSION:
         raise DataError(
             f"{folder}: token store of version {header.get('version')}",
             why=f"this openwork reads version {VERSION}",
             hint=_REBUILD,
+            code="D059",
         )
     return header
 
@@ -248,4 +254,4 @@ def _map(path: Path, dtype: np.dtype) -> NDArray[Any]:
 
 
 def _damaged(path: Path, why: str) -> DataError:
-    return DataError(f"{path}: the token store is damaged", why=why, hint=_REBUILD)
+    return DataError(f"{path}: the token store is damaged", why=why, hint=_REBUILD, code="D060")

@@ -41,6 +41,7 @@ def _one_label(place: str, pair: Pair) -> None:
             f"{place}: the label {pair.target.strip()!r} has a space in it",
             why="a target of the task classify is one label, and a space parts two labels",
             hint=f"write it as one word in all lines, such as {'_'.join(words)}",
+            code="D116",
         )
 
 
@@ -56,6 +57,7 @@ def _as_many_tags(place: str, pair: Pair) -> None:
             f"{place}: words {words}, tags {tags}",
             why="a target of the task tag has one tag for each word of its source; spaces part words and tags",
             hint="compare the two lines word by word; a tag may not be left out, nor a word have a space in it",
+            code="D117",
         )
 
 
@@ -67,6 +69,7 @@ def _words_of_source(place: str, pair: Pair) -> None:
             f"{place}: {pair.target.strip()!r} are not the numbers of a first and a last word",
             why=f"the source has {words} words, counted from 0",
             hint="write two numbers with a space between, the first not above the second",
+            code="D120",
         )
 
 
@@ -103,6 +106,7 @@ def check_known(
             f"{pairs.place(number)}: the label {name!r} is not in the training pairs",
             why=f"they have {names}",
             hint="correct the label, or give training pairs that have it",
+            code="D118",
         )
     say(
         f"{pairs.description}: {len(strange)} labels are in no training pair, the first in pair {number}: {name}; no "

@@ -40,6 +40,7 @@ class CoverageModel:
                 "the coverage penalty needs a model that tells where it looks",
                 why="this one has no cross-attention to show",
                 hint="set decoding.coverage_penalty = 0",
+                code="E010",
             )
         self.model = model
         self.beta = beta

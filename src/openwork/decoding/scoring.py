@@ -66,6 +66,7 @@ def _checked(normaliser: Float[Tensor, "*rows 1"]) -> Float[Tensor, "*rows 1"]:
             "the model gave no probabilities for the next token",
             why="its logits are infinite or not numbers",
             hint="the training may have diverged: look at its loss, or use an earlier checkpoint",
+            code="E011",
         )
     return normaliser
 

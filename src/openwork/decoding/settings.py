@@ -125,14 +125,18 @@ class DecodingSettings(Settings):
             raise RuleError(
                 f"best = {self.best} needs at least {self.best} samples, and samples is {self.samples}",
                 hint=f"set samples = {self.best}, or best lower",
+                code="C022",
             )
         if not self.samples and self.best > self.beam:
             raise RuleError(
                 f"best = {self.best} needs a beam of at least {self.best}, and beam is {self.beam}",
                 hint=f"set beam = {self.best}, or best lower",
+                code="C023",
             )
         if self.minimum_bayes_risk != "none" and self.hypotheses < 2:
-            raise RuleError("minimum_bayes_risk chooses among hypotheses", hint="set beam or samples to 2 or more")
+            raise RuleError(
+                "minimum_bayes_risk chooses among hypotheses", hint="set beam or samples to 2 or more", code="C024"
+            )
         return self
 
     @model_validator(mode="after")
@@ -141,10 +145,13 @@ class DecodingSettings(Settings):
             raise RuleError(
                 f"groups = {self.groups} must divide the beam into equal parts, and beam is {self.beam}",
                 hint=f"set beam to a multiple of {self.groups}, or change groups",
+                code="C025",
             )
         if self.groups > 1 and self.coverage_penalty:
             raise RuleError(
-                "groups and coverage_penalty do not go together", hint="set groups = 1 or coverage_penalty = 0"
+                "groups and coverage_penalty do not go together",
+                hint="set groups = 1 or coverage_penalty = 0",
+                code="C026",
             )
         return self
 
@@ -152,10 +159,16 @@ class DecodingSettings(Settings):
     def _sampling_or_searching(self) -> "DecodingSettings":
         if self.samples and (self.groups > 1 or self.coverage_penalty):
             raise RuleError(
-                "groups and coverage_penalty belong to beam search", hint="set samples = 0, or leave them out"
+                "groups and coverage_penalty belong to beam search",
+                hint="set samples = 0, or leave them out",
+                code="C027",
             )
         if not self.samples and (self.temperature != 1 or self.top_k or self.top_p < 1):
-            raise RuleError("temperature, top_k and top_p belong to sampling", hint="set samples to 1 or more")
+            raise RuleError(
+                "temperature, top_k and top_p belong to sampling", hint="set samples to 1 or more", code="C028"
+            )
         if not self.samples and self.coverage_penalty and self.beam == 1:
-            raise RuleError("coverage_penalty ranks the hypotheses of a beam", hint="set beam to 2 or more")
+            raise RuleError(
+                "coverage_penalty ranks the hypotheses of a beam", hint="set beam to 2 or more", code="C029"
+            )
         return self

@@ -55,6 +55,7 @@ def label_baseline(train: Sequence[Pair], tested: Sequence[Pair], name: str) -> 
             f"{name}: there is nothing to learn from, or nothing to score",
             why=f"pairs to learn from {len(train)}, pairs to score {len(tested)}",
             hint="name a corpus with both splits, or files with text",
+            code="D119",
         )
     task = _task(train)
     check_pairs(train, task, name)
@@ -103,6 +104,7 @@ def _classifier(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], l
         raise ConfigError(
             "the baseline for classes needs scikit-learn, which is not installed",
             hint="pip install scikit-learn (the extra tasks)",
+            code="C084",
         )
     from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-not-found]
     from sklearn.linear_model import LogisticRegression  # type: ignore[import-not-found]

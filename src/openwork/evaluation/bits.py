@@ -102,6 +102,7 @@ def bits_of(
             "there is no line that the model can score",
             why="the text is empty, or its lines are too long or have pieces that the vocabulary lacks",
             hint="name a text like the one that the model was trained on",
+            code="D121",
         )
     nats = {"the bundle": np.array([totals[place] for place in kept])}
     if learnt_from is not None:

@@ -93,6 +93,7 @@ def read_output(path: Path) -> SystemOutput:
         raise DataError(
             f"{path}: a folder without a saved evaluation",
             hint="name a file of translations, what openwork evaluate --out wrote, or give --corpus to compare bundles",
+            code="D071",
         )
     return SystemOutput(str(path), list(read_lines(path)))
 
@@ -116,6 +117,7 @@ def compare(
             raise DataError(
                 f"{one.name} has {len(one.lines):,} translations, and there are {len(shared):,} references",
                 hint="compare outputs for the same test set, line for line",
+                code="D072",
             )
     target = language or first.language or second.language
     found = compare_lines(first.lines, second.lines, shared, language=target, effort=effort)
@@ -131,6 +133,7 @@ def _shared_task(first: SystemOutput, second: SystemOutput) -> Measured | None:
             f"{first.name} and {second.name} are not of one task",
             why=f"the first holds {one}, the second {other}",
             hint="compare systems that were asked for the same",
+            code="D123",
         )
     return known[0].task if known else None
 
@@ -145,6 +148,7 @@ def _check_signatures(first: SystemOutput, second: SystemOutput) -> None:
                 f"{first.name} and {second.name} were scored in different ways: {name} has different signatures",
                 why=f"{one} against {other}",
                 hint="evaluate both again with the same --language and the same version of sacreBLEU",
+                code="D073",
             )
 
 
@@ -152,18 +156,20 @@ def _shared_references(known: Sequence[tuple[str, Sequence[str] | None]]) -> Seq
     """The references, if all that are known are the same."""
     given = [(name, lines) for name, lines in known if lines is not None]
     if not given:
-        raise UsageError("there is nothing to compare with", hint="give the references: --reference FILE")
+        raise UsageError("there is nothing to compare with", hint="give the references: --reference FILE", code="U045")
     name, lines = given[0]
     for other_name, others in given[1:]:
         if len(lines) != len(others):
             raise DataError(
                 f"not the same references: {name} has {len(lines):,} lines, {other_name} has {len(others):,} lines",
                 hint="compare outputs for the same test set",
+                code="D074",
             )
         for number, (line, other) in enumerate(zip(lines, others, strict=True), start=1):
             if line != other:
                 raise DataError(
                     f"not the same references: line {number} differs between {name} and {other_name}",
                     hint="compare outputs for the same test set",
+                    code="D075",
                 )
     return lines

@@ -67,12 +67,14 @@ def evaluate(
         raise DataError(
             f"{len(hypotheses):,} translations against {len(references):,} references",
             hint="give one translation for each reference, in the same order",
+            code="D078",
         )
     if not references:
         raise DataError(
             "there is nothing to evaluate",
             why="the corpus is empty",
             hint="name files with text, or another split of the corpus",
+            code="D079",
         )
     scores = (
         bleu(hypotheses, references, language=language, bootstrap=bootstrap),
@@ -96,6 +98,7 @@ def _some(pairs: list[Pair]) -> list[Pair]:
             "there is nothing to evaluate",
             why="the corpus is empty",
             hint="name files with text, or another split of the corpus",
+            code="D079",
         )
     return pairs
 

@@ -30,6 +30,7 @@ def label_scores(
             "there is nothing to evaluate",
             why="the corpus is empty",
             hint="name files with text, or another split of the corpus",
+            code="D079",
         )
     found = _statistics(task, references, told)
     return tuple(_score(name, statistic, len(references), resamples) for name, statistic in found.items())

@@ -57,6 +57,7 @@ def label_all(bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advance
         raise UsageError(
             f"a model for the task {task} is not scored on labelled examples",
             hint=f"{COMMANDS[task]} is what it is for",
+            code="U069",
         )
     check_pairs(tested.pairs, task, tested.name)
     sources = [pair.source for pair in tested.pairs]
@@ -75,6 +76,7 @@ def evaluate_texts(
         raise UsageError(
             f"--texts is for models that write, and this one is for the task {task}",
             hint="leave out --texts: the task decides what is scored",
+            code="U081",
         )
     told = translate_all(bundle, tested, say, advanced, beam=beam)
     result = LabelEvaluation(len(told), label_scores("texts", tested.references, told, BOOTSTRAP))

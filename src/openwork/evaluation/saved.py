@@ -92,6 +92,7 @@ def read_evaluation(folder: Path) -> SavedEvaluation:
             f"{folder}: not a saved evaluation",
             why=f"{FACTS} is missing, damaged or of another kind",
             hint="openwork evaluate --out FOLDER writes one",
+            code="D080",
         ) from error
     for name, checksum in sums.items():
         with suppress(OSError):  # what is missing is said below
@@ -101,6 +102,7 @@ def read_evaluation(folder: Path) -> SavedEvaluation:
                 f"{folder / name}: damaged or changed since it was scored",
                 why="its checksum is not the one that was written with it",
                 hint="evaluate again, or compare the file itself with --reference",
+                code="D081",
             )
     sources, translations, references = (list(read_lines(folder / name)) for name in TEXTS)
     return SavedEvaluation(sources, translations, references, language, facts)

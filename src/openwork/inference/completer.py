@@ -33,6 +33,7 @@ def check_continues(bundle: Bundle) -> None:
             f"a model of the kind {bundle.settings.model.kind} does not continue texts",
             why="its sources and targets are sentences of their own",
             hint="use openwork translate, or train a language model (model.kind decoder)",
+            code="U074",
         )
 
 

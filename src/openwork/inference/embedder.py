@@ -32,6 +32,7 @@ class TextEmbedder:
                 "this model has no vectors of texts",
                 why="it has no encoder that reads a text before anything is written",
                 hint="take a bundle of a Transformer or of a BERT, such as openwork import hf makes",
+                code="U066",
             )
         self.model = bundle.model
         self.tokenizer = bundle.tokenizers.source

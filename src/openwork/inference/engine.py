@@ -52,6 +52,7 @@ class Engine:
                 "there are no products of eight bits here",
                 why="they need a processor with VNNI instructions, and a Transformer with the paper's attention",
                 hint="--precision auto takes the fastest of what there is",
+                code="U047",
             )
         return "int8" if wanted == "int8" else choose_precision(wanted, next(self.model.parameters()).device)
 

@@ -50,16 +50,19 @@ def explain(bundle: Bundle, text: str, selection: Selection) -> Trace:
     """
     model, target = check_transformer(bundle), bundle.tokenizers.target
     if not text.strip():
-        raise UsageError("there is no sentence to explain", hint='write: openwork explain "Ein Hund." --bundle DIR')
+        raise UsageError(
+            "there is no sentence to explain", hint='write: openwork explain "Ein Hund." --bundle DIR', code="U050"
+        )
     translation = BatchTranslator.of(bundle).translate([text])[0][0]
     if translation.problem:
         raise UsageError(
             "there is no translation to explain",
             why=translation.problem,
             hint="mend the sentence, or explain another one",
+            code="U051",
         )
     if translation.cut:
-        raise UsageError("the sentence is too long for the model", hint="explain a shorter one")
+        raise UsageError("the sentence is too long for the model", hint="explain a shorter one", code="U052")
     ((source, _),) = bundle.tokenizers.encode_sources([text])
     source = [*source, bundle.tokenizers.source.end_id]
     output = [*translation.pieces, *[target.end_id] * translation.finished]
@@ -113,6 +116,7 @@ def check_transformer(bundle: Bundle) -> Transformer:
             "only a Transformer can be explained step by step",
             why=f"the model of this bundle is of the kind {bundle.settings.model.kind}",
             hint='give a bundle that was trained with model.kind = "transformer"',
+            code="U053",
         )
     settings = bundle.settings.model
     if isinstance(settings, TransformerSettings) and (
@@ -123,5 +127,6 @@ def check_transformer(bundle: Bundle) -> Transformer:
             why=f"attention {settings.attention}, feed-forward network {settings.feedforward}; the steps shown are "
             "those of equation 1 and of networks without convolutions",
             hint='give a bundle that was trained with model.attention = "scaled"',
+            code="U079",
         )
     return bundle.model

@@ -21,6 +21,7 @@ def load_bundles(paths: Sequence[Path]) -> list[Bundle]:
                 f"{path}: its vocabulary is not that of {paths[0]}",
                 why="models that translate together choose among the same pieces",
                 hint="train them on the same data with the same [text] settings, or with --from-bundle",
+                code="B048",
             )
     return bundles
 
@@ -45,6 +46,7 @@ def translator_of(
             "a shortlist does not go with these models",
             why="it needs one Transformer with the paper's attention, on a processor",
             hint="leave --shortlist out",
+            code="U048",
         )
     together = Ensemble([bundle.model for bundle in bundles]).eval()
     return BatchTranslator(together, bundles[0].tokenizers, decoding, precision=precision)

@@ -55,6 +55,7 @@ def write_shortlist(
         raise DataError(
             "name a corpus, or a source and a target file",
             hint="give --corpus NAME, or --source FILE and --target FILE",
+            code="D095",
         )
     if corpus is not None:
         pairs = corpora.load(corpus, "train")
@@ -64,7 +65,9 @@ def write_shortlist(
         pairs = read_parallel(source, target)
     encoded = [pair for pair in islice(encoded_pairs(pairs, tokenizers), MOST_PAIRS) if all(pair)]
     if not encoded:
-        raise DataError("there are no pairs to learn from", hint="give text that has something on both sides")
+        raise DataError(
+            "there are no pairs to learn from", hint="give text that has something on both sides", code="D097"
+        )
     say(f"learning from {len(encoded):,} pairs which pieces translate which")
     made = make_shortlist(encoded, tokenizers, sizes)
     told = {FINGERPRINT: tokenizers.fingerprint}
@@ -97,7 +100,7 @@ def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:
     """The shortlist of a file; BundleError if it is damaged or of other vocabularies."""
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise BundleError(f"{path}: too large for a shortlist", hint="openwork shortlist makes one")
+            raise BundleError(f"{path}: too large for a shortlist", hint="openwork shortlist makes one", code="B049")
         with safe_open(path, "pt") as file:
             told = file.metadata() or {}
             always, table = file.get_tensor(ALWAYS), file.get_tensor(TABLE)
@@ -106,16 +109,20 @@ def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:
             f"{path}: cannot be read",
             why=error.strerror or str(error),
             hint="check that it is a file, and that you may read it",
+            code="B001",
         ) from error
     except SafetensorError as error:
-        raise BundleError(f"{path}: damaged or not a shortlist", hint="openwork shortlist makes one") from error
+        raise BundleError(
+            f"{path}: damaged or not a shortlist", hint="openwork shortlist makes one", code="B050"
+        ) from error
     if told.get(FINGERPRINT) != tokenizers.fingerprint:
         raise BundleError(
             f"{path}: this shortlist is of other vocabularies than the bundle's",
             hint="openwork shortlist makes one for this bundle",
+            code="B051",
         )
     if not _fits(always, table, tokenizers):
-        raise BundleError(f"{path}: damaged or not a shortlist", hint="openwork shortlist makes one")
+        raise BundleError(f"{path}: damaged or not a shortlist", hint="openwork shortlist makes one", code="B050")
     return Shortlist(always.long(), table.long(), tokenizers.shared)
 
 

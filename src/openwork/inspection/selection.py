@@ -48,8 +48,12 @@ def _check(what: str, number: int | None, count: int) -> None:
     if number is None or 0 <= number < count:
         return
     if what == "layer":
-        raise UsageError(f"there is no layer {number}", hint=f"layers are counted from 0; the last one is {count - 1}")
-    raise UsageError(f"there is no head {number}", hint=f"heads are counted from 0; the last one is {count - 1}")
+        raise UsageError(
+            f"there is no layer {number}", hint=f"layers are counted from 0; the last one is {count - 1}", code="U034"
+        )
+    raise UsageError(
+        f"there is no head {number}", hint=f"heads are counted from 0; the last one is {count - 1}", code="U035"
+    )
 
 
 def _layer(step: Step) -> int:

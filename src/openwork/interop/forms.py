@@ -27,6 +27,7 @@ def _read_hugging_face(folder: Path, tokenizers: TokenizerPair | None) -> Bundle
             "--source-tokenizer is for ct2",
             why="a folder of Hugging Face's has its tokenizers in it",
             hint="leave it out",
+            code="U037",
         )
     return bundle_from_hugging_face(folder)
 
@@ -48,6 +49,7 @@ def import_model(
         raise UsageError(
             "--target-tokenizer needs --source-tokenizer",
             hint="give --source-tokenizer FILE as well, or alone if it serves both sides",
+            code="U039",
         )
     form, tokenizers = FORMS[name], None
     check_folder(out, BUNDLE, (folder, source, target), overwrite=overwrite)

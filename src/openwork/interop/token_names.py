@@ -17,5 +17,6 @@ def token_names(tokenizer: Tokenizer) -> list[str]:
             "this vocabulary cannot be passed on by the names of its pieces",
             why=f"two of them are named {twice!r}",
             hint="train with a tokenizer whose pieces all have different names",
+            code="B033",
         )
     return names

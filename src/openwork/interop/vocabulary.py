@@ -85,4 +85,5 @@ def not_together(folder: Path, model: int, tokenizer: int) -> BundleError:
         f"{folder}: model and tokenizer do not belong together",
         why=f"the model has {model} pieces and the tokenizer {tokenizer}",
         hint="fetch the folder again: model and tokenizer must be of one training",
+        code="B018",
     )

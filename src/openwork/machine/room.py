@@ -85,6 +85,7 @@ def check_room(weights: int, free: int | None) -> None:
             f"the model has {weights:,} weights, which take {4 * weights / 1e9:,.1f} GB",
             why=f"{free / 1e9:,.1f} GB of memory are free",
             hint="lower model.width, model.feedforward_width or the number of layers",
+            code="E032",
         )
 
 

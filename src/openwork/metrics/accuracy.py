@@ -12,6 +12,7 @@ def exact_match(hypotheses: Sequence[Hashable], references: Sequence[Hashable]) 
         raise DataError(
             f"{len(hypotheses):,} hypotheses cannot be compared with {len(references):,} references",
             hint="give one reference for each hypothesis, in the same order",
+            code="D066",
         )
     right = sum(hypothesis == reference for hypothesis, reference in zip(hypotheses, references, strict=True))
     return Ratio(float(right), len(references))

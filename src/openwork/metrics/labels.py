@@ -19,6 +19,7 @@ def check_counts(references: Sequence[Hashable], hypotheses: Sequence[Hashable])
         raise DataError(
             f"{len(hypotheses):,} labels cannot be compared with {len(references):,} references",
             hint="give one reference for each label, in the same order",
+            code="D115",
         )
 
 

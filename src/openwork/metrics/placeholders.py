@@ -17,6 +17,7 @@ def placeholders_kept(sources: Sequence[Sequence[str]], hypotheses: Sequence[Seq
         raise DataError(
             f"{len(hypotheses):,} translations against {len(sources):,} sources",
             hint="give one translation for each source, in the same order",
+            code="D067",
         )
     concerned = [(source, found) for source, found in zip(sources, hypotheses, strict=True) if source]
     kept = sum(Counter(source) == Counter(found) for source, found in concerned)

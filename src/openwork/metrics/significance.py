@@ -81,6 +81,7 @@ def compare(
         raise DataError(
             f"{effort.resamples:,} resamples of {len(references):,} sentences do not fit into memory",
             hint="give fewer resamples or fewer sentences",
+            code="D068",
         )
     tokenisation = bleu_tokenisation(language, references)
     metrics: tuple[Callable[[], Any], ...] = (lambda: bleu_metric(tokenisation), chrf_metric)

@@ -91,7 +91,9 @@ def lowercased_bleu(
     from sacremoses import MosesTokenizer
 
     if not language.isalpha() or len(language) > 3:
-        raise ConfigError(f"{language!r} is not a language code", hint='give two letters, for example "de"')
+        raise ConfigError(
+            f"{language!r} is not a language code", hint='give two letters, for example "de"', code="C033"
+        )
     moses = MosesTokenizer(lang=language)
 
     def prepared(lines: Sequence[str]) -> list[str]:
@@ -121,9 +123,12 @@ def check_aligned(hypotheses: Sequence[str], references: Sequence[str]) -> None:
         raise DataError(
             f"{len(hypotheses):,} translations cannot be scored against {len(references):,} references",
             hint="give one reference line for each translation, in the same order",
+            code="D069",
         )
     if not references:
-        raise DataError("there is nothing to score", why="the test set is empty", hint="give at least one line")
+        raise DataError(
+            "there is nothing to score", why="the test set is empty", hint="give at least one line", code="D070"
+        )
 
 
 def give_plain_numbers(metric: Any) -> None:

@@ -231,6 +231,7 @@ class _Reading:
                 f"line {self.line}: the variables expand to more than {MOST_EXPANDED:,} characters",
                 why="a variable that holds itself several times grows without end",
                 hint="give the command line alone",
+                code="D082",
             )
         for index, value in enumerate(values):
             if index:

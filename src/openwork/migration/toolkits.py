@@ -26,6 +26,7 @@ def toolkit_named(name: str) -> Toolkit:
         f"there is no toolkit {name!r} to come from",
         why=f"toolkits: {', '.join(TOOLKITS)}",
         hint=f"did you mean {near[0]}?" if near else "leave --toolkit out: it is found from the file",
+        code="U058",
     )
 
 
@@ -41,6 +42,7 @@ def recognise(shown: Sequence[str], file: str) -> Toolkit:
             f"{file}: it is not clear which toolkit this configuration is for",
             why=f"looked for {looked_for}",
             hint=f"name it with --toolkit, one of: {', '.join(TOOLKITS)}",
+            code="D083",
         )
     return TOOLKITS[best]
 

@@ -59,7 +59,9 @@ def translate_configuration(
     found, options = _options(path, written, named, environment, remarks)
     if not options:
         raise DataError(
-            f"{path}: no option of {found.title} stands in it", hint=f"{found.title} is told by {found.signs}"
+            f"{path}: no option of {found.title} stands in it",
+            hint=f"{found.title} is told by {found.signs}",
+            code="D084",
         )
     draft = Draft(found.title, options, found.defaults)
     found.apply(draft)
@@ -95,9 +97,12 @@ def _read(path: Path) -> str:
                 f"{path}: more than {MOST_LINES:,} lines",
                 why="this is a corpus, not a configuration",
                 hint="give the file with the options or the command line",
+                code="D085",
             )
     if not any(line.strip() for line in lines):
-        raise DataError(f"{path}: the file is empty", hint="give the file with the options or the command line")
+        raise DataError(
+            f"{path}: the file is empty", hint="give the file with the options or the command line", code="D086"
+        )
     return "\n".join(lines) + "\n"
 
 

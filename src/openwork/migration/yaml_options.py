@@ -22,6 +22,7 @@ def read_yaml(text: str, file: str) -> list[ForeignOption]:
             f"{file}: nested too deeply",
             why="no configuration needs so many levels",
             hint="check that this is the right file",
+            code="D087",
         )
     try:
         loader = yaml.SafeLoader(text)
@@ -31,16 +32,20 @@ def read_yaml(text: str, file: str) -> list[ForeignOption]:
                 f"{file}: not a table of options",
                 why="the file holds no `name: value` pairs",
                 hint="give a configuration in YAML, or a file with the command line",
+                code="D088",
             )
         return _Walk(loader, file).options(root)
     except yaml.YAMLError as error:
         place = _place(error, file, text)
-        raise DataError(f"{place}: not valid YAML", why=_why(error), hint="correct the YAML at that line") from error
+        raise DataError(
+            f"{place}: not valid YAML", why=_why(error), hint="correct the YAML at that line", code="D089"
+        ) from error
     except RecursionError as error:
         raise DataError(
             f"{file}: nested too deeply",
             why="no configuration needs so many levels",
             hint="check that this is the right file",
+            code="D087",
         ) from error
     finally:
         if loader is not None:
@@ -101,6 +106,7 @@ class _Walk:
                 f"{self.file}:{node.start_mark.line + 1}: more values than a configuration has",
                 why="aliases (*name) may repeat what they stand for without end",
                 hint="write the options out without aliases",
+                code="D090",
             )
 
 

@@ -85,12 +85,14 @@ def _check_shared(tying: str, source_vocabulary: int, target_vocabulary: int) ->
             "a language model needs one vocabulary for prompt and continuation",
             why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
             hint="set text.shared = true",
+            code="C085",
         )
     else:
         raise ConfigError(
             "three-way tying needs one vocabulary for source and target",
             why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
             hint='set text.shared = true, or model.tying = "target"',
+            code="C034",
         )
 
 

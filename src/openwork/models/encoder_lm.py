@@ -279,4 +279,5 @@ def _check_mask(mask_piece: int, vocabulary: int) -> None:
             f"model.mask_piece is {mask_piece}, and the vocabulary has {vocabulary:,} pieces",
             why="the id of a piece is less than their number",
             hint="leave it out: the unknown symbol is then the mask",
+            code="C072",
         )

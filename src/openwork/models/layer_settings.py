@@ -215,6 +215,7 @@ class LayerSettings(Settings):
                 f"width {self.width} is not divisible by {self.heads} heads",
                 hint=f"take {fitting} heads, a width of {-(-self.width // self.heads) * self.heads}, "
                 "or set head_width and value_width",
+                code="C035",
             )
         return self
 
@@ -225,6 +226,7 @@ class LayerSettings(Settings):
             raise RuleError(
                 f"{self.heads} heads cannot share {self.key_value_count} heads of keys and values evenly",
                 hint=f"set key_value_heads to one of {fitting}",
+                code="C036",
             )
         return self
 
@@ -234,22 +236,30 @@ class LayerSettings(Settings):
             raise RuleError(
                 f"rotary positions turn pairs of numbers, and a head's width of {self.key_width} is odd",
                 hint=f"set head_width to {self.key_width + 1}",
+                code="C037",
             )
         if self.attention == "additive" and self.positions in ("rotary", "relative"):
             raise RuleError(
                 f"{self.positions} positions act on the dot products of queries and keys, and additive attention has "
                 "none",
                 hint='set attention = "scaled", or take other positions',
+                code="C089",
             )
         if self.longest is not None and self.positions != "learned":
             raise RuleError(
-                "longest is the size of learned positions", hint='set positions = "learned", or leave it out'
+                "longest is the size of learned positions",
+                hint='set positions = "learned", or leave it out',
+                code="C038",
             )
         if self.rotary_base is not None and self.positions != "rotary":
-            raise RuleError("rotary_base is for rotary positions", hint='set positions = "rotary", or leave it out')
+            raise RuleError(
+                "rotary_base is for rotary positions", hint='set positions = "rotary", or leave it out', code="C088"
+            )
         if self.relative_distance is not None and self.positions != "relative":
             raise RuleError(
-                "relative_distance is for relative positions", hint='set positions = "relative", or leave it out'
+                "relative_distance is for relative positions",
+                hint='set positions = "relative", or leave it out',
+                code="C039",
             )
         return self
 

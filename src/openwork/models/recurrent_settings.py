@@ -95,11 +95,13 @@ class RecurrentSettings(Settings):
             raise RuleError(
                 f"attention dot needs an even width, and width is {self.width}",
                 hint='the two directions of the encoder share it; make it even, or set attention = "general"',
+                code="C082",
             )
         if self.attention != "additive" and self.attention_width is not None:
             raise RuleError(
                 f'attention_width is set, but attention is "{self.attention}", which has none',
                 hint='leave out attention_width, or set attention = "additive"',
+                code="C083",
             )
         return self
 

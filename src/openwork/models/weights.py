@@ -42,6 +42,7 @@ def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], origin: str
             f"{origin}: these weights belong to another model",
             why=why,
             hint="copy the folder again: weights and settings must be of one model",
+            code="B059",
         )
     for name, tensor in own.items():
         if tensor.shape != weights[name].shape:
@@ -49,6 +50,7 @@ def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], origin: str
                 f"{origin}: these weights belong to a model of other sizes",
                 why=f"{name} is {tuple(weights[name].shape)} there and {tuple(tensor.shape)} in the settings",
                 hint="copy the folder again: weights and settings must be of one model",
+                code="B017",
             )
     for name, tensor in own.items():
         tensor.copy_(weights[name])
@@ -64,14 +66,18 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     try:
         return load(read_regular(path, MOST_BYTES))
     except FileNotFoundError as error:
-        raise BundleError(f"{path}: the file is missing", hint="copy the whole folder again") from error
+        raise BundleError(f"{path}: the file is missing", hint="copy the whole folder again", code="B060") from error
     except OSError as error:
         raise BundleError(
             f"{path}: cannot be read",
             why=error.strerror or str(error),
             hint="check that it is a file, and that you may read it",
+            code="B001",
         ) from error
     except SafetensorError as error:
         raise BundleError(
-            f"{path}: damaged or not a safetensors file", why=str(error), hint="copy the whole folder again"
+            f"{path}: damaged or not a safetensors file",
+            why=str(error),
+            hint="copy the whole folder again",
+            code="B061",
         ) from error

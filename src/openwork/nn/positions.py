@@ -117,6 +117,7 @@ class LearnedPositions(nn.Module):
                 why="learned positions end where their table ends; the end symbol counts as a token",
                 hint=f"set model.longest to {last} or more and train again, or leave out such sentences with "
                 "filters.maximum_characters",
+                code="C040",
             )
         return self.table.weight[first:last]
 

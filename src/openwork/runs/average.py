@@ -81,19 +81,22 @@ def find_members(path: Path, last: int | None) -> list[Member]:
         return [_checkpoint(path)]
     named = "name the folder of a run, checkpoints in it such as RUN/checkpoints/step-00001000, or bundles"
     if not path.exists():
-        raise BundleError(f"{path}: no such folder", hint=named)
-    raise BundleError(f"{path}: neither a run, nor a checkpoint, nor a bundle", hint=named)
+        raise BundleError(f"{path}: no such folder", hint=named, code="B034")
+    raise BundleError(f"{path}: neither a run, nor a checkpoint, nor a bundle", hint=named, code="B035")
 
 
 def _members_of_run(path: Path, last: int | None) -> list[Member]:
     found = checkpoints(path / "checkpoints")
     if not found:
-        raise BundleError(f"{path}: this run has no checkpoint yet", hint="train longer, or name another run")
+        raise BundleError(
+            f"{path}: this run has no checkpoint yet", hint="train longer, or name another run", code="B036"
+        )
     if last is not None and last > len(found):
         raise UsageError(
             f"--last {last}: {path} has {len(found)} checkpoints",
             why="the older ones are cleared away while a run goes on",
             hint=f"--last {len(found)} takes all; training.average says how many a run keeps",
+            code="U044",
         )
     return [_checkpoint(one) for one in (found if last is None else found[-last:])]
 
@@ -116,7 +119,9 @@ def _home_of_run(path: Path) -> Home:
     settings = folder.read_settings()
     if settings is None:
         raise BundleError(
-            f"{path}: the run of these checkpoints has lost its run.toml", hint="copy the whole folder of the run"
+            f"{path}: the run of these checkpoints has lost its run.toml",
+            hint="copy the whole folder of the run",
+            code="B037",
         )
     tokenizers = TokenizerPair.load(folder.tokenizers)
     if (folder.bundle / CONFIG).is_file():  # what the bundle says of languages and search counts more
@@ -145,6 +150,7 @@ def _shared_home(members: Sequence[Member]) -> Home:
                 f"{member.path}: its vocabulary is another than that of {members[0].path}",
                 why="the mean of weights has a meaning only where the same number is the same piece",
                 hint="average checkpoints of one run, or bundles that share a tokenizer",
+                code="B038",
             )
     return home
 
@@ -162,6 +168,7 @@ def _alike(members: Sequence[Member]) -> Iterator[Mapping[str, Tensor]]:
                     f"{member.path} cannot be averaged with {members[0].path}: they are different models",
                     why=f"{name} is {_shape(shapes.get(name))} there and {_shape(first.get(name))} here",
                     hint="average checkpoints or bundles of one kind and size",
+                    code="B039",
                 )
         yield weights
 

@@ -56,6 +56,7 @@ def check_resume(settings: RunSettings, say: Callable[[str], None]) -> list[Like
         raise ConfigError(
             f"training.steps is {settings.training.steps}: too few to stop and go on",
             hint=f"the check makes {2 * UPDATES} updates; give more",
+            code="C041",
         )
     on_processor = choose_device().type == "cpu"
     with tempfile.TemporaryDirectory(prefix="openwork-check-resume-") as place:
@@ -121,6 +122,7 @@ def _train_and_kill(run_file: Path, out: Path) -> None:
                 f"the training ended before update {2 * UPDATES}",
                 why=" / ".join(lines[-3:]),
                 hint="train without --check-resume until that is mended",
+                code="E012",
             )
 
 

@@ -76,6 +76,7 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> RunCor
             f"{splits.valid.description}: the first {settings.training.validation_sentences:,} sources are blank",
             why=f'training.metric = "{metric}" needs sources to translate',
             hint='give other pairs to validate with, or set training.metric = "loss"',
+            code="D125",
         )
     valid_store = store(folder.stores / "valid", splits.valid)
     say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
@@ -121,6 +122,7 @@ def _tokenizers(
             f"{folder.tokenizers}: the vocabulary of this run is damaged",
             why="learnt again from the same data it has become another one",
             hint="bring this folder back from a copy, or give another --out to begin anew",
+            code="B064",
         )
     tokenizers.save(folder.tokenizers)
     sizes = {tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size}

@@ -19,14 +19,16 @@ def finish_run(out: Path, say: Callable[[str], None]) -> TrainingResult:
     folder, device = RunFolder(out), choose_device()
     settings = folder.read_settings()
     if settings is None:
-        raise ConfigError(f"{out}: there is no run", hint="name the folder of a run")
+        raise ConfigError(f"{out}: there is no run", hint="name the folder of a run", code="C106")
     settings = resolve_computing(settings, folder, device)
     choose_products(settings.training.precision, device)
     check_fine_tuning(settings)
     with ending_like_ctrl_c(), folder.claimed(settings) as presence:
         ready, progress = made_ready_to_train(settings, folder, device, say)
         if progress.step == 0:
-            raise BundleError(f"{out}: this run has no checkpoint yet", hint="train longer, or name another run")
+            raise BundleError(
+                f"{out}: this run has no checkpoint yet", hint="train longer, or name another run", code="B036"
+            )
         training, model = settings.training, ready.learner.model
         chosen = choose_weights(folder.checkpoints, training, model, ready.validator, progress, say)
         with RecordWriter(folder.records) as records:

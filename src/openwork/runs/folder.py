@@ -116,6 +116,7 @@ class RunFolder:
                 raise OpenworkError(
                     f"{self.path}: another openwork is training in this folder",
                     hint="wait for it, or give another --out",
+                    code="E018",
                 ) from error
             except OSError:  # a file system without locks
                 pass
@@ -138,6 +139,7 @@ class RunFolder:
                 f"{self.path}: nothing can be written there",
                 why=error.strerror or str(error),
                 hint="check who may write in this folder, and whether its disk is full; or give another --out",
+                code="E026",
             ) from error
 
     def rewrite(self, settings: RunSettings) -> None:
@@ -156,11 +158,12 @@ class RunFolder:
             why=f"its translator is {self.bundle}",
             hint=f"use it: openwork translate --bundle {self.path}; to go on: openwork train {self.path} "
             f"--steps {2 * steps}",
+            code="E017",
         )
 
     def _make(self) -> None:
         if self.path.exists() and not self.path.is_dir():
-            raise ConfigError(f"{self.path}: --out is a file", hint="name a folder, it will be made")
+            raise ConfigError(f"{self.path}: --out is a file", hint="name a folder, it will be made", code="C051")
         check_apart(self.path, ())
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -170,15 +173,19 @@ class RunFolder:
                 f"{self.path}: cannot be made",
                 why=error.strerror or str(error),
                 hint="name another folder with --out, or check that you may write there",
+                code="E019",
             ) from error
         if seen and not is_run(self.path):
             if self.settings_file.name not in seen and self.checkpoints.name in seen:
                 raise ConfigError(
                     f"{self.path}: the run in this folder has lost its {self.settings_file.name}",
                     hint="bring the file back: the run file and the options that it was begun with, in one",
+                    code="C071",
                 )
             raise ConfigError(
-                f"{self.path}: --out is a folder with other things in it", hint="name a new or empty folder"
+                f"{self.path}: --out is a folder with other things in it",
+                hint="name a new or empty folder",
+                code="C052",
             )
 
     def refuse_links(self) -> None:
@@ -192,6 +199,7 @@ class RunFolder:
                         why="a training would change or remove what it leads to",
                         hint="put the file or folder itself in its place; to keep a run on another disk, "
                         "give a folder there as --out",
+                        code="E030",
                     )
 
     def _settle(self, settings: RunSettings) -> None:
@@ -205,12 +213,14 @@ class RunFolder:
                 f"{self.path}: the run in this folder has other settings: {'; '.join(changes)}",
                 why=_change_line(changes),
                 hint=f"to give it another length: openwork train {self.path} --steps {settings.training.steps}",
+                code="C050",
             )
         elif changes:
             raise ConfigError(
                 f"{self.path}: the run in this folder has other settings: {'; '.join(changes[:5])}",
                 why=_change_line(changes),
                 hint="give the same settings to continue it, or another --out",
+                code="C050",
             )
 
     def _change(self, length: NewLength) -> None:
@@ -220,6 +230,7 @@ class RunFolder:
                 f"{self.path}: the run in this folder has other settings: {'; '.join(others[:5])}",
                 why=_change_line(others),
                 hint="of a run that has begun only training.steps, cooldown and patience can be changed",
+                code="C050",
             )
         if changes:
             with RecordWriter(self.records) as records:
@@ -257,6 +268,7 @@ class Presence:
                 f"{self.folder.path}: the folder of this run has vanished",
                 why="it was removed, moved or replaced while the training was under way",
                 hint="put it back and run the same command again; without it the command begins anew",
+                code="E027",
             )
 
 

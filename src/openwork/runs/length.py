@@ -121,6 +121,7 @@ def new_length(folder: RunFolder, before: RunSettings, wanted: Wanted) -> NewLen
         raise UsageError(
             f"{folder.path}: this run has made {made:,} updates already, and cannot end after {steps:,}",
             hint=f"to end it here: openwork finish {folder.path}",
+            code="U089",
         )
     cooldown = wanted.settings.training.cooldown
     if "cooldown" not in wanted.kept and steps != old.steps:
@@ -133,6 +134,7 @@ def new_length(folder: RunFolder, before: RunSettings, wanted: Wanted) -> NewLen
             f"{folder.path}: this run has ended because its {old.metric} no longer got better",
             why=f"training.patience = {patience} allows for as many validations without a better figure",
             hint=f"add --set training.patience={2 * patience}",
+            code="U090",
         )
     return NewLength(before, after, made, is_exact=_is_exact(folder, before, after, made))
 
@@ -168,7 +170,9 @@ def _updates_in(minutes: float, progress: Progress, folder: RunFolder) -> int:
     """How many updates fit, as fast as those so far were, with validations as often."""
     if not progress.step or progress.seconds <= 0:
         raise UsageError(
-            f"{folder.path}: this run has no checkpoint yet, so its speed is not known", hint="give --steps instead"
+            f"{folder.path}: this run has no checkpoint yet, so its speed is not known",
+            hint="give --steps instead",
+            code="U091",
         )
     validating = sum(validation.seconds for validation in progress.validations)
     choosing = CHOOSING * validating / max(1, len(progress.validations))
@@ -188,6 +192,7 @@ def with_budget_of_then(folder: RunFolder, settings: RunSettings, minutes: float
         raise UsageError(
             f"{folder.path}: the run in this folder did not begin with --minutes {minutes:g}",
             hint=f"to give it another length: openwork train {folder.path} --minutes {minutes:g}",
+            code="U092",
         )
     return None
 

@@ -23,4 +23,5 @@ def check_reach(longest: int | None, train: TokenStore, valid: TokenStore, *, co
                 f"{beyond:,} {kind} pairs have a sentence of more than {longest:,} tokens, where learned positions end",
                 why=f"the longest has {most:,} tokens, the end symbol counted",
                 hint=f"set model.longest to {most} or more, or leave such pairs out with filters.maximum_characters",
+                code="C047",
             )

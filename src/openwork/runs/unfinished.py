@@ -50,7 +50,7 @@ def bundle_of_checkpoint(path: Path) -> Path:
             break
     if damaged:
         raise damaged[0]
-    raise BundleError(f"{path}: this run has no checkpoint yet", hint="train longer, or name another run")
+    raise BundleError(f"{path}: this run has no checkpoint yet", hint="train longer, or name another run", code="B036")
 
 
 def _by_worth(run: Path) -> Sequence[Path]:
@@ -85,7 +85,9 @@ def _written(checkpoint: Path, stamp: tuple[int, ...], named: Path) -> Path:
     settings = run.read_settings()
     if settings is None:
         raise BundleError(
-            f"{run.path}: the run of these checkpoints has lost its run.toml", hint="copy the whole folder of the run"
+            f"{run.path}: the run of these checkpoints has lost its run.toml",
+            hint="copy the whole folder of the run",
+            code="B037",
         )
     tokenizers = TokenizerPair.load(run.tokenizers)
     weights = tensors_to_bytes(merged_tensors(load_weights(checkpoint)))

@@ -94,6 +94,7 @@ def train_labels(
             "allows",
             why='with text.target_kind = "labels" every word of a target is the name of a label',
             hint="name the column or the file of the labels, or raise text.vocabulary_size",
+            code="C078",
         )
     return Labels.of(names)
 

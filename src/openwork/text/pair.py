@@ -97,6 +97,7 @@ class TokenizerPair:
                 else f"{folder}: the folder holds no tokenizer",
                 why=f"either {_SHARED} is needed, or {_SOURCE} and {_TARGET}",
                 hint="copy the whole bundle again",
+                code="B054" if shared else "B005",
             )
         if shared:
             tokenizer = load_tokenizer(folder / _SHARED)

@@ -80,25 +80,32 @@ class TextSettings(Settings):
             raise RuleError(
                 "text.target_file gives the target a vocabulary of its own, which text.shared = true does not allow",
                 hint="set text.shared = false, or leave text.target_file out",
+                code="C057",
             )
         if self.target_kind is not None and self.shared:
             raise RuleError(
                 "text.target_kind gives the target a vocabulary of its own, which text.shared = true does not allow",
                 hint="set text.shared = false, or leave text.target_kind out",
+                code="C079",
             )
         if self.target_kind is not None and self.target_file is not None:
             raise RuleError(
                 "text.target_kind and text.target_file both say what the target's pieces are",
                 hint="leave one of them out",
+                code="C080",
             )
         has_file = self.source_file is not None or self.target_file is not None
         if has_file and self.sampling > 0:
             raise RuleError(
-                "a tokenizer from a file cannot be sampled", hint="set text.sampling = 0, or leave the file out"
+                "a tokenizer from a file cannot be sampled",
+                hint="set text.sampling = 0, or leave the file out",
+                code="C058",
             )
         if has_file and self.placeholders > 0:
             raise RuleError(
-                "a tokenizer from a file has no placeholders", hint="set text.placeholders = 0, or leave the file out"
+                "a tokenizer from a file has no placeholders",
+                hint="set text.placeholders = 0, or leave the file out",
+                code="C059",
             )
         return self
 
@@ -108,6 +115,7 @@ class TextSettings(Settings):
             raise RuleError(
                 "labels are neither sampled nor do they hold placeholders",
                 hint="set text.sampling = 0 and text.placeholders = 0",
+                code="C081",
             )
         return self
 
@@ -123,5 +131,6 @@ class TextSettings(Settings):
                 f"text.kind {self.kind!r} knows one way to cut a text, which text.sampling = {self.sampling} cannot "
                 "vary",
                 hint=f"set text.sampling = 0, or text.kind to one of {', '.join(_SAMPLED_KINDS)}",
+                code="C060",
             )
         return self

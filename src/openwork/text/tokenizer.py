@@ -92,6 +92,7 @@ class Tokenizer(ABC):
             raise ConfigError(
                 f"placeholder {number}: the vocabulary reserves {self.placeholders}",
                 hint="train with a larger text.placeholders",
+                code="C061",
             )
         return self.first_placeholder + number - 1
 
@@ -122,4 +123,5 @@ def refuse_surrogates(texts: Sequence[str]) -> None:
                 f"text {index + 1} is not Unicode: lone surrogate at character {error.start + 1}",
                 why="it was made from bytes that are not UTF-8",
                 hint="read the text as UTF-8, replacing what is invalid",
+                code="D109",
             ) from error

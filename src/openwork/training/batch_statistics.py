@@ -27,4 +27,5 @@ def whole_batch_too_large(cause: str) -> OpenworkError:
         "there is not enough memory for a whole batch, and batch normalisation cannot compute it in parts",
         why=cause,
         hint="set batches.tokens lower, and training.accumulate higher",
+        code="E028",
     )

@@ -112,6 +112,7 @@ def load_checkpoint(
             f"{path}: this checkpoint belongs to another run",
             why=str(error),
             hint="delete this folder; the checkpoint before it is used",
+            code="B065",
         ) from error
 
 
@@ -167,6 +168,7 @@ def _read_state(path: Path) -> dict:
             raise BundleError(
                 f"{path}: written in checkpoint format {known}, this version reads {FORMAT}",
                 hint="continue with the openwork that wrote it, or train anew into another folder",
+                code="B055",
             )
         if not isinstance(state["sha256"], dict) or not isinstance(state[_PROGRESS], dict):
             raise KeyError(_PROGRESS)
@@ -177,7 +179,10 @@ def _read_state(path: Path) -> dict:
 
 def _incomplete(path: Path) -> BundleError:
     return BundleError(
-        f"{path}: not a complete checkpoint", why=f"{STATE} is missing or damaged", hint="delete this folder"
+        f"{path}: not a complete checkpoint",
+        why=f"{STATE} is missing or damaged",
+        hint="delete this folder",
+        code="B056",
     )
 
 
@@ -185,10 +190,13 @@ def _check(path: Path, name: str, state: dict) -> None:
     try:
         data = read_regular(path / name, MOST_BYTES)
     except OSError as error:
-        raise BundleError(f"{path}: the checkpoint has lost its {name}", hint="delete this folder") from error
+        raise BundleError(
+            f"{path}: the checkpoint has lost its {name}", hint="delete this folder", code="B057"
+        ) from error
     if hashlib.sha256(data).hexdigest() != state["sha256"].get(name):
         raise BundleError(
             f"{path}: {name} is damaged",
             why=f"its checksum is not the one that was written with it ({len(data):,} bytes)",
             hint="delete this folder; the checkpoint before it is used",
+            code="B058",
         )

@@ -41,5 +41,6 @@ class FineTuningSettings(Settings):
             raise RuleError(
                 "new_pieces, frozen and low_rank are for a training that begins with a bundle",
                 hint="set from_bundle, or leave them out",
+                code="C043",
             )
         return self

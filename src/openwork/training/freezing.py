@@ -23,12 +23,15 @@ def freeze(model: nn.Module, patterns: Sequence[str]) -> int:
             raise ConfigError(
                 f"fine_tuning.frozen: {pattern!r} names no weight of this model",
                 hint=f"its parts are {parts}; names of weights may hold * and ?",
+                code="C062",
             )
         for weight in found:
             weight.requires_grad_(False)
     if patterns and not any(weight.requires_grad for weight in model.parameters()):
         raise ConfigError(
-            "fine_tuning.frozen: every weight is frozen, so there is nothing to train", hint="leave some part out"
+            "fine_tuning.frozen: every weight is frozen, so there is nothing to train",
+            hint="leave some part out",
+            code="C063",
         )
     return sum(weight.numel() for weight in model.parameters() if not weight.requires_grad)
 

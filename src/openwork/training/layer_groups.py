@@ -31,6 +31,7 @@ def group_layers(model: nn.Module, groups: Sequence[str]) -> list[list[nn.Parame
                 raise ConfigError(
                     f"training.layer_groups: {pattern!r} names no weight of this model",
                     hint=f"its parts are {parts}; names of weights may hold * and ?",
+                    code="C095",
                 )
             for weight in chosen:
                 places.setdefault(id(weight), place)

@@ -30,6 +30,7 @@ def adapt(model: nn.Module, patterns: Sequence[str], rank: int, scale: float) ->
                 f"fine_tuning.low_rank_parts: {pattern!r} names no linear layer with more weights than an adapter of "
                 f"rank {rank}",
                 hint='"*.query" and "*.value" name projections of attention; openwork info shows the names of a bundle',
+                code="C091",
             )
         chosen += [name for name in found if name not in chosen]
     for name in chosen:

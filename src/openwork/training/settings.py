@@ -135,6 +135,7 @@ class TrainingSettings(Settings):
             raise RuleError(
                 f"cooldown ({self.cooldown}) cannot be longer than the run ({self.steps} steps)",
                 hint="set cooldown lower, or steps higher",
+                code="C066",
             )
         return self
 
@@ -145,6 +146,7 @@ class TrainingSettings(Settings):
                 f"lowest_rate ({self.lowest_rate:g}) is above learning_rate ({self.learning_rate:g}), "
                 "from which the schedule falls",
                 hint="set it lower, or leave it out",
+                code="C067",
             )
         return self
 
@@ -154,10 +156,13 @@ class TrainingSettings(Settings):
             raise RuleError(
                 "layer_decay and unfreeze_every are for groups of layers, and layer_groups names none",
                 hint="name the parts of the model in layer_groups, the last layers first, or leave them out",
+                code="C096",
             )
         if any(not group.split() for group in self.layer_groups):
             raise RuleError(
-                "a group of layer_groups is empty", hint="give it the name of a part, or leave the group out"
+                "a group of layer_groups is empty",
+                hint="give it the name of a part, or leave the group out",
+                code="C097",
             )
         return self
 
@@ -168,6 +173,7 @@ class TrainingSettings(Settings):
             raise RuleError(
                 f"the last group of layers would begin to learn at update {last:,}, and the run has {self.steps:,}",
                 hint="set unfreeze_every lower, or steps higher",
+                code="C098",
             )
         return self
 
@@ -177,6 +183,7 @@ class TrainingSettings(Settings):
             raise RuleError(
                 f"weight_decay has no effect with the optimiser {self.optimiser}",
                 hint='set optimiser = "adamw", or leave weight_decay out',
+                code="C068",
             )
         return self
 
@@ -186,5 +193,6 @@ class TrainingSettings(Settings):
             raise RuleError(
                 f"the metric {self.metric} needs translations, and validation_sentences is 0",
                 hint='set validation_sentences, or metric = "loss"',
+                code="C069",
             )
         return self

@@ -184,4 +184,5 @@ def _too_little_memory() -> OpenworkError:
         "there is not enough memory for an update, even sentence by sentence",
         why="the model with its gradients and the optimiser leaves too little for a single sentence",
         hint="take a smaller model, or leave out the longest pairs: filters.maximum_characters",
+        code="E021",
     )

@@ -16,6 +16,7 @@ def language_faults(pairs: Iterable[Pair], languages: tuple[str, str]) -> Iterat
         raise UsageError(
             "telling languages needs the package py3langid, which is not installed",
             hint="pip install py3langid (the extra languages), or leave --languages out",
+            code="U033",
         )
     for line, pair in enumerate(pairs, start=1):
         for side, wanted in zip(pair, languages, strict=True):

@@ -55,9 +55,11 @@ def read_splits(
         if source is not None and target is not None:
             found[name] = FilePairs(source, target)
         elif source is not None or target is not None:
-            raise DataError(f"{source or target}: its other side was not named", hint="name both files of a split")
+            raise DataError(
+                f"{source or target}: its other side was not named", hint="name both files of a split", code="D076"
+            )
     if not found:
-        raise DataError("there is nothing to check", hint="name a corpus, or --source and --target")
+        raise DataError("there is nothing to check", hint="name a corpus, or --source and --target", code="D077")
     return found
 
 

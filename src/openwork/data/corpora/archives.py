@@ -39,11 +39,13 @@ def extract(archive: Path, wanted: Mapping[str, Path]) -> None:
             f"{archive}: the archive is damaged or cut short",
             why=str(error),
             hint="remove it, and fetch it again",
+            code="D013",
         ) from error
     raise DataError(
         f"{archive}: the archive has no {', '.join(missing)}",
         why="it is not the archive that was expected",
         hint="remove it, and fetch it again",
+        code="D014",
     )
 
 
@@ -54,4 +56,5 @@ def _refuse_bomb(archive: Path, member: tarfile.TarInfo) -> None:
             f"{archive}: {member.name} would unpack to {member.size:,} bytes, from an archive of {size:,}",
             why=f"no text packs to less than 1/{MOST} of its size; such archives fill disks",
             hint="remove it, and fetch it again from its origin",
+            code="D122",
         )

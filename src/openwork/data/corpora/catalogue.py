@@ -76,7 +76,7 @@ def find(name: str) -> NamedCorpus:
     if name not in CORPORA:
         near = difflib.get_close_matches(name, CORPORA, n=1)
         hint = f"did you mean {near[0]}? openwork data list shows all" if near else "openwork data list shows all"
-        raise DataError(f"{name}: no such corpus", hint=hint)
+        raise DataError(f"{name}: no such corpus", hint=hint, code="D015")
     return CORPORA[name]
 
 
@@ -90,7 +90,9 @@ def _role(name: str, corpus: NamedCorpus, split: str) -> str:
         if split in (role, own_name):
             return role
     choices = dict.fromkeys([*ROLES, *corpus.names])
-    raise DataError(f"{split}: the corpus {name} has no such split", hint=f"choose from {', '.join(choices)}")
+    raise DataError(
+        f"{split}: the corpus {name} has no such split", hint=f"choose from {', '.join(choices)}", code="D016"
+    )
 
 
 __all__ = ["CORPORA", "ROLES", "NamedCorpus", "Reader", "fetch", "find", "load", "splits"]

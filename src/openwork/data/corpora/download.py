@@ -77,6 +77,7 @@ def fetch(remote: RemoteFile, path: Path, *, hint: str, told: Told = silent) -> 
                 f"{remote.url}: what came is not the file that was expected",
                 why="its checksum differs: the origin has changed, or something between here and there has",
                 hint=hint,
+                code="D020",
             )
         os.replace(partial, path)
     finally:
@@ -101,6 +102,7 @@ def _complete(remote: RemoteFile, file: BinaryIO, hint: str, told: Told) -> None
                 f"{remote.url}: what came is not the file that was expected",
                 why=f"it has more than {limit:,} bytes",
                 hint=hint,
+                code="D020",
             )
         _write(file, chunk)
         told(remote.name, done, remote.size or 0)
@@ -108,6 +110,7 @@ def _complete(remote: RemoteFile, file: BinaryIO, hint: str, told: Told) -> None
         raise DataError(
             f"{remote.url}: the connection ended after {done:,} of {remote.size:,} bytes",
             hint="run the same command again: it goes on from there",
+            code="D021",
         )
 
 
@@ -126,7 +129,7 @@ def _chunks(remote: RemoteFile, file: BinaryIO, done: int, hint: str) -> Iterato
     except (OSError, http.client.HTTPException) as error:  # URLError and timeouts are OSErrors
         reason = getattr(error, "reason", None) or error
         raise DataError(
-            f"{remote.url}: cannot be fetched", why=str(reason) or type(error).__name__, hint=hint
+            f"{remote.url}: cannot be fetched", why=str(reason) or type(error).__name__, hint=hint, code="D022"
         ) from error
 
 
@@ -143,6 +146,7 @@ def _not_writable(path: str, error: OSError) -> OpenworkError:
         f"{path}: cannot be written",
         why=error.strerror or str(error),
         hint="free some space on that disk, or check that you may write there; then run the command again",
+        code="E003",
     )
 
 
@@ -153,4 +157,5 @@ def _need_room(path: str, needed: int) -> None:
             f"{path}: there is no room for this file",
             why=f"it takes {needed / 1e9:.2f} GB more, and {free / 1e9:.2f} GB are free",
             hint="free some space, or set XDG_CACHE_HOME to a folder on another disk",
+            code="E009",
         )

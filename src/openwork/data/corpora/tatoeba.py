@@ -60,6 +60,7 @@ def _read(home: str, languages: tuple[str, str], split: str, folder: Path | None
             f"{home}: there is no test split here",
             why="its sentences are kept apart, so that choices are made on the split valid",
             hint=f"use valid, or put test.{languages[0]}.gz and test.{languages[1]}.gz beside the others",
+            code="D061",
         )
     name = f"{split}.{languages[0]}.gz"
     raise DataError(
@@ -67,6 +68,7 @@ def _read(home: str, languages: tuple[str, str], split: str, folder: Path | None
         why="the corpus can be had in public as an export that changes with time, so it is not fetched unasked",
         hint=f"download {_ORIGIN}{export.removesuffix('.txt')}-eng.zip, put its {export} into a folder FOLDER/{home}, "
         "and set OPENWORK_DATA=FOLDER",
+        code="D062",
     )
 
 
@@ -80,6 +82,7 @@ def read_export(path: Path) -> Iterator[Pair]:
                 f"{path}:{number}: one column where two or three are needed",
                 why="a line is English, a tab, the translation, and perhaps a tab and the attribution",
                 hint="unpack the file again",
+                code="D063",
             )
         pair = Pair(*(" ".join(unicodedata.normalize("NFC", text).split()) for text in columns[:2]))
         if pair not in seen:

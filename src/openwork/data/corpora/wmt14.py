@@ -131,6 +131,7 @@ def _locate(name: str, part: ArchivePart, folder: Path | None) -> tuple[Path, Pa
             f"{name}: {part.files()[source is not None]} is not on this machine",
             why=f"it is in {part.archive.name} ({size}), and so much is not fetched unasked",
             hint=f"openwork data prepare {name} --out FOLDER fetches it, and continues where it stopped",
+            code="D062",
         )
     return source, target
 
@@ -151,6 +152,7 @@ def _bring(part: ArchivePart, folder: Path | None, told: Told) -> None:
             f"{archive}: this is not the file that was expected",
             why="its checksum is not the published one: it is damaged, cut short, or another version",
             hint=f"fetch it again from {part.archive.url}, or remove it",
+            code="D064",
         )
     extract(archive, {member: cache / member.rpartition("/")[2] for member in wanted})
 
@@ -164,6 +166,7 @@ def _aligned(source: Path, target: Path) -> Iterator[Pair]:
             f"{source} has {len(sides[0]):,} segments, {target} has {len(sides[1]):,}",
             why="segment n of one must translate segment n of the other",
             hint="remove both, and fetch them again",
+            code="D065",
         )
     return (Pair(*both) for both in zip(*sides, strict=True))
 

@@ -29,6 +29,7 @@ def read_columns(path: Path | str, names: Sequence[str]) -> Iterator[Pair]:
                 f"{path}:{number}: {len(columns)} columns, the first line names {len(header)}",
                 why="there is no quoting: each tab parts two columns",
                 hint="look at that line and the one before it; a text may hold neither tab nor line end",
+                code="D113",
             )
         *source, target = (columns[place] for place in places)
         yield Pair("\t".join(source), target)
@@ -42,4 +43,5 @@ def _place(path: Path | str, header: Sequence[str], name: str) -> int:
         f"{path}:1: no column, or more than one, has the name {name!r}",
         why=f"the first line names {', '.join(header)}",
         hint=f"did you mean {near[0]}?" if near else "name columns of that line in data.columns",
+        code="D114",
     )

@@ -75,4 +75,5 @@ def format_of(path: Path, format_name: str | None = None) -> Format:
         f"{path}: the name does not tell the format of the file",
         why=f"known endings are {', '.join(ending for known in FORMATS.values() for ending in known.endings)}",
         hint=f"name it with format in the run file's [data]: one of {', '.join(FORMATS)}",
+        code="D031",
     )

@@ -65,11 +65,13 @@ def _parse(path: Path, number: int, line: str) -> dict[str, Any]:
             f"{path}:{number}: the line is not JSON",
             why=str(error) or "it is nested too deeply",
             hint='a line looks like this: {"source": "Hello", "target": "Hallo"}',
+            code="D032",
         ) from error
     if not isinstance(record, dict):
         raise DataError(
             f"{path}:{number}: the line is no JSON object",
             hint='a line looks like this: {"source": "Hello", "target": "Hallo"}',
+            code="D033",
         )
     return record
 
@@ -83,8 +85,9 @@ def _text(texts: Mapping[str, Any], names: tuple[str, str | None], path: Path, n
             f"{path}:{number}: the line has no {role}",
             why=f"its keys are {', '.join(texts) or 'none'}",
             hint="name the sides source and target, or by language with source_language and target_language in [data]",
+            code="D034",
         )
     text = texts[name]
     if not isinstance(text, str | None):
-        raise DataError(f"{path}:{number}: {name} is no text", hint=f'write it in quotes: "{name}": "..."')
+        raise DataError(f"{path}:{number}: {name} is no text", hint=f'write it in quotes: "{name}": "..."', code="D035")
     return as_sentence(text or "", path, number)

@@ -29,6 +29,7 @@ def is_backwards(found: Languages, wanted: Languages, path: Path, line: int) -> 
     raise DataError(
         f"{path}:{line}: from {found.source} to {found.target}, where {wanted.source} to {wanted.target} is wanted",
         hint="check source_language and target_language in the run file's [data]",
+        code="D036",
     )
 
 

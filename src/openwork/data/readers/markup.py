@@ -91,18 +91,21 @@ class _MarkupReader:
                 f"{self._path}:{error.lineno}: the file is not well-formed XML",
                 why=f"{reason}, column {error.offset + 1}",
                 hint="mend the file, or export it again; `xmllint --noout FILE` checks it",
+                code="D037",
             ) from error
         except (ValueError, LookupError) as error:  # an encoding that is declared and unknown
             raise DataError(
                 f"{self._path}:1: the file's encoding is not understood",
                 why=str(error),
                 hint='save the file as UTF-8, with encoding="UTF-8" in its first line',
+                code="D038",
             ) from error
         if self._fed - self._parser.CurrentByteIndex > _MOST_PENDING:
             raise DataError(
                 f"{self._path}:{self._parser.CurrentLineNumber}: a tag without end",
                 why=f"more than {_MOST_PENDING:,} bytes belong to it",
                 hint="check that the file is what its name says",
+                code="D039",
             )
         return self._events
 
@@ -116,11 +119,13 @@ class _MarkupReader:
                 raise DataError(
                     f"{self._path}:{line}: the outermost element is <{local}>, not <{self._root}>",
                     hint="name the file's true format with format in the run file's [data]",
+                    code="D040",
                 )
         if self._depth > _DEEPEST:
             raise DataError(
                 f"{self._path}:{line}: more than {_DEEPEST} elements within each other",
                 hint="check that the file is what its name says, or export it again",
+                code="D041",
             )
         plain = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
         self._events.append(Start(self._name(namespace, local), line, plain))
@@ -138,6 +143,7 @@ class _MarkupReader:
             f"{self._path}:{self._parser.CurrentLineNumber}: the entity {name} is not allowed",
             why="entities of a file's own can grow beyond measure, or open other files",
             hint="write the characters themselves; only &amp; &lt; &gt; &quot; &apos; and &#...; are read",
+            code="D042",
         )
 
 

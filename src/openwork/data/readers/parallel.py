@@ -28,6 +28,7 @@ def read_parallel(source_path: Path | str, target_path: Path | str) -> Iterator[
             f"{source_path} has {_lines(counts[0])}, {target_path} has {_lines(counts[1])}",
             why=f"line n of one must translate line n of the other; {shorter} ends after line {min(counts):,}",
             hint="find where they part (`paste SOURCE TARGET | less`); an untranslated line must stay as a blank line",
+            code="D043",
         )
 
 

@@ -84,6 +84,7 @@ def _entries(path: Path) -> Iterator[_Entry | Skipped]:
                 f"{path}:{number}: the line is none of a PO file",
                 why='it should be a keyword and a text in quotes, such as msgid "File", or a comment',
                 hint="mend the file; `msgfmt --check FILE` checks it",
+                code="D044",
             )
     if entry.forms:
         yield entry
@@ -97,6 +98,7 @@ def _add(entry: _Entry, keyword: str, text: str, path: Path, number: int, *, is_
         raise DataError(
             f"{path}:{number}: a translation without its source" if keyword else f"{path}:{number}: a text of nothing",
             hint='an entry is msgid "..." and msgstr "..."; `msgfmt --check FILE` checks the file',
+            code="D045" if keyword else "D046",
         )
     if is_new and keyword in entry.texts:
         raise (
@@ -105,6 +107,7 @@ def _add(entry: _Entry, keyword: str, text: str, path: Path, number: int, *, is_
             else DataError(
                 f"{path}:{number}: a second {keyword}",
                 hint="put an empty line between two entries; `msgfmt --check FILE` checks the file",
+                code="D047",
             )
         )
     if keyword == "msgid" and is_new:
@@ -119,6 +122,7 @@ def _incomplete(path: Path, line: int) -> DataError:
         f"{path}:{line}: an entry without msgstr",
         why="each msgid needs its translation, if only an empty one",
         hint="mend the file; `msgfmt --check FILE` checks it",
+        code="D048",
     )
 
 
@@ -136,7 +140,7 @@ def _unescape(text: str, path: Path, number: int) -> str:
         return _ESCAPE.sub(unescaped, text.encode()).decode()
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}:{number}: an escape sequence gives invalid UTF-8", hint="write the character itself"
+            f"{path}:{number}: an escape sequence gives invalid UTF-8", hint="write the character itself", code="D049"
         ) from error
 
 
@@ -149,6 +153,7 @@ def _is_backwards(header: _Entry, languages: Languages, path: Path) -> bool:
         raise DataError(
             f"{path}:{header.line}: the file says that it is {charset[1]}, not UTF-8",
             hint="convert it: msgconv --to-code=UTF-8 FILE > NEW",
+            code="D050",
         )
     found, (source, target) = fields.get("language", ""), languages
     return bool(found and source and speaks(found, source) and not (target and speaks(found, target)))

@@ -18,12 +18,15 @@ def as_sentence(text: str, path: Path, line: int) -> str:
     if len(text) > MAX_LINE_CHARACTERS:
         raise too_long(path, line)
     if "\0" in text:
-        raise DataError(f"{path}:{line}: the text holds a NUL character", hint="remove the character, or the entry")
+        raise DataError(
+            f"{path}:{line}: the text holds a NUL character", hint="remove the character, or the entry", code="D051"
+        )
     if found := _SURROGATE.search(text):
         raise DataError(
             f"{path}:{line}: the text is not Unicode (lone surrogate U+{ord(found.group()):04X})",
             why="an escape sequence gives half of a character",
             hint="write the character itself, or both halves",
+            code="D052",
         )
     if "\n" in text or "\r" in text:
         text = " ".join(filter(None, (part.strip(" \t") for part in _LINE_END.split(text))))
@@ -36,4 +39,5 @@ def too_long(path: Path, line: int) -> DataError:
         f"{path}:{line}: the text is longer than {MAX_LINE_CHARACTERS:,} characters",
         why="an entry should hold one sentence",
         hint="remove the entry",
+        code="D053",
     )

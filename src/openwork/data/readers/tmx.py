@@ -75,7 +75,9 @@ def _read_variant(unit: _TmxUnit, start: Start, events: Iterator[Event], path: P
     language = normal(start.attributes.get("lang", ""))
     if not language:
         raise DataError(
-            f"{path}:{start.line}: the variant has no language", hint='write the language into it: <tuv xml:lang="en">'
+            f"{path}:{start.line}: the variant has no language",
+            hint='write the language into it: <tuv xml:lang="en">',
+            code="D054",
         )
     for event in events:
         if isinstance(event, Start) and event.name == "seg":
@@ -113,4 +115,5 @@ def _unclear(unit: _TmxUnit, path: Path) -> DataError:
         f"{path}:{unit.line}: which language is the source, which the target?",
         why=f"the unit has {', '.join(unit.segments) or 'no segment'}",
         hint="say source_language and target_language in the run file's [data]",
+        code="D055",
     )

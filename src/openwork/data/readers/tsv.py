@@ -22,5 +22,6 @@ def read_tsv(path: Path | str) -> Iterator[Pair]:
                 f"{path}:{number}: {found} where two are needed",
                 why="a line is the source, one tab, the target",
                 hint="keep two columns (`cut -f1,2 FILE > NEW`) and remove tabs from inside the sentences",
+                code="D024",
             )
         yield Pair(*columns)

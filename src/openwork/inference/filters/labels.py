@@ -24,6 +24,7 @@ def label_filter(bundle: Bundle, path: Path, wanted: Task, best: int, *, as_json
         raise UsageError(
             f"{path}: the model was trained for the task {task}, not {wanted}",
             hint=f"{COMMANDS[task]} is for it, or name another bundle",
+            code="U067",
         )
     model = bundle.model
     if task == "fill" and isinstance(model, MaskedModel):

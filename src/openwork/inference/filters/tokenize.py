@@ -62,6 +62,7 @@ def _numbers(tokenizer: AnyTokenizer, line: str, number: int) -> list[int]:
             f"line {number}: {wrong[0]!r} is not a piece's number",
             why=f"numbers run from 0 to {size - 1}",
             hint="give the numbers that openwork tokenize --ids prints, with spaces between",
+            code="D098",
         )
     return [int(word) for word in words]
 
@@ -71,12 +72,13 @@ def find_tokenizer(
 ) -> AnyTokenizer:
     """The tokenizer of one side of a bundle, or that of `file`. `locate` finds the bundle of a folder."""
     if side not in ("source", "target"):
-        raise UsageError(f"--side {side}: there is no such side", hint="source or target")
+        raise UsageError(f"--side {side}: there is no such side", hint="source or target", code="U063")
     if (bundle is None) == (file is None):
         raise UsageError(
             "whose tokenizer to use is not clear",
             why="exactly one of --bundle and --tokenizer is needed",
             hint="--bundle takes the folder that openwork train --out wrote, --tokenizer a tokenizer's file",
+            code="U064",
         )
     if file is not None:
         return read_tokenizer(file)

@@ -58,6 +58,7 @@ def read_binary(path: Path) -> Contents:
             f"{path}: cannot be read",
             why=error.strerror or str(error),
             hint="check that it is a file, and that you may read it",
+            code="B001",
         ) from error
 
 
@@ -76,6 +77,7 @@ class _BinaryReader:
                 f"{self.path}: this is no model of CTranslate2 that openwork can read",
                 why=f"its first number, the binary version, is {version}; known are {OLDEST} to {NEWEST}",
                 hint="convert the original model again with a current CTranslate2",
+                code="B002",
             )
         specification, revision = self.text(), self.number(4)
         variables: dict[str, np.ndarray] = {}
@@ -134,7 +136,10 @@ class _BinaryReader:
 
     def damaged(self, why: str) -> BundleError:
         return BundleError(
-            f"{self.path}: not a whole model of CTranslate2", why=why, hint="copy or convert the model again"
+            f"{self.path}: not a whole model of CTranslate2",
+            why=why,
+            hint="copy or convert the model again",
+            code="B003",
         )
 
 

@@ -40,6 +40,7 @@ def bundle_from_ctranslate2(folder: Path, tokenizers: TokenizerPair | None = Non
             f"{folder}: these tokenizers are not those of this model",
             why=f"they lack {len(missing):,} of its {len(read.target.names):,} target tokens, such as {missing[0]!r}",
             hint="name the tokenizers that its texts were cut with",
+            code="B004",
         )
     card = f"# A model of CTranslate2\n\nRead from the folder {folder.name} by openwork.\n"
     return Bundle(BundleSettings(model=read.settings, decoding=DECODING), tokenizers, read.model, card=card)
@@ -52,6 +53,7 @@ def _own_tokenizers(folder: Path) -> TokenizerPair:
         f"{folder}: the folder holds no tokenizer",
         why="a model of CTranslate2 knows its tokens by their names, and not how a text is cut into them",
         hint="name the tokenizers that its texts were cut with: --source-tokenizer and --target-tokenizer",
+        code="B005",
     )
 
 
@@ -63,4 +65,5 @@ def _check_frame(folder: Path, said: Conventions) -> None:
             if said.add_source_bos
             else "its sources have no end symbol, and those of a bundle end with one",
             hint="openwork.interop.ctranslate2.reading reads it for use from Python",
+            code="B006",
         )

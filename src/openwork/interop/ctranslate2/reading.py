@@ -110,6 +110,7 @@ def _tokens(
             f"{folder}: this model has no start symbol of its own",
             why="the first token of each target is for the user to give",
             hint="models of one direction have one",
+            code="B007",
         )
     zero = weights.number(f"{DECODER}/start_from_zero_embedding")
     start = None if zero else said.decoder_start_token

@@ -120,6 +120,7 @@ class Weights:
             f"{self.folder}: the model of CTranslate2 is not complete",
             why=f"{name} is not in its model.bin",
             hint="copy or convert the model again",
+            code="B008",
         )
 
     def misfit(self, why: str) -> BundleError:
@@ -127,6 +128,7 @@ class Weights:
             f"{self.folder}: the parts of this model do not fit together",
             why=why,
             hint="copy the whole folder of the model, or convert it again",
+            code="B009",
         )
 
     def foreign(self, name: str) -> BundleError:
@@ -134,6 +136,7 @@ class Weights:
             f"{self.folder}: this model has a part that openwork's Transformer has not",
             why=f"{name} in its model.bin",
             hint="use this model with CTranslate2 itself, or import one without that part",
+            code="B010",
         )
 
 
@@ -145,6 +148,7 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
             f"{weights.folder}: this model of CTranslate2 is no Transformer that openwork knows",
             why=f"it is a {contents.specification or 'model without a name'} of revision {contents.revision}",
             hint="import a model with an encoder and a decoder, of the specification TransformerSpec",
+            code="B011",
         )
     first = f"{ENCODER}/layer_0"
     layers = [_layers(side, contents.variables) for side in (ENCODER, DECODER)]
@@ -173,6 +177,7 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
             f"{weights.folder}: openwork has no Transformer of the sizes of this model",
             why=why,
             hint="use this model with CTranslate2 itself, or convert it again",
+            code="B012",
         ) from error
 
 

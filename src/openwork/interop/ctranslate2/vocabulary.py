@@ -149,6 +149,7 @@ def read_tokens(folder: Path, unknown: str) -> tuple[list[str], list[str]]:
                 f"{folder}: the model of CTranslate2 has no {name}",
                 why=f"neither {name}.json nor {name}.txt is there",
                 hint="copy the whole folder of the model",
+                code="B013",
             )
         found.append(_with_unknown(tokens, unknown))
     return found[0], found[1]
@@ -196,4 +197,5 @@ def _unusable(path: Path, why: str) -> BundleError:
         f"{path}: not understood as a part of a model of CTranslate2",
         why=why,
         hint="convert the model again with CTranslate2, or fetch its folder again",
+        code="B014",
     )

@@ -61,6 +61,7 @@ def write_ctranslate2(folder: Path, bundle: Bundle) -> None:
             "CTranslate2 cannot run this model",
             why=reason,
             hint="train a model without that, or use this bundle with openwork translate",
+            code="B015",
         )
     variables, aliases = _variables(model, settings)
     tokenizers = bundle.tokenizers

@@ -128,6 +128,7 @@ def _tokenizer(folder: Path) -> Adopted | LearntTokenizer:
             f"{folder}: no tokenizer that belongs to a BERT",
             why="there is neither a tokenizer.json of the library tokenizers nor a vocab.txt",
             hint="fetch the folder again, with its tokenizer",
+            code="B066",
         )
     return Adopted(foreign)
 
@@ -143,6 +144,7 @@ def _vocabulary(folder: Path, tokenizer: Adopted | LearntTokenizer, size: int) -
             why=f"the model has {vocabulary.size} pieces and the tokenizer {tokenizer.vocabulary_size}, symbols "
             "included, of which a BERT needs [CLS] and [SEP]",
             hint="fetch the folder again: model and tokenizer must be of one training",
+            code="B018",
         )
     return vocabulary
 
@@ -188,4 +190,5 @@ def _check_tied(folder: Path, decoder: Tensor, embedding: Tensor) -> None:
             f"{folder}: masked pieces are told by a matrix of their own",
             why=f"{DECODER} is not the table of the embeddings",
             hint="openwork has one matrix for both, as BERT's authors have it",
+            code="B067",
         )

@@ -96,4 +96,5 @@ def _check_vocabularies(folder: Path, tokenizers: TokenizerPair, source: Vocabul
                 why=f"on the {side} side the model has {vocabulary.size} pieces and the tokenizer "
                 f"{tokenizer.vocabulary_size}, symbols included",
                 hint="fetch the folder again: model and tokenizer must be of one training",
+                code="B018",
             )

@@ -88,6 +88,7 @@ def read_config(folder: Path) -> HuggingFaceConfig:
             f"{folder / CONFIG}: a model of type {content.get('model_type')!r} cannot be read",
             why=f"openwork reads {', '.join((*ARCHITECTURES, 'gpt2', 'llama'))}",
             hint="import a model of one of these types, or convert this one with CTranslate2 and import it as ct2",
+            code="B019",
         )
     return understood(HuggingFaceConfig, content, folder / CONFIG)
 
@@ -109,6 +110,7 @@ def known_activation(name: str, known: Mapping[str, Activation], path: Path) -> 
             f"{path}: the activation {name!r} cannot be read",
             why=f"openwork has {', '.join(known)}",
             hint="import a model with one of these",
+            code="B021",
         )
     return known[name]
 
@@ -119,6 +121,7 @@ def check_heads(width: int, heads: int, path: Path) -> None:
         raise BundleError(
             f"{path}: a width of {width} is not divisible by {heads} heads",
             hint="fetch the file again: no model has such sizes",
+            code="B022",
         )
 
 
@@ -131,6 +134,7 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
             f"{path}: encoder and decoder have layers of different kinds",
             why=f"heads and feed-forward width are {encoder} in the encoder and {decoder} in the decoder",
             hint="openwork has one number of heads and one feed-forward width for both",
+            code="B020",
         )
     feedforward = known_activation(config.activation_function, HUGGING_FACE_ACTIVATIONS, path)
     check_heads(config.d_model, config.encoder_attention_heads, path)
@@ -164,6 +168,7 @@ def decoding_settings(generation: Generation, path: Path) -> DecodingSettings:
             f"{path}: a length penalty of {generation.length_penalty} cannot be read",
             why="openwork's length penalty is never negative",
             hint="set length_penalty to 0 or more in that file",
+            code="B023",
         )
     never = generation.early_stopping == "never"
     return DecodingSettings(
@@ -186,6 +191,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
                 f"{path}: too large for a configuration",
                 why=f"more than {MOST_BYTES:,} bytes",
                 hint="name the folder that save_pretrained wrote, or a copy of it",
+                code="B024",
             )
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -193,12 +199,18 @@ def read_json_object(path: Path) -> dict[str, Any]:
             f"{path}: cannot be read",
             why=error.strerror or str(error),
             hint="name the folder that save_pretrained wrote, or a copy of it",
+            code="B001",
         ) from error
     except (ValueError, RecursionError) as error:
-        raise BundleError(f"{path}: damaged, or no JSON", why=str(error), hint="fetch the file again") from error
+        raise BundleError(
+            f"{path}: damaged, or no JSON", why=str(error), hint="fetch the file again", code="B025"
+        ) from error
     if not isinstance(content, dict):
         raise BundleError(
-            f"{path}: damaged, or no configuration", why="it is not a JSON object", hint="fetch the file again"
+            f"{path}: damaged, or no configuration",
+            why="it is not a JSON object",
+            hint="fetch the file again",
+            code="B026",
         )
     return content
 
@@ -211,5 +223,8 @@ def understood(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         raise BundleError(
-            f"{path}: {key} is not understood", why=first["msg"], hint="correct that value, or fetch the file again"
+            f"{path}: {key} is not understood",
+            why=first["msg"],
+            hint="correct that value, or fetch the file again",
+            code="B027",
         ) from error

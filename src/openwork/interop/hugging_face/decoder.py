@@ -158,6 +158,7 @@ def _taken(weights: Weights, name: str, folder: Path) -> Tensor:
             f"{folder}: a weight is missing",
             why=f"there is no {name}",
             hint="fetch the folder again: config.json and weights must be of one model",
+            code="B016",
         )
     return weights[name]
 
@@ -167,6 +168,7 @@ def _misfit(folder: Path, name: str, tensor: Tensor, shape: tuple[int, ...]) -> 
         f"{folder}: these weights belong to a model of other sizes",
         why=f"{name} is {tuple(tensor.shape)} there, and its configuration makes it ({', '.join(map(str, shape))})",
         hint="fetch the folder again: config.json and weights must be of one model",
+        code="B017",
     )
 
 
@@ -221,6 +223,7 @@ def _llama_settings(config: LlamaConfig, path: Path) -> DecoderSettings:
             f"{path}: rotary positions of the kind {kind!r} cannot be read",
             why="openwork turns by angles that grow evenly with the position",
             hint="import a model without rope_scaling",
+            code="B068",
         )
     values = {
         "width": config.hidden_size, "layers": config.num_hidden_layers, "heads": config.num_attention_heads,

@@ -62,6 +62,7 @@ def _content(folder: Path, tokenizer: Tokenizer) -> tuple[dict[str, Any], Vocabu
             "this bundle's tokenizer cannot be written in Hugging Face's form",
             why=NO_TOKENIZER,
             hint="use the bundle with openwork",
+            code="C099",
         )
     assert isinstance(tokenizer, Adopted) and isinstance(tokenizer.foreign, LibraryForeign)
     library = LibraryTokenizer.from_str(tokenizer.foreign.content())

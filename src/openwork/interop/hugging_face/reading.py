@@ -97,6 +97,7 @@ def our_weight(
             f"{folder}: a weight is missing",
             why=f"there is no {' or '.join(place.theirs)}",
             hint="fetch the folder again: config.json and weights must be of one model",
+            code="B016",
         )
     tensor = weights[name].float()
     if place.ours == "bias":
@@ -123,4 +124,5 @@ def size_misfit(folder: Path, name: str, tensor: Tensor, wanted: str) -> BundleE
         f"{folder}: these weights belong to a model of other sizes",
         why=f"{name} is {tuple(tensor.shape)} there, and its configuration makes it ({wanted})",
         hint="fetch the folder again: config.json and weights must be of one model",
+        code="B017",
     )

@@ -42,6 +42,7 @@ def read_tokenizers(folder: Path) -> TokenizerPair:
         f"{folder}: no tokenizer that openwork can put before this model",
         why="it reads Marian's source.spm, target.spm and vocab.json, and the tokenizer.json that openwork wrote",
         hint="read the model alone with openwork.interop.hugging_face.reading.read_hugging_face, and give it ids",
+        code="B028",
     )
 
 
@@ -70,6 +71,7 @@ def _read_own(folder: Path) -> Tokenizer:
                 f"{folder / TOKENIZER}: not a tokenizer of openwork",
                 why=error.why,
                 hint="export the bundle again, or fetch the folder again",
+                code="B029",
             ) from error
 
 
@@ -89,5 +91,6 @@ def _write(folder: Path, tokenizer: Tokenizer) -> None:
             "a tokenizer from a file cannot be written in Hugging Face's form",
             why="its own ids are others than the model's",
             hint="write the model alone with openwork.interop.hugging_face.export.write_hugging_face",
+            code="C032",
         )
     write_framed(folder, tokenizer, "translation")

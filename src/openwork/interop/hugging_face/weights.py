@@ -26,9 +26,13 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
             f"{folder}: its weights are in {other}, which is not read",
             why="openwork reads safetensors alone, which hold numbers and nothing that could run when it is opened",
             hint="where you trust the file, load it with transformers and write it again with save_pretrained",
+            code="B030",
         )
     raise BundleError(
-        f"{folder}: no weights", why=f"there is no {WEIGHTS}", hint="name the folder that save_pretrained wrote"
+        f"{folder}: no weights",
+        why=f"there is no {WEIGHTS}",
+        hint="name the folder that save_pretrained wrote",
+        code="B031",
     )
 
 
@@ -39,12 +43,13 @@ def _parts(folder: Path) -> list[Path]:
         names = set(json.loads(read_regular(path.resolve(), _MOST_INDEX).decode("utf-8"))["weight_map"].values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BundleError(
-            f"{path}: damaged, or no index of weights", why=str(error), hint="fetch the file again"
+            f"{path}: damaged, or no index of weights", why=str(error), hint="fetch the file again", code="B032"
         ) from error
     if not all(isinstance(name, str) and name == Path(name).name for name in names):
         raise BundleError(
             f"{path}: damaged, or no index of weights",
             why="it names files outside its folder",
             hint="fetch the folder again from its makers, and trust no other copy",
+            code="B032",
         )
     return [folder / name for name in sorted(names)]

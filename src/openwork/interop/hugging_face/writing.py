@@ -34,4 +34,5 @@ def refuse(closed: Closed | None) -> None:
             "this model has no counterpart among the architectures of Hugging Face that are written",
             why=closed.why,
             hint=closed.hint,
+            code="C031",
         )

@@ -103,6 +103,7 @@ class Trial(VerifyContext):
                 "there are not two pairs with different sources to learn by heart",
                 why=f"a side may have {longest} pieces; the run has {len(self.store):,} pairs",
                 hint="look at the data: openwork data stats",
+                code="D110",
             )
         return found
 

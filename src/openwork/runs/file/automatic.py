@@ -188,7 +188,9 @@ def resolve(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> R
 def complete(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> Layer:
     """The layer with all that is decided elsewhere: chosen from the data, or taken over from a bundle."""
     if "data" not in layer.mapping:
-        raise UsageError("there is nothing to train on", hint="give --source and --target, --corpus, or a run file")
+        raise UsageError(
+            "there is nothing to train on", hint="give --source and --target, --corpus, or a run file", code="U040"
+        )
     return inherit(choose_layer(layer, say) if choose_rest else layer)
 
 

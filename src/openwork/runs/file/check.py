@@ -24,7 +24,9 @@ class Checked:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        told = [{"what": error.what, "why": error.why, "hint": error.hint} for error in self.mistakes]
+        told = [
+            {"code": error.code, "what": error.what, "why": error.why, "hint": error.hint} for error in self.mistakes
+        ]
         return {"valid": not self.mistakes, "mistakes": told, "warnings": list(self.warnings)}
 
 
@@ -71,4 +73,4 @@ def _unknown_corpora(layer: Layer) -> Iterator[OpenworkError]:
                 corpora.find(name)
         except OpenworkError as error:
             where = layer.origins.get(f"data.{key}") or f"data.{key}"
-            yield DataError(f"{where}: {error.what}", why=error.why, hint=error.hint)
+            yield DataError(f"{where}: {error.what}", why=error.why, hint=error.hint, code=error.code)

@@ -109,6 +109,7 @@ def _model(layer: Layer, theirs: Mapping[str, Any], folder: Path) -> dict[str, A
                 f"{origin}: model.{key} is {value}, but the bundle {folder} has {known[key]}",
                 why="a model that is fine-tuned keeps its sizes",
                 hint=f"leave model.{key} out, or train from nothing without fine_tuning.from_bundle",
+                code="C044",
             )
     return {**theirs, **given}
 
@@ -130,5 +131,6 @@ def _text(layer: Layer, tokenizers: TokenizerPair, tuning: FineTuningSettings, f
                 f"{origin}: text.{key} is {given[key]}, but the bundle {folder} makes it {value}",
                 why="a model that is fine-tuned keeps its vocabulary",
                 hint=f"leave text.{key} out; fine_tuning.new_pieces adds pieces to the vocabulary",
+                code="C045",
             )
     return {**given, **decided}

@@ -101,7 +101,7 @@ def explain_key(name: str) -> list[KeyExplanation]:
     found = [known for known, spoken in names.items() if name in (known, spoken)]
     found = found or [known for known in names if known.rpartition(".")[2] == name]
     if not found:
-        raise UsageError(f"{name}: no run file has such a key", hint=_nearest(name, list(names)))
+        raise UsageError(f"{name}: no run file has such a key", hint=_nearest(name, list(names)), code="U046")
     return [
         KeyExplanation(
             known,

@@ -55,6 +55,7 @@ def find_run_file(path: Path) -> Path:
     raise ConfigError(
         f"{path}: no such run file and no recipe of that name",
         hint=f"did you mean {' or '.join(near)}? openwork config recipes lists all",
+        code="C107",
     )
 
 

@@ -35,6 +35,7 @@ def with_preset(layer: Layer) -> dict[str, Any]:
                 f"{origin or 'model.preset'}: there is no preset {preset!r}",
                 why=f"presets: {', '.join(PRESETS)}",
                 hint=_nearest_preset(str(preset)),
+                code="C049",
             )
         model = {**PRESETS[preset], **model}
     mapping["model"] = {"kind": "transformer", **model}

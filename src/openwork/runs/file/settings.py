@@ -46,11 +46,13 @@ class RunSettings(Settings):
             raise RuleError(
                 "text.shared = false gives each side a vocabulary of its own, and a language model has one",
                 hint="set text.shared = true",
+                code="C086",
             )
         if self.model.tying == "three-way" and not self.text.shared:
             raise RuleError(
                 "text.shared = false gives each side a vocabulary of its own, which three-way tying cannot use",
                 hint='set model.tying = "target" or text.shared = true',
+                code="C048",
             )
         return self
 
@@ -62,27 +64,32 @@ class RunSettings(Settings):
             raise RuleError(
                 f'model.task = "{task}" tells labels, and the targets are cut into pieces of text',
                 hint=f'set text.target_kind = "{kind}" and text.shared = false',
+                code="C074",
             )
         if task == "embed":
             raise RuleError(
                 'model.task = "embed" has nothing to learn: what it gives, the mean of vectors, has no right answer',
                 hint='train with task = "fill", or read vectors of texts from a model that was: openwork.Embedder',
+                code="C075",
             )
         metric = self.training.metric
         if task != "generate" and metric in ("bleu", "chrf"):
             raise RuleError(
                 f'training.metric = "{metric}" is for texts, and model.task = "{task}" writes none',
                 hint='set training.metric = "score", the accuracy or F1 of the task, or "loss"',
+                code="C076",
             )
         if task == "language-model" and metric != "loss":
             raise RuleError(
                 f'training.metric = "{metric}" is not measured of model.task = "language-model", which tells no labels',
                 hint='set training.metric = "loss"',
+                code="C094",
             )
         if task == "generate" and metric == "score":
             raise RuleError(
                 'training.metric = "score" is that of a model with a task, and this one writes texts',
                 hint='set training.metric = "bleu", "chrf", "exact" or "loss"',
+                code="C077",
             )
         return self
 
@@ -92,6 +99,7 @@ class RunSettings(Settings):
             raise RuleError(
                 f"a text has no translations, which the metric {self.training.metric} needs",
                 hint='set training.metric = "loss"',
+                code="C087",
             )
         return self
 
@@ -108,10 +116,12 @@ class RunSettings(Settings):
                 f"training.workers = {self.training.workers} divides every batch, and batch normalisation takes its "
                 "statistics from whole ones",
                 hint='set training.workers = 1; or model.normalisation = "layer", where the model has it',
+                code="C092",
             )
         if self.needs_whole_batches and self.training.compile == "on":
             raise RuleError(
                 'training.compile = "on" compiles layers, and those with batch normalisation are computed as written',
                 hint='set training.compile = "auto"; or model.normalisation = "layer", where the model has it',
+                code="C093",
             )
         return self

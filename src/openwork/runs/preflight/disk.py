@@ -57,6 +57,7 @@ def disk_outlook(subject: PreflightContext) -> DiskOutlook:
             why=f"this run will write {size_text(outlook.least_needed)} at least, {size_text(checkpoint)} for each of "
             f"them, and {size_text(outlook.free)} are free",
             hint="free some space, name a folder on another disk, or lower training.average",
+            code="E022",
         )
     return outlook
 

@@ -53,6 +53,7 @@ def memory_outlook(subject: PreflightContext, batch: DemandingBatch) -> MemoryOu
             f"and {size_text(free)} are free",
             why="so much take gradients, the optimiser and a single sentence for each worker",
             hint="take a smaller model or vocabulary, fewer training.workers, or end what else runs here",
+            code="E023",
         )
     while subject.device.type == "cpu" and needed > free and divisions < most:
         divisions *= 2

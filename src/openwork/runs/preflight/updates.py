@@ -48,6 +48,7 @@ def try_updates(subject: PreflightContext, batches: Sequence[DemandingBatch], ou
         raise OpenworkError(
             "there is not enough memory for what the optimiser keeps of each weight",
             hint='take a smaller model, or training.optimiser = "adafactor", which keeps next to nothing',
+            code="E024",
         ) from error
     peak = torch.cuda.max_memory_allocated(subject.device) if on_gpu else None
     return UpdateTrial(most, usual, updater.divisions, peak)

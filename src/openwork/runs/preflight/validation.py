@@ -49,6 +49,7 @@ def try_validation(subject: PreflightContext) -> ValidationTrial:
             "there is not enough memory to validate with the longest validation sentences",
             why=f"the longest has {longest:,} pieces",
             hint="leave the longest out of the validation pairs, or take a smaller model",
+            code="E025",
         ) from error
 
 

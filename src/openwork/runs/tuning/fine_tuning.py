@@ -165,4 +165,5 @@ def check_fine_tuning(settings: RunSettings) -> None:
         raise ConfigError(
             "the new pieces could not be learnt: the matrix that holds them is frozen",
             hint="take the embeddings out of fine_tuning.frozen, set fine_tuning.new_pieces = 0, or low_rank = 0",
+            code="C042",
         )

@@ -93,6 +93,7 @@ def take(model: SequenceModel[Any], found: Mapping[str, Tensor], folder: str) ->
             f"fine_tuning.from_bundle: no weight of {folder} fits this model",
             why="weights are taken by name and shape, and none has both",
             hint="give the model the sizes of the bundle, such as its width and heads; openwork info shows them",
+            code="C090",
         )
     with torch.no_grad():
         for name, tensor in found.items():

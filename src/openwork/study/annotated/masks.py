@@ -28,6 +28,7 @@ def of_positions(mask: Tensor | Mask | None) -> Mask:
             f"a mask of {mask.dim()} axes does not say whom it hides from whom",
             why="a mask is (batch, key), (batch, query, key) or (batch, head, query, key)",
             hint="for one sentence, put a batch of one before its positions: mask[None]",
+            code="C001",
         )
     if mask.dim() == 2:
         mask = mask[:, None]
@@ -58,5 +59,6 @@ def of_framework(mask: Tensor | None, heads: int) -> Mask:
             "this mask holds neither booleans nor numbers that hide",
             why="here True hides; a number is added to the score, and only 0, or -1e9 and less, shows or hides a key",
             hint="of ones for what is shown and zeros for what is hidden, give mask == 0",
+            code="C002",
         )
     return of_scores(~(hidden if hidden.dim() == 2 else hidden.unflatten(0, (-1, heads))))

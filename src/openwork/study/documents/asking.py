@@ -15,6 +15,7 @@ def explain_example(name: str, bundle: Bundle | None = None) -> Trace:
         raise UsageError(
             f"there is no example {name}",
             hint=f"did you mean {near[0]}?" if near else "openwork explain --list names them",
+            code="U054",
         )
     worked = EXAMPLES[name]
     if bundle is not None and not worked.of_a_model:
@@ -22,5 +23,6 @@ def explain_example(name: str, bundle: Bundle | None = None) -> Trace:
         raise UsageError(
             f"the example {name} has its own numbers and takes no --bundle",
             hint=f"these show a trained model: {', '.join(shown)}",
+            code="U055",
         )
     return worked(bundle)

@@ -108,6 +108,7 @@ def _check(bundle: Bundle, text: str) -> None:
         raise UsageError(
             "this example is a Chinese sentence, and the bundle does not read Chinese",
             hint="give a bundle that translates from Chinese; without --bundle a small model is trained on the spot",
+            code="U049",
         )
 
 

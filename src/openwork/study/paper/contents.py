@@ -76,6 +76,7 @@ def find_listed(kind: str, number: str | None) -> list[Listed]:
         raise UsageError(
             f"nothing of the paper is called {kind}",
             hint=f"did you mean {near[0]}?" if near else "openwork paper lists what can be asked for",
+            code="U059",
         )
     if number is None:
         return of_kind
@@ -84,10 +85,13 @@ def find_listed(kind: str, number: str | None) -> list[Listed]:
         raise UsageError(
             f"figure {number} of the paper shows attention weights of the authors' own model",
             hint='those of yours: openwork explain "SENTENCE" --bundle DIR --html FILE',
+            code="U060",
         )
     if not found:
         raise UsageError(
-            f"openwork paper has no {kind} {number}", hint=f"there are: {', '.join(one.name for one in of_kind)}"
+            f"openwork paper has no {kind} {number}",
+            hint=f"there are: {', '.join(one.name for one in of_kind)}",
+            code="U061",
         )
     return found
 

@@ -19,7 +19,7 @@ def find_row(name: str) -> CountedRow:
     found = found or [one for one in counted if one.row.preset == wanted]
     if not found:
         raise UsageError(
-            f"table 3 has no row {name}", hint=f"its rows are {', '.join(one.row.name for one in counted)}"
+            f"table 3 has no row {name}", hint=f"its rows are {', '.join(one.row.name for one in counted)}", code="U062"
         )
     return found[0]
 

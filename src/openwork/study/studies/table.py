@@ -88,7 +88,7 @@ STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 def find_study(name: str) -> Study:
     """The study of that name; UsageError if there is none."""
     if name not in STUDIES:
-        raise UsageError(f"no study is named {name}", hint=f"there are: {', '.join(STUDIES)}")
+        raise UsageError(f"no study is named {name}", hint=f"there are: {', '.join(STUDIES)}", code="U036")
     return STUDIES[name]
 
 

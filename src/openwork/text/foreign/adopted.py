@@ -65,6 +65,7 @@ class Adopted(Tokenizer):
             "this tokenizer is from a file, so it cannot be sampled",
             why="only the vocabularies that openwork learns can be",
             hint="set text.sampling = 0, or leave out text.source_file and text.target_file",
+            code="C054",
         )
 
     def encode_pieces(self, text: str) -> Pieces:
@@ -97,6 +98,7 @@ class Adopted(Tokenizer):
             "the vocabulary of a tokenizer from a file cannot be extended",
             why="its pieces are made by rules that openwork did not learn",
             hint="go on without new pieces",
+            code="C055",
         )
 
     def save(self, path: Path | str) -> None:

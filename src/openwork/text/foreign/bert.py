@@ -27,6 +27,7 @@ def read_bert(path: Path) -> LibraryForeign:
             f"{path}: this is not BERT's vocabulary",
             why=f"no line is {UNKNOWN}, the piece for unknown words",
             hint="a vocab.txt has one piece a line, [UNK], [CLS] and [SEP] among them",
+            code="D099",
         )
     return LibraryForeign(bert_library(names, _is_lower_cased(path, names)))
 

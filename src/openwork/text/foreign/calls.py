@@ -27,6 +27,7 @@ def panics_as_errors() -> Iterator[None]:
             "the rules of this tokenizer cannot be carried out",
             why=str(error),
             hint="its patterns may be wrong or meant to do harm; take the tokenizer from its makers",
+            code="D124",
         ) from error
 
 

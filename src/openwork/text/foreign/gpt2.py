@@ -34,6 +34,7 @@ def _read_vocabulary(path: Path) -> dict[str, int]:
             f"{path}: this is not GPT-2's vocabulary",
             why="it is no table of pieces with their numbers",
             hint=f"name the {VOCABULARY} that belongs to {MERGES}",
+            code="D100",
         )
     return content
 
@@ -50,6 +51,7 @@ def _read_merges(path: Path, ids: dict[str, int]) -> list[tuple[str, str]]:
                 f"{path}:{number}: this is no merge of two pieces of the vocabulary",
                 why=f"{missing[0]!r} is not in {VOCABULARY}" if left and right and missing else f"the line is {line!r}",
                 hint="a line holds two pieces with a space between; the two files must belong together",
+                code="D101",
             )
         pairs.append((left, right))
     return pairs

@@ -177,6 +177,7 @@ def _check_size(path: Path, size: int) -> None:
             f"{path}: too large for a tokenizer",
             why=f"more than {MOST_BYTES:,} bytes",
             hint="name the tokenizer's own file, such as tokenizer.json",
+            code="D102",
         )
 
 
@@ -186,7 +187,9 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: the file is not whole JSON", why=str(error), hint="fetch the file again") from error
+        raise DataError(
+            f"{path}: the file is not whole JSON", why=str(error), hint="fetch the file again", code="D103"
+        ) from error
 
 
 def is_text(text: str) -> bool:

@@ -30,6 +30,7 @@ def read_marian(model: Path, vocabulary: Path) -> "MarianForeign":
             f"{vocabulary}: this is not a vocabulary of Marian's",
             why=str(error),
             hint="name the folder with vocab.json, source.spm and target.spm of one model",
+            code="D104",
         ) from error
 
 

@@ -37,7 +37,10 @@ def read_tokenizer(path: Path) -> ForeignTokenizer | Tokenizer:
         found = next((path / name for name in IN_FOLDERS if (path / name).is_file()), None)
         if found is None:
             raise DataError(
-                f"{path}: the folder holds no tokenizer", why=f"none of {', '.join(IN_FOLDERS)}", hint=f"name {FORMS}"
+                f"{path}: the folder holds no tokenizer",
+                why=f"none of {', '.join(IN_FOLDERS)}",
+                hint=f"name {FORMS}",
+                code="D105",
             )
         return IN_FOLDERS[found.name](found)
     if path.name in IN_FOLDERS:
@@ -53,7 +56,7 @@ def read_tokenizer(path: Path) -> ForeignTokenizer | Tokenizer:
             return _read_json(path)
     with open_binary(path):
         pass  # a path that cannot be read is refused for that
-    raise DataError(f"{path}: the form of the tokenizer is not known by this name", hint=f"name {FORMS}")
+    raise DataError(f"{path}: the form of the tokenizer is not known by this name", hint=f"name {FORMS}", code="D106")
 
 
 def _read_json(path: Path) -> ForeignTokenizer | Tokenizer:
@@ -71,4 +74,5 @@ def _read_json(path: Path) -> ForeignTokenizer | Tokenizer:
             f"{path}: this is not a tokenizer of the tokenizers library, or it is damaged",
             why=str(error),
             hint="a tokenizer.json has the keys model, pre_tokenizer, normalizer and decoder",
+            code="D107",
         ) from error

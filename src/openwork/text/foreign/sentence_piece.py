@@ -47,6 +47,7 @@ def read_sentence_piece(path: Path) -> "SentencePieceForeign":
             f"{path}: this is not a SentencePiece model, or it is damaged",
             why=str(error),
             hint="fetch the file again",
+            code="D108",
         ) from error
 
 
@@ -57,6 +58,7 @@ def _processor(data: bytes) -> Any:
         raise UsageError(
             "a SentencePiece model needs the package sentencepiece, which is not installed",
             hint="pip install sentencepiece (the extra spm)",
+            code="U065",
         ) from error
     try:
         processor = sentencepiece.SentencePieceProcessor(model_proto=data)

@@ -26,6 +26,7 @@ def refuse_small(vocabulary_size: int, fixed: int) -> None:
             f"a vocabulary of {vocabulary_size} pieces is too small",
             why=f"the symbols, the bytes and the placeholders alone take {fixed}",
             hint=f"choose at least {smallest}",
+            code="C053",
         )
 
 

@@ -71,6 +71,7 @@ def load_tokenizer(path: Path | str) -> Tokenizer:
             f"{path}: the tokenizer cannot be read",
             why=error.strerror or str(error),
             hint="check that the file is there, and that you may read it",
+            code="B052",
         ) from error
     except UnicodeDecodeError as error:
         raise _unusable(path, "it is not UTF-8 text") from error
@@ -139,5 +140,8 @@ def _without_learnt_parts(content: dict[str, Any]) -> dict[str, Any]:
 
 def _unusable(path: Path, why: str) -> BundleError:
     return BundleError(
-        f"{path}: this is not a tokenizer of openwork, or it is damaged", why=why, hint="copy the whole bundle again"
+        f"{path}: this is not a tokenizer of openwork, or it is damaged",
+        why=why,
+        hint="copy the whole bundle again",
+        code="B053",
     )

@@ -73,6 +73,7 @@ class LearntTokenizer(Tokenizer):
                 f"the kind {self.kind} cannot be sampled",
                 why="it knows only one way to cut a text",
                 hint='set text.sampling = 0, or text.kind to "byte-pair", "byte-level" or "unigram"',
+                code="C056",
             )
         random = Random(seed)
         rows = []

@@ -105,6 +105,7 @@ def choose_layout(wanted: str, model: SequenceModel, precision: PrecisionName, d
             "training.layout: this model cannot be trained on packed batches",
             why=problem,
             hint='set training.layout = "auto" or "padded"',
+            code="C065",
         )
     if wanted == "auto":
         return "packed" if problem is None and precision != "float32" and is_supported(device) else "padded"

@@ -79,4 +79,5 @@ def _diverged(step: int) -> OpenworkError:
         why="the learning rate is most often too high for the warm-up",
         hint="lower training.learning_rate (or schedule_scale), or raise training.warmup, and start again; "
         "the checkpoints before are intact",
+        code="E020",
     )

@@ -18,6 +18,7 @@ class TensorBoardObserver(Observer):
             raise ConfigError(
                 "training.tensorboard = true needs TensorBoard, which is not installed",
                 hint="pip install tensorboard (the extra tensorboard), or set training.tensorboard = false",
+                code="C064",
             )
         self.folder = folder
         self._writer: Any = None

@@ -54,12 +54,15 @@ def express(day: date, locale: str, format_name: str) -> str:
             f"{day}: the year is outside {FIRST_YEAR} to {LAST_YEAR}",
             why="the corpus has no such dates",
             hint=f"take a date of the years {FIRST_YEAR} to {LAST_YEAR}",
+            code="D017",
         )
     for form in usable_formats(_known(locale)):
         if form.name == format_name:
             return _write(day, form)
     raise DataError(
-        f"{format_name}: {locale} has no such date format", hint=f"choose from {', '.join(format_names(locale))}"
+        f"{format_name}: {locale} has no such date format",
+        hint=f"choose from {', '.join(format_names(locale))}",
+        code="D018",
     )
 
 
@@ -70,7 +73,9 @@ def format_names(locale: str) -> list[str]:
 
 def _known(locale: str) -> str:
     if locale not in LOCALES:
-        raise DataError(f"{locale}: no such locale in the corpus", hint=f"choose from {', '.join(LOCALES)}")
+        raise DataError(
+            f"{locale}: no such locale in the corpus", hint=f"choose from {', '.join(LOCALES)}", code="D019"
+        )
     return locale
 
 
