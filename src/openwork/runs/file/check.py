@@ -24,9 +24,7 @@ class Checked:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        told = [
-            {"code": error.code, "what": error.what, "why": error.why, "hint": error.hint} for error in self.mistakes
-        ]
+        told = [{name: getattr(error, name) for name in ("code", "what", "why", "hint")} for error in self.mistakes]
         return {"valid": not self.mistakes, "mistakes": told, "warnings": list(self.warnings)}
 
 
