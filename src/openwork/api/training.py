@@ -78,7 +78,9 @@ def train(
     2
     """
     if run_file is None and corpus is None and (source is None or target is None):
-        raise UsageError("there is nothing to train on", hint="give source and target, a corpus, or a run file", code="U040")
+        raise UsageError(
+            "there is nothing to train on", hint="give source and target, a corpus, or a run file", code="U040"
+        )
     folder, files = as_path(out), {"source": source, "target": target}
     data = {key: str(as_path(file)) for key, file in files.items() if file is not None}
     if corpus is not None:

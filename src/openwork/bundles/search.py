@@ -27,7 +27,9 @@ def check_bundle(path: Path) -> None:
     if has_bundle(path):
         return
     if not path.exists():
-        raise BundleError(f"{path}: no such folder", hint="name the folder that openwork train --out wrote", code="B034")
+        raise BundleError(
+            f"{path}: no such folder", hint="name the folder that openwork train --out wrote", code="B034"
+        )
     if not ((path / "checkpoints").is_dir() or is_checkpoint(path)):
         what = "a folder" if path.is_dir() else "a file"
         raise BundleError(

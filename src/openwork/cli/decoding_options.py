@@ -51,7 +51,9 @@ def settings_with_options(settings: Any, options: dict[str, Any], origins: Mappi
     """`settings_over`; UsageError for a beam that is too small for --best."""
     best = options.get("best", 1)
     if best > options.get("beam", best) and not options.get("samples"):
-        raise UsageError(f"--best {best} needs a beam of at least {best}", hint=f"--beam {best}, or leave it out")
+        raise UsageError(
+            f"--best {best} needs a beam of at least {best}", hint=f"--beam {best}, or leave it out", code="U008"
+        )
     return settings_over(settings, options, origins)
 
 
