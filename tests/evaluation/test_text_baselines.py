@@ -11,8 +11,7 @@ from journeys.command import Finished
 from openwork.data.records import Pair
 from openwork.evaluation.baselines import text_baseline
 from openwork.evaluation.evaluate import EvaluationSet
-from openwork.evaluation.nearest import Nearest
-from openwork.evaluation.text_baselines import lead, nearest
+from openwork.evaluation.text_baselines import Nearest, lead, nearest
 
 TRAIN = [
     Pair("open (path) : opens the file of that path and reads it", "Opens the file."),

@@ -1,54 +1,34 @@
-"""Baselines that know no order of words: what a model has to beat before its architecture means anything.
+"""Baselines without word order, which a model has to beat before its architecture means anything.
 
-For classes, logistic regression on which words and pairs of neighbouring words a text has, weighted by how rare they
-are (scikit-learn; the extra `tasks`). For tags, the tag that a word had most often; for what was never seen, the
-commonest. For answers within a text, the words that were most often in the answer (`answer_baseline.py`).
+Classes: logistic regression on the words and word pairs of a text, weighted by rarity (scikit-learn; the extra
+`tasks`). Tags: the most frequent tag of a word, or of all words for an unknown one. Answers within a text: the words
+that were most often in the answer (`answer_baseline.py`).
 """
 
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Any
 
 from openwork.base.errors import ConfigError, DataError
-from openwork.base.tasks import Measured, Task
+from openwork.base.tasks import Task
 from openwork.data.records import Pair
 from openwork.data.targets import check_pairs
 from openwork.evaluation.answer_baseline import answers, are_answers
-from openwork.evaluation.evaluate import BOOTSTRAP, EvaluationSet
-from openwork.evaluation.label_scores import label_scores
-from openwork.evaluation.labels import score_lines
+from openwork.evaluation.evaluate import EvaluationSet
+from openwork.evaluation.labels import LabelEvaluation, scored
 from openwork.evaluation.saved import SavedEvaluation
 from openwork.evaluation.text_baselines import BASELINES, By
-from openwork.metrics.translation import Score
 
 STRENGTHS = (0.3, 1.0, 3.0, 10.0)  # inverse weights of the penalty that are tried
 FOLDS = 5
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """How a baseline scores on a test set, and what it is."""
+def label_baseline(train: Sequence[Pair], tested: Sequence[Pair], name: str) -> tuple[LabelEvaluation, SavedEvaluation]:
+    """The scores of a baseline that learns from some pairs, on others called `name`; and all its labels, to be saved.
 
-    what: str
-    examples: int
-    scores: tuple[Score, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"baseline": self.what, "examples": self.examples, "scores": [asdict(score) for score in self.scores]}
-
-    def lines(self) -> list[str]:
-        """For a person: what it is, then one line a score."""
-        return [self.what, *score_lines(self.scores, self.examples)]
-
-
-def label_baseline(train: Sequence[Pair], tested: Sequence[Pair], name: str) -> tuple[Baseline, SavedEvaluation]:
-    """Learns from some pairs and is scored on others, called `name`; also all that it told, to be saved.
-
-    Classes, tags or answers, as the targets are.
+    The targets decide whether it predicts classes, tags or answers.
     """
     if not train or not tested:
         raise DataError(
@@ -60,8 +40,9 @@ def label_baseline(train: Sequence[Pair], tested: Sequence[Pair], name: str) -> 
     task = _task(train)
     check_pairs(train, task, name)
     check_pairs(tested, task, name)
-    what, tell = _LEARNERS[task](train)
-    return _saved(what, task, EvaluationSet(list(tested), name), tell([pair.source for pair in tested]))
+    what, predict = _LEARNERS[task](train)
+    labelled = EvaluationSet(tested, name)
+    return scored(task, labelled, predict(labelled.sources), what)
 
 
 def _task(train: Sequence[Pair]) -> Task:
@@ -72,16 +53,10 @@ def _task(train: Sequence[Pair]) -> Task:
 
 def text_baseline(
     by: By, train: EvaluationSet, tested: EvaluationSet, behind: str = ""
-) -> tuple[Baseline, SavedEvaluation]:
-    """One of the baselines of those that write, and all that it told, to be saved."""
-    what, told = BASELINES[by](train.pairs, [pair.source for pair in tested.pairs], behind)
-    return _saved(what, "texts", tested, told)
-
-
-def _saved(what: str, task: Measured, tested: EvaluationSet, told: list[str]) -> tuple[Baseline, SavedEvaluation]:
-    found = Baseline(what, len(told), label_scores(task, tested.references, told, BOOTSTRAP))
-    facts = {"test": tested.name, "task": task, **found.to_json()}
-    return found, SavedEvaluation([pair.source for pair in tested.pairs], told, tested.references, None, facts)
+) -> tuple[LabelEvaluation, SavedEvaluation]:
+    """The scores of a baseline of text generation, and all its texts, to be saved."""
+    what, predicted = BASELINES[by](train.pairs, tested.sources, behind)
+    return scored("texts", tested, predicted, what)
 
 
 def _tagger(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], list[str]]]:
@@ -93,10 +68,10 @@ def _tagger(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], list[
     commonest = max(sorted(total), key=total.__getitem__)
     best = {word: max(sorted(tags), key=tags.__getitem__) for word, tags in counts.items()}
 
-    def tell(texts: Sequence[str]) -> list[str]:
+    def predict(texts: Sequence[str]) -> list[str]:
         return [" ".join(best.get(word, commonest) for word in text.split()) for text in texts]
 
-    return "the tag that each word had most often", tell
+    return "the tag that each word had most often", predict
 
 
 def _classifier(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], list[str]]]:
@@ -126,10 +101,10 @@ def _classifier(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], l
         strength = max(means, key=means.__getitem__)
     model = made(strength).fit(texts, labels)
 
-    def tell(tested: Sequence[str]) -> list[str]:
+    def predict(tested: Sequence[str]) -> list[str]:
         return [str(label) for label in model.predict(list(tested))]
 
-    return f"logistic regression on words and pairs of words, C = {strength:g}", tell
+    return f"logistic regression on words and pairs of words, C = {strength:g}", predict
 
 
 _LEARNERS: dict[Task, Callable[[Sequence[Pair]], tuple[str, Callable[[Sequence[str]], list[str]]]]] = {

@@ -1,7 +1,7 @@
-"""Bits per character of a text: by a bundle's language model, and by an n-gram model that learnt from another text.
+"""Bits per character of a text: by a bundle's language model, and by n-gram models trained on another text.
 
-Whatever its pieces are, a model gives a whole line a probability, and a line has so many characters: so models of
-different vocabularies can be compared. The end of a line is predicted as well, and counts as one character.
+Every model gives a whole line a probability, so models with different vocabularies can be compared by characters. The
+end of a line is predicted as well and counts as one character.
 """
 
 import math
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from openwork.base.errors import DataError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
+from openwork.inference.batches import OnProgress, ignore_progress
 from openwork.inference.scorer import Scorer
 from openwork.metrics.kneser_ney import KneserNey
 from openwork.text.tokenizer import Tokenizer
@@ -27,7 +28,7 @@ Encode = Callable[[Sequence[str]], Iterable[Sequence[int]]]
 
 @dataclass(frozen=True)
 class BitsInterval:
-    """A figure, and where 95 % of its values lie when lines are drawn anew."""
+    """A figure with its 95 % interval over resampled lines."""
 
     value: float
     low: float
@@ -36,14 +37,14 @@ class BitsInterval:
 
 @dataclass(frozen=True)
 class Bits:
-    """Bits of each line under each model, the bundle's first, and each line's characters with its end."""
+    """Bits of each line under each model, the bundle's first, and its characters with the line's end."""
 
     lines: Mapping[str, NDArray[np.float64]]
     characters: NDArray[np.int64]
     left_out: int = 0
 
     def figures(self) -> dict[str, BitsInterval]:
-        """Bits a character of each model, and how much less the first one needs than each other."""
+        """Bits per character of each model, and the difference of the first to each other."""
         names = list(self.lines)
         found = {name: self._figure(self.lines[name]) for name in names}
         return found | {
@@ -51,14 +52,14 @@ class Bits:
         }
 
     def _figure(self, bits: NDArray[np.float64]) -> BitsInterval:
-        """Both models meet the same lines in each drawing, so a difference has an interval of its own."""
+        """Each resample has the same lines for both models, so a difference has an interval of its own."""
         draws = np.random.default_rng(SEED).integers(0, len(bits), (BOOTSTRAP, len(bits)))
         drawn = bits[draws].sum(1) / self.characters[draws].sum(1)
         low, high = np.percentile(drawn, (2.5, 97.5))
         return BitsInterval(float(bits.sum() / self.characters.sum()), float(low), float(high))
 
     def report_lines(self) -> list[str]:
-        """For a person."""
+        """A report."""
         found = self.figures()
         width = max(map(len, found))
         lines = [
@@ -69,7 +70,7 @@ class Bits:
         return [*lines, f"{len(self.characters):,} lines, {total:,} characters, each line's end counted as one"]
 
     def to_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Plain values for JSON."""
         return {
             "lines": len(self.characters),
             "characters": int(self.characters.sum()),
@@ -81,14 +82,13 @@ class Bits:
 def bits_of(
     bundle: Bundle,
     lines: Sequence[str],
-    learnt_from: Iterable[str] | None = None,
+    training_lines: Iterable[str] | None = None,
     order: int = 5,
-    advanced: Callable[[int], None] = lambda count: None,
+    advanced: OnProgress = ignore_progress,
 ) -> Bits:
-    """Of `lines` under the bundle, and under n-gram models that learn from `learnt_from`.
+    """Bits of `lines` under the bundle, and under n-gram models of its pieces and of bytes from `training_lines`.
 
-    These are over the bundle's own pieces, and over bytes. Lines that the bundle cannot score are left out of all.
-    DataError where none is left.
+    Lines that the bundle cannot score are left out for all models. DataError if none is left.
     """
     scorer, totals = Scorer(bundle.model, bundle.tokenizers), []
     for first in range(0, len(lines), SCORED):
@@ -105,26 +105,22 @@ def bits_of(
             code="D121",
         )
     nats = {"the bundle": np.array([totals[place] for place in kept])}
-    if learnt_from is not None:
-        learnt = list(learnt_from)
+    if training_lines is not None:
+        learnt = list(training_lines)
         nats[f"{order}-gram, pieces"] = _ngram(learnt, texts, bundle.tokenizers.target, order)
-        nats[f"{order}-gram, bytes"] = _by_bytes(learnt, texts, order)
+        of_bytes = KneserNey.learn((text.encode() for text in learnt), BYTES, BYTES + 1, order)
+        nats[f"{order}-gram, bytes"] = of_bytes.log_probabilities(text.encode() for text in texts)
     characters = np.array([len(text) + 1 for text in texts])
     bits = {name: -values / math.log(2) for name, values in nats.items()}
     return Bits(bits, characters, len(lines) - len(kept))
 
 
 def _ngram(learnt: Sequence[str], texts: Sequence[str], tokenizer: Tokenizer, order: int) -> NDArray[np.float64]:
-    """As a search has it, no line holds padding, an unknown piece or a start."""
+    """Padding, unknown and start symbols have no probability, as in a search."""
     size = tokenizer.vocabulary_size
     outcomes = size - len(SYMBOL_IDS.forbidden)
     model = KneserNey.learn(_encoded(learnt, tokenizer.encode_batch), size, outcomes, order)
     return model.log_probabilities(_encoded(texts, tokenizer.encode_batch))
-
-
-def _by_bytes(learnt: Sequence[str], texts: Sequence[str], order: int) -> NDArray[np.float64]:
-    model = KneserNey.learn((text.encode() for text in learnt), BYTES, BYTES + 1, order)
-    return model.log_probabilities(text.encode() for text in texts)
 
 
 def _encoded(texts: Sequence[str], encode: Encode) -> Iterator[Sequence[int]]:

@@ -1,6 +1,6 @@
-"""Two systems on the same sentences: their scores, and whether the difference is more than luck."""
+"""Comparison of two systems on the same sentences, with two significance tests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,6 @@ from openwork.evaluation.saved import is_evaluation, read_evaluation
 from openwork.metrics.significance import SIGNIFICANT, Difference, Effort, ScoreInterval
 from openwork.metrics.significance import compare as compare_lines
 
-Say = Callable[[str], None]
-
 _WHAT: dict[Measured, str] = {
     "generate": "translations",
     "classify": "labels of texts (classify)",
@@ -26,9 +24,9 @@ _WHAT: dict[Measured, str] = {
 
 @dataclass(frozen=True)
 class SystemOutput:
-    """What one system said. All but its name and lines are known of a saved evaluation.
+    """The output of one system; a saved evaluation has more than its name and lines.
 
-    `task`: what the lines are scored as; None: as translations, or unknown.
+    `task`: the task that the lines are scored for; None: translation or unknown.
     """
 
     name: str
@@ -41,7 +39,7 @@ class SystemOutput:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two systems by each metric, on so many sentences or, of labels, examples."""
+    """Two systems by each metric, on `count` sentences or labelled examples."""
 
     first: str
     second: str
@@ -50,13 +48,13 @@ class Compared:
     task: Measured | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values for JSON."""
         metrics = [{**asdict(one), "difference": one.value, "significant": one.significant} for one in self.differences]
         counted = {"sentences": self.count} if self.task is None else {"task": self.task, "examples": self.count}
         return {"first": self.first, "second": self.second, **counted, "metrics": metrics}
 
     def lines(self) -> list[str]:
-        """For a person: the scores, the difference with what both tests say of it, and the signature."""
+        """A report: scores, differences with the results of both tests, and signatures."""
         counted = f"{self.count:,} sentences" if self.task is None else f"{self.count:,} examples"
         lines = [f"A {self.first}", f"B {self.second}", counted]
         for one in self.differences:
@@ -85,10 +83,10 @@ def read_output(path: Path) -> SystemOutput:
     """A saved evaluation, or a file of translations, one a line."""
     if is_evaluation(path):
         saved = read_evaluation(path)
-        task = saved.task
-        if task is not None:
-            return SystemOutput(str(path), saved.translations, saved.references, task=task)
-        return SystemOutput(str(path), saved.translations, saved.references, saved.language, saved.signatures)
+        known: dict[str, Any] = {"language": saved.language, "signatures": saved.signatures}
+        if saved.task is not None:
+            known = {"task": saved.task}
+        return SystemOutput(str(path), saved.translations, saved.references, **known)
     if path.is_dir():
         raise DataError(
             f"{path}: a folder without a saved evaluation",
@@ -103,8 +101,8 @@ def compare(
 ) -> Compared:
     """Both tests on the two outputs, by the scores of their task; DataError where they cannot be compared.
 
-    `references` are those given besides; `language` decides over what the outputs know of it. Lines that nothing is
-    known of are of the other's task.
+    `references` must be the same as those of the outputs; `language` goes before theirs. An output of unknown task is
+    taken for the other's.
     """
     task = _shared_task(first, second)
     _check_signatures(first, second)
@@ -125,7 +123,7 @@ def compare(
 
 
 def _shared_task(first: SystemOutput, second: SystemOutput) -> Measured | None:
-    """What both are scored as; None of translations."""
+    """The task that both are scored for; None for translations."""
     known = [one for one in (first, second) if one.task is not None or one.references is not None]
     if len(known) == 2 and first.task != second.task:
         one, other = (_WHAT[output.task or "generate"] for output in known)

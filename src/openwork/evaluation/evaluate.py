@@ -1,4 +1,4 @@
-"""How good a translator is: scores of its translations against references, with signatures and intervals."""
+"""Evaluation of translations against references: BLEU and chrF with signatures and confidence intervals."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -12,7 +12,9 @@ from openwork.data.languages import corpus_languages
 from openwork.data.pairs import read_pairs
 from openwork.data.readers.columns import read_columns
 from openwork.data.records import Pair
+from openwork.evaluation.label_scores import check_not_empty
 from openwork.evaluation.saved import SavedEvaluation
+from openwork.inference.batches import OnProgress
 from openwork.inference.translator import BatchTranslator
 from openwork.metrics.accuracy import exact_match
 from openwork.metrics.languages import SPACED, bleu_tokenisation
@@ -21,15 +23,14 @@ from openwork.metrics.ratio import Ratio
 from openwork.metrics.translation import Score, bleu, chrf, lowercased_bleu
 from openwork.text.placeholders import find_placeholders
 
-Say = Callable[[str], None]
-Advanced = Callable[[int], None]
+Report = Callable[[str], None]
 
 BOOTSTRAP = 1000  # resamplings for the 95 % intervals
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scores of one set of translations; `placeholders`: how many sentences with any keep them all."""
+    """The scores of one set of translations; `placeholders`: how many of the sentences with placeholders keep them."""
 
     sentences: int
     scores: tuple[Score, ...]
@@ -37,14 +38,14 @@ class Evaluation:
     placeholders: Ratio = field(default_factory=Ratio)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values for JSON."""
         values = {"sentences": self.sentences, "scores": [asdict(score) for score in self.scores], "exact": self.exact}
         if self.placeholders.count:
             values["placeholders"] = {"kept": self.placeholders.value, "sentences": self.placeholders.count}
         return values
 
     def lines(self) -> list[str]:
-        """For a person: one line a score, its signature below."""
+        """A report: one line a score, its signature below."""
         lines = []
         for score in self.scores:
             lines += [score.line(), f"         {score.signature}"]
@@ -58,10 +59,10 @@ class Evaluation:
 def evaluate(
     hypotheses: Sequence[str], references: Sequence[str], language: str | None, bootstrap: int = BOOTSTRAP
 ) -> Evaluation:
-    """BLEU and chrF of sacreBLEU, lc-BLEU as the Multi30k papers have it, and exact matches.
+    """BLEU and chrF of sacreBLEU, lc-BLEU as in the Multi30k papers, and exact matches.
 
-    `language` is that of the targets; without one their writing tells Chinese, Japanese and Korean from the rest.
-    lc-BLEU is left out there: Moses' rules part words by their spaces.
+    `language` is that of the targets; without one Chinese, Japanese and Korean are recognised by their script. They
+    have no lc-BLEU, since Moses' rules split words at spaces.
     """
     if len(hypotheses) != len(references):
         raise DataError(
@@ -69,13 +70,7 @@ def evaluate(
             hint="give one translation for each reference, in the same order",
             code="D078",
         )
-    if not references:
-        raise DataError(
-            "there is nothing to evaluate",
-            why="the corpus is empty",
-            hint="name files with text, or another split of the corpus",
-            code="D079",
-        )
+    check_not_empty(references)
     scores = (
         bleu(hypotheses, references, language=language, bootstrap=bootstrap),
         chrf(hypotheses, references, bootstrap=bootstrap),
@@ -87,25 +82,13 @@ def evaluate(
 
 
 def kept_placeholders(sources: Sequence[str], translations: Sequence[str]) -> Ratio:
-    """Of the sources with placeholders, tags or mark-up, how many translations have exactly the same."""
+    """How many sources with placeholders, tags or mark-up have a translation with exactly the same ones."""
     return placeholders_kept(list(map(find_placeholders, sources)), list(map(find_placeholders, translations)))
-
-
-def _some(pairs: list[Pair]) -> list[Pair]:
-    """The pairs; DataError if there are none."""
-    if not pairs:
-        raise DataError(
-            "there is nothing to evaluate",
-            why="the corpus is empty",
-            hint="name files with text, or another split of the corpus",
-            code="D079",
-        )
-    return pairs
 
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """Sentences with their references, what they are called, and the language of the references if it is known."""
+    """Sentences with their references, their name, and the language of the references if it is known."""
 
     pairs: Sequence[Pair]
     name: str
@@ -114,53 +97,54 @@ class EvaluationSet:
     @classmethod
     def read(cls, source: Path | None, reference: Path | None, corpus: str | None, split: str) -> "EvaluationSet":
         """Two aligned files, or one split of a known corpus."""
-        pairs = read_pairs(source, reference, corpus, split)
+        pairs = check_not_empty(read_pairs(source, reference, corpus, split))
         if corpus is not None:
-            return cls(_some(pairs), f"{corpus} ({split})", corpus_languages([corpus])[1])
-        return cls(_some(pairs), f"{source}, {reference}")
+            return cls(pairs, f"{corpus} ({split})", corpus_languages([corpus])[1])
+        return cls(pairs, f"{source}, {reference}")
 
     @classmethod
     def of_columns(cls, file: Path, columns: Sequence[str]) -> "EvaluationSet":
-        """The columns of these names in a file whose first line names them; the last holds the references."""
-        return cls(_some(list(read_columns(file, columns))), str(file))
+        """The columns of these names in a file with a header line; the last column holds the references."""
+        return cls(check_not_empty(list(read_columns(file, columns))), str(file))
+
+    @property
+    def sources(self) -> list[str]:
+        """The sentences to translate or label."""
+        return [pair.source for pair in self.pairs]
 
     @property
     def references(self) -> list[str]:
-        """The translations that are held to be right."""
+        """The right translations or labels."""
         return [pair.target for pair in self.pairs]
 
 
 def translate_all(
-    bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advanced, *, beam: int | None = None
+    bundle: Bundle, tested: EvaluationSet, report: Report, advanced: OnProgress, *, beam: int | None = None
 ) -> list[str]:
     """The bundle's best translation of each sentence, as a line that a file can hold."""
     settings = bundle.settings.decoding
     decoding = build(type(settings), {**settings.model_dump(), "beam": beam or settings.beam, "best": 1})
-    translations = BatchTranslator.of(bundle, decoding).translate(
-        [pair.source for pair in tested.pairs], advanced=advanced
-    )
+    translations = BatchTranslator.of(bundle, decoding).translate(tested.sources, advanced=advanced)
     if cut := sum(best.cut for best, *_ in translations):
-        say(f"{cut:,} sources were too long for the model: their ends were left out")
+        report(f"{cut:,} sources were too long for the model: their ends were left out")
     if incomplete := sum(bool(best.missing) for best, *_ in translations):
-        say(f"{incomplete:,} translations lack a placeholder of their source")
+        report(f"{incomplete:,} translations lack a placeholder of their source")
     return [best.text.replace("\0", "\ufffd") for best, *_ in translations]
 
 
 def evaluate_bundle(
     bundle: Bundle,
     tested: EvaluationSet,
-    say: Say,
-    advanced: Advanced,
+    report: Report,
+    advanced: OnProgress,
     *,
     beam: int | None = None,
     language: str | None = None,
 ) -> tuple[Evaluation, SavedEvaluation]:
-    """The scores of a bundle on a test set, and all that was said, to be saved."""
+    """The scores of a bundle on a test set, and all its translations, to be saved."""
     target = language or bundle.settings.target_language or tested.language
-    translations = translate_all(bundle, tested, say, advanced, beam=beam)
-    sources = [pair.source for pair in tested.pairs]
-    result = replace(
-        evaluate(translations, tested.references, target), placeholders=kept_placeholders(sources, translations)
-    )
+    translations = translate_all(bundle, tested, report, advanced, beam=beam)
+    kept = kept_placeholders(tested.sources, translations)
+    result = replace(evaluate(translations, tested.references, target), placeholders=kept)
     facts = {"test": tested.name, "beam": beam or bundle.settings.decoding.beam, **result.to_json()}
-    return result, SavedEvaluation(sources, translations, tested.references, target, facts)
+    return result, SavedEvaluation(tested.sources, translations, tested.references, target, facts)

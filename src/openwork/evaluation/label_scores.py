@@ -1,6 +1,8 @@
-"""How good told labels are, or texts where each is held against one: the scores of each task, with intervals."""
+"""Scores of predicted labels, and of texts with one reference each: those of each task, with intervals."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,59 +18,65 @@ from openwork.metrics.significance import Difference, Effort, Statistic, compare
 from openwork.metrics.spans import Spans, count_spans, is_bio
 from openwork.metrics.translation import Score
 
+Examples = TypeVar("Examples", bound=Sequence[Any])
 
-def label_scores(
-    task: Measured, references: Sequence[str], told: Sequence[str], resamples: int = 0
-) -> tuple[Score, ...]:
-    """The scores of some examples, the task's own first; `resamples` of the bootstrap, 0 for no intervals.
 
-    Each is from 0 to 100; Matthews' and the correlations are from -100 to 100.
-    """
-    check_counts(references, told)
-    if not references:
+def check_not_empty(examples: Examples) -> Examples:
+    """The examples. DataError if there are none."""
+    if not examples:
         raise DataError(
             "there is nothing to evaluate",
             why="the corpus is empty",
             hint="name files with text, or another split of the corpus",
             code="D079",
         )
-    found = _statistics(task, references, told)
-    return tuple(_score(name, statistic, len(references), resamples) for name, statistic in found.items())
+    return examples
+
+
+def label_scores(
+    task: Measured, references: Sequence[str], predicted: Sequence[str], resamples: int = 0
+) -> tuple[Score, ...]:
+    """The scores of some examples, the task's own first; `resamples` of the bootstrap, 0 for no intervals.
+
+    Each is from 0 to 100; Matthews' and the correlations are from -100 to 100.
+    """
+    check_counts(references, predicted)
+    count = len(check_not_empty(references))
+    found = []
+    for name, statistic in _statistics(task, references, predicted).items():
+        value, low, high, signature = statistic(np.arange(count)), None, None, f"n:{count}"
+        if resamples:
+            low, high = (100 * bound for bound in interval(statistic, count, resamples))
+            signature += f"|bs:{resamples}|seed:{SEED}"
+        found.append(Score(name, 100 * value, low, high, signature))
+    return tuple(found)
 
 
 def label_differences(
     task: Measured, references: Sequence[str], first: Sequence[str], second: Sequence[str], effort: Effort
 ) -> tuple[Difference, ...]:
-    """The same scores of two systems on the same examples, the task's own first, and what two tests say of them.
+    """The same scores of two systems on the same examples, each with two significance tests.
 
-    Without those that are undefined for one of the two, as correlations of one number throughout.
+    A score that is undefined for one of the systems is left out, such as the correlation of a constant.
     """
     check_counts(references, first)
     check_counts(references, second)
     found = _statistics(task, [*references, *references], [*first, *second])
-    differences = (
-        compare_statistic(name, statistic, len(references), effort)
+    count, places = len(references), np.arange(len(references))
+    return tuple(
+        compare_statistic(name, statistic, count, effort)
         for name, statistic in found.items()
-        if not np.isnan(statistic(np.arange(len(references))) + statistic(np.arange(len(references)) + len(references)))
+        if not np.isnan(statistic(places) + statistic(places + count))
     )
-    return tuple(differences)
 
 
-def _statistics(task: Measured, references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
+def _statistics(task: Measured, references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
     kinds = {"tag": _tag_statistics, "answer": _answer_statistics, "texts": _text_statistics}
-    return kinds.get(task, _class_statistics)(references, told)
+    return kinds.get(task, _class_statistics)(references, predicted)
 
 
-def _score(name: str, statistic: Statistic, count: int, resamples: int) -> Score:
-    value = statistic(np.arange(count))
-    if not resamples:
-        return Score(name, 100 * value, None, None, f"n:{count}")
-    low, high = interval(statistic, count, resamples)
-    return Score(name, 100 * value, 100 * low, 100 * high, f"n:{count}|bs:{resamples}|seed:{SEED}")
-
-
-def _class_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
-    right, said = ([text.strip() for text in side] for side in (references, told))
+def _class_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
+    right, said = ([text.strip() for text in side] for side in (references, predicted))
     labelled = Labelled.of(right, said)
     found: dict[str, Statistic] = {
         "accuracy": lambda chosen: accuracy(labelled[chosen]),
@@ -80,31 +88,18 @@ def _class_statistics(references: Sequence[str], told: Sequence[str]) -> dict[st
         numbers = dict.fromkeys([*right, *said])
         others = [number for number, name in enumerate(numbers) if name != names[1]]
         found[f"F1 of {names[1]}"] = lambda chosen: micro_f1(labelled[chosen], others)
-    first, second = _numbers(right), _numbers(said)
-    if len(names) > 2 and first is not None and second is not None:
-        found |= _correlations(first, second)
+    if len(names) > 2:
+        with suppress(ValueError):  # labels that are no numbers
+            first, second = (np.array([float(label) for label in side]) for side in (right, said))
+            found["Pearson"] = lambda chosen: pearson(first[chosen], second[chosen])
+            found["Spearman"] = lambda chosen: spearman(first[chosen], second[chosen])
     return found
 
 
-def _correlations(first: NDArray[np.float64], second: NDArray[np.float64]) -> dict[str, Statistic]:
-    return {
-        "Pearson": lambda chosen: pearson(first[chosen], second[chosen]),
-        "Spearman": lambda chosen: spearman(first[chosen], second[chosen]),
-    }
-
-
-def _numbers(labels: Sequence[str]) -> NDArray[np.float64] | None:
-    """The labels as numbers, if all of them are."""
-    try:
-        return np.array([float(label) for label in labels])
-    except ValueError:
-        return None
-
-
-def _tag_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
-    """Of whole sentences, since the tags of one hang together."""
-    right, said = ([text.split() for text in side] for side in (references, told))
-    hits = np.array([_hits(*pair) for pair in zip(right, said, strict=True)])
+def _tag_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
+    """Resampled by sentences, since the tags of one sentence depend on each other."""
+    right, said = ([text.split() for text in side] for side in (references, predicted))
+    hits = np.array([_right_tags(*pair) for pair in zip(right, said, strict=True)])
     whole = np.array([first == second for first, second in zip(right, said, strict=True)], np.float64)
     found: dict[str, Statistic] = {}
     if is_bio(tag for row in right for tag in row):
@@ -121,14 +116,14 @@ def _tag_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str,
     return found
 
 
-def _hits(right: Sequence[str], said: Sequence[str]) -> tuple[int, int]:
-    """How many tags are right, of how many there are; a missing one is wrong."""
+def _right_tags(right: Sequence[str], said: Sequence[str]) -> tuple[int, int]:
+    """The number of right tags and of all; a missing tag is wrong."""
     return sum(first == second for first, second in zip(right, said, strict=False)), len(right)
 
 
-def _answer_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
+def _answer_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
     """Exact answers, and F1 over the words of both, an example at a time (Rajpurkar et al. 2016, section 6.1)."""
-    right, said = ([_numbers_of_words(text) for text in side] for side in (references, told))
+    right, said = ([_numbers_of_words(text) for text in side] for side in (references, predicted))
     overlaps = np.array([_overlap(*pair) for pair in zip(right, said, strict=True)])
     exact = np.array([first == second for first, second in zip(right, said, strict=True)], np.float64)
     return {
@@ -137,9 +132,9 @@ def _answer_statistics(references: Sequence[str], told: Sequence[str]) -> dict[s
     }
 
 
-def _text_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str, Statistic]:
-    """ROUGE, and the share of texts that are right to the letter, an example at a time."""
-    pairs = list(zip(references, told, strict=True))
+def _text_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
+    """ROUGE and the share of exact matches, an example at a time."""
+    pairs = list(zip(references, predicted, strict=True))
     found = np.array([rouge(*pair) for pair in pairs])
     exact = np.array([right.strip() == said.strip() for right, said in pairs], np.float64)
     return {
@@ -151,12 +146,12 @@ def _text_statistics(references: Sequence[str], told: Sequence[str]) -> dict[str
 
 
 def _numbers_of_words(answer: str) -> range:
-    """All numbers from the first to the last; none for no answer."""
+    """The numbers of the words of an answer; empty for no answer."""
     ends = [int(word) for word in answer.split() if is_word_number(word)]
     return range(ends[0], ends[-1] + 1) if ends else range(0)
 
 
 def _overlap(right: range, said: range) -> float:
-    """1 where both say that there is no answer."""
+    """F1 over words; 1 where both have no answer."""
     shared = range(max(right.start, said.start), min(right.stop, said.stop))
     return f1(len(shared), len(said), len(right)) if right or said else 1.0

@@ -1,57 +1,60 @@
-"""How good a model that labels is: the scores of its task on a labelled set; and ROUGE of those that write."""
+"""Evaluation of labels against references, and of generated texts by ROUGE, with intervals."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from openwork.base.errors import UsageError
-from openwork.base.tasks import COMMANDS, LABELLING, Task, task_of
+from openwork.base.tasks import COMMANDS, LABELLING, Measured, Task, task_of
 from openwork.bundles.bundle import Bundle
 from openwork.data.targets import check_pairs
-from openwork.evaluation.evaluate import BOOTSTRAP, EvaluationSet, translate_all
+from openwork.evaluation.evaluate import BOOTSTRAP, EvaluationSet, Report, translate_all
 from openwork.evaluation.label_scores import label_scores
 from openwork.evaluation.saved import SavedEvaluation
+from openwork.inference.batches import OnProgress
 from openwork.inference.labeller import Labeller
 from openwork.metrics.translation import Score
-
-Say = Callable[[str], None]
-Advanced = Callable[[int], None]
 
 
 @dataclass(frozen=True)
 class LabelEvaluation:
-    """The scores of one set of labels."""
+    """The scores of a model on a set of examples, or those of a `baseline`, which is then described."""
 
     examples: int
     scores: tuple[Score, ...]
+    baseline: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"examples": self.examples, "scores": [asdict(score) for score in self.scores]}
+        """Plain values for JSON."""
+        scores = {"examples": self.examples, "scores": [asdict(score) for score in self.scores]}
+        return {"baseline": self.baseline, **scores} if self.baseline else scores
 
     def lines(self) -> list[str]:
-        """For a person: one line a score."""
-        return score_lines(self.scores, self.examples)
+        """A report: one line a score with its interval, and the number of examples."""
+        width = max(len(score.name) for score in self.scores)
+        lines = [*(score.line(width) for score in self.scores), f"{self.examples:,} examples"]
+        return [self.baseline, *lines] if self.baseline else lines
 
 
-def score_lines(scores: tuple[Score, ...], examples: int) -> list[str]:
-    """One line a score with its interval, and how many examples there were."""
-    width = max(len(score.name) for score in scores)
-    return [*(score.line(width) for score in scores), f"{examples:,} examples"]
+def scored(
+    task: Measured, tested: EvaluationSet, predicted: list[str], baseline: str = "", **facts: Any
+) -> tuple[LabelEvaluation, SavedEvaluation]:
+    """The scores of the predicted labels or texts of a test set, and all lines, to be saved with these facts."""
+    scores = label_scores(task, tested.references, predicted, BOOTSTRAP)
+    result = LabelEvaluation(len(predicted), scores, baseline)
+    facts = {"test": tested.name, "task": task, **facts, **result.to_json()}
+    return result, SavedEvaluation(tested.sources, predicted, tested.references, None, facts)
 
 
 def evaluate_labels(
-    bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advanced
+    bundle: Bundle, tested: EvaluationSet, report: Report, advanced: OnProgress
 ) -> tuple[LabelEvaluation, SavedEvaluation]:
-    """The scores of a bundle on a labelled set, and all that was said, to be saved."""
-    task, told = label_all(bundle, tested, say, advanced)
-    result = LabelEvaluation(len(told), label_scores(task, tested.references, told, BOOTSTRAP))
-    facts = {"test": tested.name, "task": task, **result.to_json()}
-    return result, SavedEvaluation([pair.source for pair in tested.pairs], told, tested.references, None, facts)
+    """The scores of a bundle on a labelled set, and all its labels, to be saved."""
+    task, predicted = label_all(bundle, tested, report, advanced)
+    return scored(task, tested, predicted)
 
 
-def label_all(bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advanced) -> tuple[Task, list[str]]:
-    """The bundle's task, and what it tells of each example, as a line that a file can hold."""
+def label_all(bundle: Bundle, tested: EvaluationSet, report: Report, advanced: OnProgress) -> tuple[Task, list[str]]:
+    """The bundle's task and its labels of each example, as a line that a file can hold."""
     task = task_of(bundle.settings.model)
     if task not in LABELLING:
         raise UsageError(
@@ -60,17 +63,16 @@ def label_all(bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advance
             code="U069",
         )
     check_pairs(tested.pairs, task, tested.name)
-    sources = [pair.source for pair in tested.pairs]
-    found = Labeller(bundle.model, bundle.tokenizers, task).label(sources, advanced=advanced)
+    found = Labeller(bundle.model, bundle.tokenizers, task).label(tested.sources, advanced=advanced)
     if cut := sum(one.cut for one in found):
-        say(f"{cut:,} sources were too long for the model: their ends were left out")
+        report(f"{cut:,} sources were too long for the model: their ends were left out")
     return task, [" ".join(one.best) for one in found]
 
 
 def evaluate_texts(
-    bundle: Bundle, tested: EvaluationSet, say: Say, advanced: Advanced, *, beam: int | None = None
+    bundle: Bundle, tested: EvaluationSet, report: Report, advanced: OnProgress, *, beam: int | None = None
 ) -> tuple[LabelEvaluation, SavedEvaluation]:
-    """What a bundle writes, as texts of which each is held against one: ROUGE, and how many are right to the letter."""
+    """ROUGE and exact matches of the texts that a bundle generates, each against one reference."""
     task = task_of(bundle.settings.model)
     if task != "generate":
         raise UsageError(
@@ -78,7 +80,5 @@ def evaluate_texts(
             hint="leave out --texts: the task decides what is scored",
             code="U081",
         )
-    told = translate_all(bundle, tested, say, advanced, beam=beam)
-    result = LabelEvaluation(len(told), label_scores("texts", tested.references, told, BOOTSTRAP))
-    facts = {"test": tested.name, "task": "texts", "beam": beam or bundle.settings.decoding.beam, **result.to_json()}
-    return result, SavedEvaluation([pair.source for pair in tested.pairs], told, tested.references, None, facts)
+    predicted = translate_all(bundle, tested, report, advanced, beam=beam)
+    return scored("texts", tested, predicted, beam=beam or bundle.settings.decoding.beam)

@@ -1,8 +1,8 @@
-"""A saved evaluation: what was translated, how, what came out and how it scored, so that systems can be compared.
+"""Saved evaluation: sources, outputs, references and scores of a system, for comparison with another.
 
-evaluation.json    scores with signatures, target language, what was evaluated, checksums of the other files
+evaluation.json    scores with signatures, target language, the test set's name, checksums of the other files
 source.txt         one sentence a line
-translations.txt   the system's translations, line for line
+translations.txt   the system's outputs, line for line
 references.txt     the references, line for line
 """
 
@@ -32,7 +32,7 @@ TEXTS = (SOURCE, TRANSLATIONS, REFERENCES)
 
 @dataclass(frozen=True)
 class SavedEvaluation:
-    """The lines, and the facts: `signatures` by metric, and the target language that they were scored for."""
+    """The lines of an evaluation, the target language they were scored for, and `facts` such as the scores."""
 
     sources: Sequence[str]
     translations: Sequence[str]
@@ -42,12 +42,12 @@ class SavedEvaluation:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """Of each metric, without what depends on resampling."""
+        """The signature of each metric, without its parts about resampling."""
         return {score["name"]: plain_signature(score["signature"]) for score in self.facts["scores"]}
 
     @property
     def task(self) -> Measured | None:
-        """What the lines were scored as; None of translations."""
+        """The task that the lines were scored for; None for translations."""
         return next((task for task in MEASURED if task == self.facts.get("task")), None)
 
 
@@ -63,7 +63,7 @@ def is_evaluation(folder: Path) -> bool:
 
 
 def write_evaluation(folder: Path, saved: SavedEvaluation) -> None:
-    """Writes the folder; it appears complete or not at all. An earlier evaluation is replaced, other files stay."""
+    """Writes the folder atomically. An earlier evaluation is replaced, other files stay."""
     check_folder(folder, EVALUATION)
     with atomic_folder(folder, EVALUATION.own_in(folder)) as partial:
         for name, lines in zip(TEXTS, (saved.sources, saved.translations, saved.references), strict=True):
@@ -77,7 +77,7 @@ def write_evaluation(folder: Path, saved: SavedEvaluation) -> None:
 def read_evaluation(folder: Path) -> SavedEvaluation:
     """Reads what `write_evaluation` wrote.
 
-    DataError for what is missing, changed or foreign, BundleError for links, pipes and files beyond all bounds.
+    DataError for missing, changed or other files, BundleError for links, pipes and files beyond all bounds.
     """
     try:
         facts = json.loads(read_regular(folder / FACTS, MOST_BYTES).decode("utf-8"))
@@ -109,6 +109,6 @@ def read_evaluation(folder: Path) -> SavedEvaluation:
 
 
 def _is_compressed(path: Path) -> bool:
-    """Whether reading its lines would unpack it: what a small archive unpacks to has no bound."""
+    """Whether reading its lines would decompress it; a small archive may have any size then."""
     with path.open("rb") as file:
         return compression_of(file.read(LONGEST_MAGIC)) is not None
