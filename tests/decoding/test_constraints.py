@@ -216,7 +216,7 @@ def test_an_improbable_phrase_is_placed_where_it_costs_least() -> None:
 
 
 def test_banks_keep_a_place_for_those_that_began_the_phrase() -> None:
-    """By hand: 6 is improbable everywhere, and the target ends after it. Ranked by probability alone, beginnings of 4
+    """By hand: 6 is improbable everywhere, and the target ends after it. Ranked by probability alone, prefixes of 4
     and 5 fill the beam until no room is left for anything but 6; with banks it may come at once."""
 
     def logits(key: int, prefix: tuple[int, ...]) -> list[float]:

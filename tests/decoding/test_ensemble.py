@@ -101,15 +101,15 @@ def test_coverage_penalty_of_real_models_in_a_batch_and_alone(kind: TransformerS
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10**6), beginnings=st.lists(st.lists(st.integers(4, 8), max_size=3), min_size=1, max_size=3))
-def test_alternatives_are_the_next_tokens_by_probability(seed: int, beginnings: list[list[int]]) -> None:
+@given(seed=st.integers(0, 10**6), prefixes=st.lists(st.lists(st.integers(4, 8), max_size=3), min_size=1, max_size=3))
+def test_alternatives_are_the_next_tokens_by_probability(seed: int, prefixes: list[list[int]]) -> None:
     logits = random_logits(seed, 9, 1.0)
-    source, lengths = sources(range(len(beginnings)), [3] * len(beginnings))
-    found = alternatives(TableModel(logits), source, lengths, beginnings, 4)
-    for key, (beginning, listed) in enumerate(zip(beginnings, found, strict=True)):
-        before = log_probability(logits, key, tuple(beginning), ended=False)
+    source, lengths = sources(range(len(prefixes)), [3] * len(prefixes))
+    found = alternatives(TableModel(logits), source, lengths, prefixes, 4)
+    for key, (prefix, listed) in enumerate(zip(prefixes, found, strict=True)):
+        before = log_probability(logits, key, tuple(prefix), ended=False)
         every = {
-            token: math.exp(log_probability(logits, key, (*beginning, token), ended=False) - before)
+            token: math.exp(log_probability(logits, key, (*prefix, token), ended=False) - before)
             for token in range(3, 9)
         }
         best = sorted(every, key=lambda token: (-every[token], token))[:4]

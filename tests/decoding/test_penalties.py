@@ -26,7 +26,7 @@ from openwork.base.errors import OpenworkError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import Live
 from openwork.decoding.diverse import ExpandInGroups
-from openwork.decoding.rules import Beginnings, TokenRule
+from openwork.decoding.rules import Prefixes, TokenRule
 from openwork.decoding.scoring import length_penalty
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings, RuleClass
@@ -157,7 +157,7 @@ class Shy(TokenRule):
     def __init__(self, shyness: float) -> None:
         self.shyness = shyness
 
-    def lower(self, log_probabilities: Tensor, beginnings: Beginnings) -> Tensor:
+    def lower(self, log_probabilities: Tensor, prefixes: Prefixes) -> Tensor:
         return -self.shyness * log_probabilities.exp()
 
 

@@ -1,4 +1,4 @@
-"""What else could stand at a place: the most probable next tokens after a given beginning of the target."""
+"""Alternatives at a place: the most probable next tokens after a given prefix of the target."""
 
 from collections.abc import Sequence
 
@@ -16,23 +16,23 @@ def alternatives(
     model: StepModel,
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, "batch"],
-    beginnings: Sequence[Sequence[int]],
+    prefixes: Sequence[Sequence[int]],
     count: int,
     symbols: SymbolIds = SYMBOL_IDS,
 ) -> list[list[tuple[int, float]]]:
-    """For each sentence the `count` most probable tokens after its beginning, each with its probability, best first.
+    """For each sentence the `count` most probable tokens after its prefix, each with its probability, best first.
 
-    A beginning is tokens without the start symbol. The end symbol may be among the alternatives; tokens without any
+    A prefix is tokens without the start symbol. The end symbol may be among the alternatives; tokens without any
     probability are left out.
     """
-    if not beginnings:
+    if not prefixes:
         return []
-    longest = max(map(len, beginnings))
-    read = [[symbols.start, *one, *[symbols.pad] * (longest - len(one))] for one in beginnings]
+    longest = max(map(len, prefixes))
+    read = [[symbols.start, *one, *[symbols.pad] * (longest - len(one))] for one in prefixes]
     tokens = torch.tensor(read, dtype=source.dtype, device=source.device)
     logits, _ = model.step(tokens, model.start(source, source_lengths))
-    last = torch.tensor([len(one) for one in beginnings], device=source.device)
-    allowed = allow(logits[torch.arange(len(beginnings), device=source.device), last], symbols)
+    last = torch.tensor([len(one) for one in prefixes], device=source.device)
+    allowed = allow(logits[torch.arange(len(prefixes), device=source.device), last], symbols)
     values, best = best_tokens(allowed, count)
     probabilities = (values - log_normaliser(allowed)).exp()
     return [

@@ -46,9 +46,9 @@ class ExpandInBanks(Expand):
 
     def _wanted(self, live: Live) -> Int[Tensor, "rows choice"]:
         """The tokens of phrases for each row, filled up with the padding symbol, which never comes."""
-        beginnings = live.beginnings()
+        prefixes = live.prefixes()
         found = []
-        for sentence, tokens in zip(beginnings.sentences.tolist(), beginnings.tokens.tolist(), strict=True):
+        for sentence, tokens in zip(prefixes.sentences.tolist(), prefixes.tokens.tolist(), strict=True):
             phrases = self.phrases[sentence]
             found.append(sorted(phrases.wanted(phrases.progress(tuple(tokens)))) if phrases else [])
         most = max(map(len, found))

@@ -1,4 +1,4 @@
-"""Beam search: at each step the most probable few beginnings of each sentence are continued.
+"""Beam search: at each step the most probable few prefixes of each sentence are continued.
 
 A step, for all sentences at once:
 
@@ -22,7 +22,7 @@ from torch import Tensor
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding import rows
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.rules import Beginnings, TokenRule, restrict
+from openwork.decoding.rules import Prefixes, TokenRule, restrict
 from openwork.decoding.scoring import (
     allow,
     best_continuations,
@@ -44,9 +44,9 @@ class Live:
     tokens: Int[Tensor, "sentence beam position"]  # the start symbol first
     log_probabilities: Float[Tensor, "sentence beam"]
 
-    def beginnings(self) -> Beginnings:
+    def prefixes(self) -> Prefixes:
         """The same as rows."""
-        return Beginnings(self.sentences.repeat_interleave(self.tokens.shape[1]), rows.fold(self.tokens))
+        return Prefixes(self.sentences.repeat_interleave(self.tokens.shape[1]), rows.fold(self.tokens))
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Expand:
         allowed = allow(logits, self.symbols)
         normaliser = log_normaliser(allowed)
         if self.rules:
-            allowed = restrict(allowed, normaliser, self.rules, live.beginnings())
+            allowed = restrict(allowed, normaliser, self.rules, live.prefixes())
         return allowed, normaliser
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from openwork.base.symbols import SymbolIds
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.rules import Beginnings, TokenRule, restrict
+from openwork.decoding.rules import Prefixes, TokenRule, restrict
 from openwork.decoding.scoring import allow, length_limits, length_penalty, log_normaliser
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
@@ -89,7 +89,7 @@ class ChooseByScores:
         scores = allow(logits, self.symbols)
         normaliser = log_normaliser(scores)
         if self.rules:
-            scores = restrict(scores, normaliser, self.rules, Beginnings(sentences, written[sentences]))
+            scores = restrict(scores, normaliser, self.rules, Prefixes(sentences, written[sentences]))
         value, token = self.pick(scores, sentences, written.shape[1] - 1)
         return value - normaliser.squeeze(-1), token
 

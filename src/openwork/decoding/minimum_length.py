@@ -4,7 +4,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.decoding.rules import Beginnings, TokenRule
+from openwork.decoding.rules import Prefixes, TokenRule
 
 
 class MinimumLength(TokenRule):
@@ -13,7 +13,7 @@ class MinimumLength(TokenRule):
     def __init__(self, length: int) -> None:
         self.length = length
 
-    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
-        written = beginnings.tokens.shape[1] - 1
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
+        written = prefixes.tokens.shape[1] - 1
         if written < self.length:
             refused[:, SYMBOL_IDS.end] = True

@@ -3,7 +3,7 @@
 from jaxtyping import Bool
 from torch import Tensor
 
-from openwork.decoding.rules import Beginnings, TokenRule
+from openwork.decoding.rules import Prefixes, TokenRule
 
 
 class NoRepeat(TokenRule):
@@ -12,8 +12,8 @@ class NoRepeat(TokenRule):
     def __init__(self, size: int) -> None:
         self.size = size
 
-    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
-        written = beginnings.tokens[:, 1:]
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
+        written = prefixes.tokens[:, 1:]
         if written.shape[1] < self.size:
             return
         sequences = written.unfold(1, self.size, 1)

@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from openwork.decoding.rules import Beginnings, TokenRule
+from openwork.decoding.rules import Prefixes, TokenRule
 
 
 class RepetitionPenalty(TokenRule):
@@ -18,7 +18,7 @@ class RepetitionPenalty(TokenRule):
         self.strength = strength
 
     def lower(
-        self, log_probabilities: Float[Tensor, "rows vocabulary"], beginnings: Beginnings
+        self, log_probabilities: Float[Tensor, "rows vocabulary"], prefixes: Prefixes
     ) -> Float[Tensor, "rows vocabulary"]:
-        written = beginnings.tokens[:, 1:]
+        written = prefixes.tokens[:, 1:]
         return log_probabilities.scatter(1, written, log_probabilities.gather(1, written) * self.strength)

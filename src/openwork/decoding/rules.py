@@ -1,7 +1,6 @@
 """Which tokens may come next, beyond the symbols that never do: one small rule for each wish.
 
-A rule looks at the beginnings of targets, one a row; it keeps nothing between steps, so rows can be reordered and
-dropped as a search likes. Most rules only take targets away: the probabilities of the rest stay those of the model.
+A rule sees the prefixes of targets, one a row. It keeps nothing between steps, so a search can reorder and drop rows. Most rules only take targets away: the probabilities of the rest stay those of the model.
 """
 
 import importlib
@@ -22,8 +21,8 @@ from openwork.decoding.settings import DecodingSettings
 
 
 @dataclass(frozen=True)
-class Beginnings:
-    """What the rows hold so far: their sentences, as places in the batch, and their tokens, the start symbol first."""
+class Prefixes:
+    """The hypotheses so far, one a row: their sentences, as places in the batch, and tokens with the start symbol."""
 
     sentences: Int[Tensor, "rows"]
     tokens: Int[Tensor, "rows position"]
@@ -32,11 +31,11 @@ class Beginnings:
 class TokenRule:
     """Refuses tokens, or lowers their scores, or both; by itself it does neither."""
 
-    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
         """Marks in `refused`, or takes marks of earlier rules away."""
 
     def lower(
-        self, log_probabilities: Float[Tensor, "rows vocabulary"], beginnings: Beginnings
+        self, log_probabilities: Float[Tensor, "rows vocabulary"], prefixes: Prefixes
     ) -> Float[Tensor, "rows vocabulary"]:
         """What the search adds up instead of the log-probabilities."""
         return log_probabilities
@@ -46,14 +45,14 @@ def restrict(
     scores: Float[Tensor, "rows vocabulary"],
     normaliser: Float[Tensor, "rows 1"],
     rules: Sequence[TokenRule],
-    beginnings: Beginnings,
+    prefixes: Prefixes,
 ) -> Float[Tensor, "rows vocabulary"]:
     """The logits `scores`, lowered as the rules want, and minus infinity where they refuse a token."""
     refused = torch.zeros_like(scores, dtype=torch.bool)
     for rule in rules:
-        rule.refuse(refused, beginnings)
+        rule.refuse(refused, prefixes)
         if type(rule).lower is not TokenRule.lower:  # subtracting and adding costs time, and a last digit
-            lowered = rule.lower(scores - normaliser, beginnings) + normaliser
+            lowered = rule.lower(scores - normaliser, prefixes) + normaliser
             scores = lowered.masked_fill(scores == -torch.inf, -torch.inf)
     return scores.masked_fill(refused, -torch.inf)
 
@@ -71,10 +70,10 @@ class Required(TokenRule):
         self.limits = limits.tolist()
         self.symbols = symbols
 
-    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
-        written = beginnings.tokens.shape[1] - 1
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
+        written = prefixes.tokens.shape[1] - 1
         for row, (sentence, tokens) in enumerate(
-            zip(beginnings.sentences.tolist(), beginnings.tokens.tolist(), strict=True)
+            zip(prefixes.sentences.tolist(), prefixes.tokens.tolist(), strict=True)
         ):
             if (phrases := self.phrases[sentence]) is None:
                 continue
@@ -108,12 +107,12 @@ class Forbidden(TokenRule):
         self.users = {item: torch.tensor(sentences, device=device) for item, sentences in users.items()}
         self.automata: dict[Phrase | Automaton, Automaton] = {}
 
-    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
         for item, sentences in self.users.items():
-            rows = torch.isin(beginnings.sentences, sentences).nonzero().squeeze(-1)
+            rows = torch.isin(prefixes.sentences, sentences).nonzero().squeeze(-1)
             if rows.numel():
                 automaton = self._automaton(item, refused.shape[1])
-                state = automaton.states(beginnings.tokens[rows, 1:])
+                state = automaton.states(prefixes.tokens[rows, 1:])
                 refused[rows] |= automaton.table[state] == REFUSED
 
     def _automaton(self, item: Phrase | Automaton, vocabulary: int) -> Automaton:
@@ -132,11 +131,11 @@ class Prefix(TokenRule):
         rows = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in prefixes]
         self.tokens = torch.tensor(rows, device=device)
 
-    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], beginnings: Beginnings) -> None:
-        place = beginnings.tokens.shape[1] - 1
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
+        place = prefixes.tokens.shape[1] - 1
         if place >= self.tokens.shape[1]:
             return
-        told = self.tokens[beginnings.sentences, place]
+        told = self.tokens[prefixes.sentences, place]
         rows = (told >= 0).nonzero().squeeze(-1)
         refused[rows] = True
         refused[rows, told[rows]] = False
