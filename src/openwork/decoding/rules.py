@@ -1,6 +1,7 @@
 """Which tokens may come next, beyond the symbols that never do: one small rule for each wish.
 
-A rule sees the prefixes of targets, one a row. It keeps nothing between steps, so a search can reorder and drop rows. Most rules only take targets away: the probabilities of the rest stay those of the model.
+A rule sees the prefixes of targets, one a row. It keeps nothing between steps, so a search can reorder and drop rows.
+Most rules only take targets away: the probabilities of the rest stay those of the model.
 """
 
 import importlib
