@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from openwork.migration.options import ForeignOption, Value
+from openwork.migration.options import ExternalOption, Value
 from openwork.migration.rules import Toolkit
 from openwork.migration.shell import Command, Script, Word
 
@@ -19,7 +19,7 @@ def find_programs(script: Script, toolkit: Toolkit, *, vaguely: bool = False) ->
     """The commands that start a program of the toolkit: the prefix of its options, the command, its first argument."""
     found = []
     for command in script.commands:
-        place = _program(command, {**toolkit.programs, **(toolkit.vague_programs if vaguely else {})})
+        place = _program(command, {**toolkit.programs, **(toolkit.ambiguous_programs if vaguely else {})})
         if place is not None:
             found.append((place[0], command, place[1]))
     return found
@@ -41,14 +41,14 @@ def shown_options(script: Script) -> list[str]:
     return [text.partition("=")[0] for text in words if _OPTION.fullmatch(text)]
 
 
-def read_options(script: Script, toolkit: Toolkit, file: str, notes: list[str]) -> list[ForeignOption]:
+def read_options(script: Script, toolkit: Toolkit, file: str, notes: list[str]) -> list[ExternalOption]:
     """The options of the toolkit's programs; of each program, those of its first command."""
     programs = find_programs(script, toolkit) or find_programs(script, toolkit, vaguely=True)
     if not programs:
         programs = [
             ("", command, 0) for command in script.commands if any(_OPTION.fullmatch(w.text) for w in command.words)
         ]
-    options: list[ForeignOption] = []
+    options: list[ExternalOption] = []
     seen: set[str] = set()
     for prefix, command, start in programs:
         if prefix in seen:
@@ -64,15 +64,15 @@ def read_options(script: Script, toolkit: Toolkit, file: str, notes: list[str]) 
     return options
 
 
-def _environment(command: Command, file: str) -> list[ForeignOption]:
+def _environment(command: Command, file: str) -> list[ExternalOption]:
     options = []
     for word in command.environment:
         name, _, value = word.text.partition("=")
-        options.append(ForeignOption(f"{ENVIRONMENT} {name}", name, value, file, word.line))
+        options.append(ExternalOption(f"{ENVIRONMENT} {name}", name, value, file, word.line))
     return options
 
 
-def _launcher(words: Sequence[Word], file: str) -> list[ForeignOption]:
+def _launcher(words: Sequence[Word], file: str) -> list[ExternalOption]:
     """The options of what starts the program, such as torchrun --nproc_per_node 4."""
     options = []
     for index, word in enumerate(words):
@@ -80,12 +80,12 @@ def _launcher(words: Sequence[Word], file: str) -> list[ForeignOption]:
             shown, _, value = word.text.partition("=")
             following = words[index + 1].text if index + 1 < len(words) else "-"
             value = value or ("" if following.startswith("-") else following)
-            options.append(ForeignOption(f"{LAUNCHER} {shown}", shown, value or True, file, word.line))
+            options.append(ExternalOption(f"{LAUNCHER} {shown}", shown, value or True, file, word.line))
     return options
 
 
-def _command_options(words: Sequence[Word], toolkit: Toolkit, prefix: str, file: str) -> list[ForeignOption]:
-    options: list[ForeignOption] = []
+def _command_options(words: Sequence[Word], toolkit: Toolkit, prefix: str, file: str) -> list[ExternalOption]:
+    options: list[ExternalOption] = []
     position = 0
     while position < len(words):
         word = words[position]
@@ -94,13 +94,15 @@ def _command_options(words: Sequence[Word], toolkit: Toolkit, prefix: str, file:
             options.extend(_lone_word(word, toolkit, prefix, file, first=not options))
             continue
         shown, equals, value = word.text.partition("=")
-        name = _name(shown, toolkit, prefix)
+        name = toolkit.option_name(shown, prefix)
         values: list[str] = [value] if equals else []
-        most = 0 if equals or not toolkit.takes_words(name) else 1 if toolkit.flags is not None else len(words)
-        while position < len(words) and len(values) < most and not _OPTION.fullmatch(words[position].text):
+        most = len(words) if toolkit.flags is None else int(name not in toolkit.flags)
+        while (
+            not equals and position < len(words) and len(values) < most and not _OPTION.fullmatch(words[position].text)
+        ):
             values.append(words[position].text)
             position += 1
-        options.append(ForeignOption(name, shown, _value(values), file, word.line))
+        options.append(ExternalOption(name, shown, _value(values), file, word.line))
     return options
 
 
@@ -108,18 +110,12 @@ def _value(values: list[str]) -> Value:
     return True if not values else values[0] if len(values) == 1 else values
 
 
-def _name(shown: str, toolkit: Toolkit, prefix: str) -> str:
-    canonical = toolkit.canonical(shown)
-    name = canonical if canonical.startswith(prefix) else f"{prefix}{canonical}"
-    return toolkit.short.get(name, name)
-
-
-def _lone_word(word: Word, toolkit: Toolkit, prefix: str, file: str, *, first: bool) -> list[ForeignOption]:
+def _lone_word(word: Word, toolkit: Toolkit, prefix: str, file: str, *, first: bool) -> list[ExternalOption]:
     """A word that belongs to no option: a file, a subcommand, or one of hydra's assignments."""
     if first and word.text in _SUBCOMMANDS:
         return []
     assigned = _ASSIGNED.fullmatch(word.text)
     if assigned:
-        name = _name(assigned.group(1), toolkit, prefix)
-        return [ForeignOption(name, assigned.group(1), assigned.group(2).strip("[]"), file, word.line)]
-    return [ForeignOption(f"{prefix}{toolkit.positional or 'word'}", word.text, "", file, word.line)]
+        name = toolkit.option_name(assigned.group(1), prefix)
+        return [ExternalOption(name, assigned.group(1), assigned.group(2).strip("[]"), file, word.line)]
+    return [ExternalOption(f"{prefix}{toolkit.positional or 'word'}", word.text, "", file, word.line)]

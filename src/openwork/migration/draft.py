@@ -1,13 +1,13 @@
 """A run file that is being made from another toolkit's options, and what is known of each of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from openwork.base.phrases import Joined
 from openwork.data.settings import DataSettings
-from openwork.migration.options import ForeignOption, Reader, Value, show
+from openwork.migration.options import ExternalOption, Reader, Value, show
 from openwork.models.families import model_settings
 from openwork.runs.file.settings import RunSettings
 
@@ -23,19 +23,23 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class DraftLine:
-    """A line of the run file to be: a key, its value, where it came from, and what to mind about it."""
+    """A line of the run file to be: a key, its value, where it came from, and what differs in meaning.
+
+    implied: whether it comes from the toolkit's defaults, and from no option of the file.
+    """
 
     key: str
     value: Any
     source: str
     notes: tuple[str, ...] = ()
+    implied: bool = False
 
 
 @dataclass(frozen=True)
 class OptionVerdict:
     """What became of one option. `settings` are the keys and values that it led to."""
 
-    option: ForeignOption
+    option: ExternalOption
     verdict: Verdict
     settings: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
@@ -45,7 +49,7 @@ class OptionVerdict:
 class _Known:
     """What is known so far of one given option."""
 
-    option: ForeignOption
+    option: ExternalOption
     settings: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     missing: str = ""
@@ -57,7 +61,7 @@ class _Held:
     """A value, and the option that gave it, itself or as a preset; None where the toolkit's default is meant."""
 
     value: Value
-    option: ForeignOption | None
+    option: ExternalOption | None
 
 
 class Draft:
@@ -67,20 +71,19 @@ class Draft:
     defaults: what their user leaves out is theirs, not ours.
     """
 
-    def __init__(self, toolkit: str, options: Iterable[ForeignOption], defaults: Mapping[str, Value]) -> None:
+    def __init__(self, toolkit: str, options: Iterable[ExternalOption], defaults: Mapping[str, Value]) -> None:
         self.toolkit = toolkit
         self.to_do: list[str] = []
         self.remarks: list[str] = []
-        self.asked: set[str] = set()
+        self.names_read: set[str] = set()
         self._known: list[_Known] = []
         self._given: dict[str, _Known] = {}
         self._held = {name: _Held(value, None) for name, value in defaults.items()}
         self._lines: dict[str, DraftLine] = {}
-        self._implied: dict[str, bool] = {}
         for option in options:
             self._take(option)
 
-    def _take(self, option: ForeignOption) -> None:
+    def _take(self, option: ExternalOption) -> None:
         known = _Known(option)
         if earlier := self._given.get(option.name):
             earlier.missing = f"given again at {option.place}, which counts"
@@ -102,14 +105,14 @@ class Draft:
 
     def value(self, name: str, read: Reader, otherwise: Any = None) -> Any:
         """The value under a name as `read` understands it, or `otherwise`; what it does not understand is noted."""
-        self.asked.add(name)
+        self.names_read.add(name)
         held = self._held.get(name)
         if held is None or held.value is None:
             return otherwise
         try:
             return read(held.value)
         except (ValueError, TypeError, OverflowError):
-            self.mind(name, "this value was not understood, so it is left out")
+            self.warn(name, "this value was not understood, so it is left out")
             return otherwise
 
     def first(self, read: Reader, *names: str, otherwise: Any = None) -> Any:
@@ -125,16 +128,24 @@ class Draft:
                 self._held[other] = _Held(value, option)
 
     def set(self, key: str, value: Any, *names: str, note: str = "") -> None:
-        """Write `key = value`, which the options of these names led to; a note is something to mind about it."""
-        self.asked.update(names)
+        """Write `key = value`, which the options of these names led to; `note` says what differs in meaning."""
+        self.names_read.update(names)
         if value is None:
             return
         origins = self._origins(names)
         for known in origins:
             known.settings[key] = value
             known.notes.extend([note] if note and note not in known.notes else [])
-        self._lines[key] = DraftLine(key, value, self._source(names, origins), (note,) if note else ())
-        self._implied[key] = not origins
+        source, notes = self._source(names, origins), (note,) if note else ()
+        self._lines[key] = DraftLine(key, value, source, notes, implied=not origins)
+
+    def copy(self, key: str, name: str, read: Reader, otherwise: Any = None, *, note: str = "") -> None:
+        """Write the value of one option under a key."""
+        self.set(key, self.value(name, read, otherwise), name, note=note)
+
+    def add(self, key: str, value: Any, source: str, note: str = "") -> None:
+        """Write a line that no option led to; `source` says in words why it is there."""
+        self._lines[key] = DraftLine(key, value, source, (note,) if note else (), implied=True)
 
     def _origins(self, names: tuple[str, ...]) -> list[_Known]:
         """What stands in the file behind these names: the options themselves, or the presets that gave them a value."""
@@ -152,11 +163,6 @@ class Draft:
         held = [f"{name} {show(self._held[name].value)}" for name in names if name in self._held]
         return f"{self.toolkit}'s default: {', '.join(held) or ', '.join(names)}"
 
-    def say(self, key: str, value: Any, source: str, note: str = "") -> None:
-        """Write a line that no option led to; `source` says in words why it is there."""
-        self._lines[key] = DraftLine(key, value, source, (note,) if note else ())
-        self._implied[key] = True
-
     def drop(self, key: str, reason: str) -> None:
         """Take a line back; the options that led to it say why."""
         self._lines.pop(key, None)
@@ -164,25 +170,35 @@ class Draft:
             if known.settings.pop(key, None) is not None:
                 known.notes.append(reason)
 
-    def mind(self, name: str, note: str) -> None:
-        """Something to mind about an option, if it was given."""
-        self.asked.add(name)
-        if (known := self._given.get(name)) and note not in known.notes:
-            known.notes.append(note)
+    def warn(self, names: str | Sequence[str], note: str) -> None:
+        """Note what differs in meaning about the options of these names that were given."""
+        for name in self._reading(names):
+            if (known := self._given.get(name)) and note not in known.notes:
+                known.notes.append(note)
 
-    def missing(self, name: str, reason: str) -> None:
-        """An option that has no counterpart here, and why."""
-        self.asked.add(name)
-        if known := self._given.get(name):
-            known.missing = known.missing or reason
-        elif (held := self._held.get(name)) and held.option is None:
-            self.remarks.append(f"{self.toolkit}'s default {name} {show(held.value)}: {reason}")
+    def missing(self, names: str | Sequence[str], reason: str) -> None:
+        """The options have no counterpart here, for this reason."""
+        for name in self._reading(names):
+            if known := self._given.get(name):
+                known.missing = known.missing or reason
+            elif (held := self._held.get(name)) and held.option is None:
+                self.remarks.append(f"{self.toolkit}'s default {name} {show(held.value)}: {reason}")
 
-    def same(self, name: str, note: str) -> None:
-        """An option that asks for what openwork does anyway."""
-        self.asked.add(name)
-        if known := self._given.get(name):
-            known.same = known.same or note
+    def same(
+        self, names: str | Sequence[str], note: str, when: bool = True, *, missing: str = "", warning: str = ""
+    ) -> None:
+        """If `when`, the options ask for what openwork does anyway; else they are missing, or a warning says more."""
+        if not when:
+            return self.missing(names, missing) if missing else self.warn(names, warning)
+        for name in self._reading(names):
+            if known := self._given.get(name):
+                known.same = known.same or note
+
+    def _reading(self, names: str | Sequence[str]) -> Sequence[str]:
+        """The names as a list, now known to be read."""
+        found = [names] if isinstance(names, str) else names
+        self.names_read.update(found)
+        return found
 
     def holds(self, key: str) -> Any:
         """The value that the draft has for a key so far, or ours."""
@@ -209,10 +225,6 @@ class Draft:
         order = list(defaults)
         wanted = [line for key, line in self._lines.items() if line.notes or line.value != defaults.get(key)]
         return sorted(wanted, key=lambda line: order.index(line.key) if line.key in order else len(order))
-
-    def implied(self) -> list[DraftLine]:
-        """The lines that come from the toolkit's defaults and not from the file."""
-        return [line for line in self.lines() if self._implied.get(line.key)]
 
     def findings(self) -> list[OptionVerdict]:
         """Every option of the file with what became of it, in the order of the file."""

@@ -1,10 +1,9 @@
 """Eole's configurations (YAML), read from its version 0.6; most of its names are OpenNMT-py's, sorted into sections."""
 
 from openwork.migration.draft import Draft
-from openwork.migration.opennmt import DEFAULTS, GROUPS, RULES
-from openwork.migration.opennmt_options import WITHOUT
+from openwork.migration.opennmt import GROUPS, OPENNMT
 from openwork.migration.options import boolean, text
-from openwork.migration.rules import Toolkit, table
+from openwork.migration.rules import read_toolkit
 
 _SECTIONS = ("training", "model", "inference", "embeddings", "rope_config")
 _TOP = (
@@ -39,33 +38,12 @@ def canonical(shown: str) -> str:
 
 def _norm(draft: Draft) -> None:
     """The style of the encoder's layers, which can be post-norm."""
-    if draft.value("enc_encoder_layer_style", text, "standard") == "standard":
-        draft.same("enc_encoder_layer_style", "pre-norm")
-    else:
-        draft.mind("enc_encoder_layer_style", "the encoder is post-norm there; openwork has one norm for both stacks")
+    style = draft.value("enc_encoder_layer_style", text, "standard")
+    differs = "the encoder is post-norm there; openwork has one norm for both stacks"
+    draft.same("enc_encoder_layer_style", "pre-norm", style == "standard", warning=differs)
     draft.same("normalize", "openwork scales embeddings always")
     if draft.value("generator_bias", boolean, True):
         draft.missing("generator_bias", "openwork has no bias before the softmax")
 
 
-EOLE = Toolkit(
-    name="eole",
-    title="Eole",
-    signs="the command eole train, or YAML with training.accum_count, training.decay_method, model.architecture and "
-    "data.NAME.path_src",
-    programs={"eole": ""},
-    table=table(
-        RULES,
-        {
-            **WITHOUT,
-            "openwork evaluate gives BLEU and chrF": "wer_normalize comet_model comet_batch_size comet_device",
-            "openwork writes curves for TensorBoard (training.tensorboard)": (
-                "trackio trackio_project trackio_run_name trackio_space_id trackio_bucket_id"
-            ),
-        },
-    ),
-    groups=(*GROUPS, _norm),
-    defaults={**DEFAULTS, "hidden_size": 512},
-    canonical=canonical,
-    config="config",
-)
+EOLE = read_toolkit("eole", (*GROUPS, _norm), canonical, base=OPENNMT)

@@ -1,86 +1,89 @@
 """fairseq's command lines (fairseq-train and its kin) and hydra configurations, read from its version 0.12."""
 
 import json
+from typing import Any
 
+from openwork.migration import common
 from openwork.migration.draft import Draft
-from openwork.migration.fairseq_options import ARCHITECTURES, FLAGS, WITHOUT
-from openwork.migration.meaning import (
-    OUTSIDE,
-    besides,
-    checkpoints_of_best,
-    half_precision,
-    length_ratio,
-    no_text_files,
-    one_for_both,
-    optimiser,
-    power_penalty,
-    steps,
-    text_file,
-    tying,
-    vocabulary_size_unknown,
-)
 from openwork.migration.options import boolean, integer, number, numbers, text
-from openwork.migration.rules import Always, ChoiceRule, OptionRule, To, Toolkit, aliases, table
+from openwork.migration.rules import read_toolkit
 
-_NOT_TRANSLATION = "openwork translates with one encoder and one decoder"
+NORMS = ("encoder-normalize-before", "decoder-normalize-before")
+LEARNED = ("encoder-learned-pos", "decoder-learned-pos")
+LONGEST = ("max-source-positions", "max-target-positions")
+ALL_THREE, TARGET, JOINED = (
+    "share-all-embeddings",
+    "share-decoder-input-output-embed",
+    "preprocess.joined-dictionary",
+)
+SCHEDULES = {
+    "inverse_sqrt": "inverse-square-root",
+    "cosine": "cosine",
+    "polynomial_decay": "linear",
+    "fixed": "constant",
+}
+OPTIMISERS = {name: name for name in ("adam", "sgd", "adagrad", "adafactor")} | {"nag": "sgd", "cpu_adam": "adam"}
+
+
+def _sizes(width: int, feedforward: int, heads: int, layers: int = 6, **others: Any) -> dict[str, Any]:
+    """The options that a name of --arch stands for; `others` with _ for -."""
+    sizes = {"embed-dim": width, "ffn-embed-dim": feedforward, "attention-heads": heads, "layers": layers}
+    both = {f"{stack}-{name}": value for stack in ("encoder", "decoder") for name, value in sizes.items()}
+    return both | {name.replace("_", "-"): value for name, value in others.items()}
+
+
+_BIG = _sizes(1024, 4096, 16, dropout=0.3)
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "transformer": _sizes(512, 2048, 8),
+    "transformer_wmt_en_de": _sizes(512, 2048, 8),
+    "transformer_iwslt_de_en": _sizes(512, 1024, 4),
+    "transformer_tiny": _sizes(64, 64, 2, 2),
+    "transformer_vaswani_wmt_en_de_big": _BIG,
+    "transformer_vaswani_wmt_en_fr_big": _BIG | {"dropout": 0.1},
+    "transformer_wmt_en_de_big": _BIG | {"attention-dropout": 0.1},
+    "transformer_wmt_en_de_big_t2t": _BIG
+    | {**dict.fromkeys(NORMS, True), "attention-dropout": 0.1, "activation-dropout": 0.1},
+}
 
 
 def _architecture(draft: Draft) -> None:
     name = draft.value("arch", text, "transformer")
-    if name in ARCHITECTURES:
-        draft.expand("arch", ARCHITECTURES[name])
-    else:
-        draft.expand("arch", {})
-        draft.mind("arch", f"openwork does not know what {name} stands for: compare every size with openwork info")
+    draft.expand("arch", ARCHITECTURES.get(name, {}))
+    if name not in ARCHITECTURES:
+        draft.warn("arch", f"openwork does not know what {name} stands for: compare every size with openwork info")
     for key, side in (("width", "embed-dim"), ("feedforward_width", "ffn-embed-dim"), ("heads", "attention-heads")):
-        one_for_both(draft, f"model.{key}", [f"encoder-{side}", f"decoder-{side}"], integer)
+        common.one_for_both(draft, f"model.{key}", [f"encoder-{side}", f"decoder-{side}"], integer)
     for stack in ("encoder", "decoder"):
-        draft.set(f"model.{stack}_layers", draft.value(f"{stack}-layers", integer), f"{stack}-layers")
-    draft.say("model.attention_bias", True, "fairseq's projections have biases")
-    _norm(draft)
+        draft.copy(f"model.{stack}_layers", f"{stack}-layers", integer)
+    draft.add("model.attention_bias", True, "fairseq's projections have biases")
+    before = [draft.value(name, boolean, False) for name in NORMS]
+    differ = "one stack is pre-norm there and the other post-norm; openwork has one for both"
+    draft.set("model.norm", "pre" if any(before) else "post", *NORMS, note=differ if before[0] != before[1] else "")
     _positions(draft)
 
 
-def _norm(draft: Draft) -> None:
-    names = ("encoder-normalize-before", "decoder-normalize-before")
-    before = [draft.value(name, boolean, False) for name in names]
-    note = (
-        ""
-        if before[0] == before[1]
-        else "one stack is pre-norm there and the other post-norm; openwork has one for both"
-    )
-    draft.set("model.norm", "pre" if any(before) else "post", *names, note=note)
-
-
 def _positions(draft: Draft) -> None:
-    learned = [draft.value(name, boolean, False) for name in ("encoder-learned-pos", "decoder-learned-pos")]
-    names = ("encoder-learned-pos", "decoder-learned-pos")
-    longest = ("max-source-positions", "max-target-positions")
+    learned = [draft.value(name, boolean, False) for name in LEARNED]
     if draft.value("no-token-positional-embeddings", boolean, False):
         draft.set("model.positions", "none", "no-token-positional-embeddings")
     elif any(learned):
-        draft.set("model.positions", "learned", *names)
-        draft.set("model.longest", max(draft.value(name, integer, 1024) for name in longest), *longest)
-    for name in longest:
-        draft.mind(
-            name, "a limit on what is read there; openwork's filters count characters (filters.maximum_characters)"
-        )
+        draft.set("model.positions", "learned", *LEARNED)
+        draft.set("model.longest", max(draft.value(name, integer, 1024) for name in LONGEST), *LONGEST)
+    note = "a limit on what is read there; openwork's filters count characters (filters.maximum_characters)"
+    draft.warn(LONGEST, note)
 
 
 def _embeddings(draft: Draft) -> None:
-    joined = draft.value("preprocess.joined-dictionary", boolean, False)
-    all_three = draft.value("share-all-embeddings", boolean, False)
-    target = draft.value("share-decoder-input-output-embed", boolean, False)
-    names = ("share-all-embeddings", "share-decoder-input-output-embed")
-    tying(draft, all_three=all_three, target=target, sides=False, names=names)
+    joined, all_three, target = (draft.value(name, boolean, False) for name in (JOINED, ALL_THREE, TARGET))
+    common.tying(draft, all_three=all_three, target=target, sides=False, names=(ALL_THREE, TARGET))
     if not all_three:
-        draft.set("text.shared", joined, "preprocess.joined-dictionary")
-        if not draft.given("preprocess.joined-dictionary"):
+        draft.set("text.shared", joined, JOINED)
+        if not draft.given(JOINED):
             draft.remarks.append(
                 "text.shared = false: fairseq makes one dictionary a side unless --joined-dictionary is given"
             )
     elif joined:
-        draft.same("preprocess.joined-dictionary", "one vocabulary for both languages")
+        draft.same(JOINED, "one vocabulary for both languages")
 
 
 def _data(draft: Draft) -> None:
@@ -91,75 +94,56 @@ def _data(draft: Draft) -> None:
         name = f"preprocess.{prefix}"
         path = draft.value(name, text)
         if path and source and target:
-            text_file(draft, f"data.{key}source", f"{path.split(',')[0]}.{source}", name)
-            text_file(draft, f"data.{key}target", f"{path.split(',')[0]}.{target}", name)
+            common.text_file(draft, f"data.{key}source", f"{path.split(',')[0]}.{source}", name)
+            common.text_file(draft, f"data.{key}target", f"{path.split(',')[0]}.{target}", name)
             if "," in path:
-                draft.mind(name, "several corpora: the first is taken")
+                draft.warn(name, "several corpora: the first is taken")
     draft.missing("data", "fairseq's folder holds ids, not text; openwork reads text and learns its vocabulary itself")
-    no_text_files(draft, source, target, "fairseq's data folder holds ids, not text")
-    sizes = [f"preprocess.nwords{side}" for side in ("src", "tgt")]
+    common.no_text_files(draft, source, target, "fairseq's data folder holds ids, not text")
+    sizes = ("preprocess.nwordssrc", "preprocess.nwordstgt")
     if count := draft.first(integer, *sizes):
         draft.set("text.vocabulary_size", count if count > 0 else None, *sizes)
     if not draft.given(*sizes):
-        vocabulary_size_unknown(draft)
+        common.vocabulary_size_unknown(draft)
 
 
 def _learning(draft: Draft) -> None:
     schedule = draft.value("lr-scheduler", text, "fixed")
-    known = {
-        "inverse_sqrt": "inverse-square-root",
-        "cosine": "cosine",
-        "polynomial_decay": "linear",
-        "fixed": "constant",
-    }
-    warmup = draft.value("warmup-updates", integer, 4000 if schedule == "inverse_sqrt" else 0)
-    if schedule in known:
-        draft.set("training.schedule", known[schedule], "lr-scheduler")
-    else:
-        note = f"openwork has no schedule {schedule!r}: choose one of constant, linear, cosine, inverse-square-root"
-        draft.set("training.schedule", "constant", "lr-scheduler", note=note)
+    note = f"openwork has no schedule {schedule!r}: choose one of constant, linear, cosine, inverse-square-root"
+    known = SCHEDULES.get(schedule, "constant")
+    draft.set("training.schedule", known, "lr-scheduler", note="" if schedule in SCHEDULES else note)
     rates = draft.value("lr", numbers, [])
     if rates:
         note = "a rate for each epoch there; the first is taken" if len(rates) > 1 else ""
         draft.set("training.learning_rate", rates[0], "lr", note=note)
     else:
         draft.to_do.append("choose training.learning_rate: fairseq's --lr is not given")
+    warmup = draft.value("warmup-updates", integer, 4000 if schedule == "inverse_sqrt" else 0)
     draft.set("training.warmup", max(warmup, 1), "warmup-updates")
     _ends_of_schedule(draft, schedule)
 
 
 def _ends_of_schedule(draft: Draft, schedule: str) -> None:
-    start = draft.value("warmup-init-lr", number, 0.0)
-    if start > 1e-6:
-        draft.missing("warmup-init-lr", "openwork's rate rises from 0")
-    else:
-        draft.same("warmup-init-lr", "openwork's rate rises from 0, which is next to nothing away")
+    note, missing = "openwork's rate rises from 0, which is next to nothing away", "openwork's rate rises from 0"
+    draft.same("warmup-init-lr", note, draft.value("warmup-init-lr", number, 0.0) <= 1e-6, missing=missing)
     for name, kind in (("end-learning-rate", "polynomial_decay"), ("min-lr", "cosine")):
         if schedule == kind:
-            draft.set("training.lowest_rate", draft.value(name, number), name)
+            draft.copy("training.lowest_rate", name, number)
         else:
             draft.missing(name, f"used by the schedule {kind} alone")
     total = draft.value("total-num-update", integer)
-    if total is not None and total == draft.value("max-update", integer):
-        draft.same("total-num-update", "openwork's linear schedule ends with the training")
-    else:
-        draft.mind("total-num-update", "openwork's schedules end with the training: set training.steps to it")
-    if draft.value("power", number, 1.0) == 1:
-        draft.same("power", "openwork's linear schedule has the power 1")
-    else:
-        draft.missing("power", "openwork's linear schedule has the power 1")
+    draft.same(
+        "total-num-update",
+        "openwork's linear schedule ends with the training",
+        total is not None and total == draft.value("max-update", integer),
+        warning="openwork's schedules end with the training: set training.steps to it",
+    )
+    note = "openwork's linear schedule has the power 1"
+    draft.same("power", note, draft.value("power", number, 1.0) == 1, missing=note)
 
 
 def _optimiser(draft: Draft) -> None:
     name = draft.value("optimizer", text, "none")
-    known = {
-        "adam": "adam",
-        "sgd": "sgd",
-        "adagrad": "adagrad",
-        "adafactor": "adafactor",
-        "nag": "sgd",
-        "cpu_adam": "adam",
-    }
     decay = draft.value("weight-decay", number, 0.0)
     if name == "adam" and decay:
         # fairseq's adam takes the decay from the weights and not through the gradient: it is adamw
@@ -167,16 +151,11 @@ def _optimiser(draft: Draft) -> None:
         draft.set("training.weight_decay", decay, "weight-decay")
     else:
         note = "Nesterov's momentum there, plain momentum here" if name == "nag" else ""
-        optimiser(draft, "optimizer", name, known, note)
-    if not decay:
-        draft.same("weight-decay", "no decay")
-    elif name != "adam":
-        draft.missing("weight-decay", "openwork decays weights with adamw alone")
-    if known.get(name) == "sgd":
-        momentum = draft.value("momentum", number, 0.99 if name == "nag" else 0.0)
-        draft.set("training.momentum", momentum, "momentum")
-    for key, value in zip(("beta1", "beta2"), draft.value("adam-betas", numbers, []), strict=False):
-        draft.set(f"training.{key}", value, "adam-betas")
+        common.optimiser(draft, "optimizer", name, OPTIMISERS, note)
+        draft.same("weight-decay", "no decay", not decay, missing="openwork decays weights with adamw alone")
+    if OPTIMISERS.get(name) == "sgd":
+        draft.copy("training.momentum", "momentum", number, 0.99 if name == "nag" else 0.0)
+    common.betas(draft, "adam-betas")
 
 
 def _criterion(draft: Draft) -> None:
@@ -190,11 +169,11 @@ def _criterion(draft: Draft) -> None:
         if name.endswith("with_rdrop"):
             draft.set("training.r_drop", draft.value("rdrop-alpha", number, 0.0), "rdrop-alpha", "criterion")
         elif name != "label_smoothed_cross_entropy":
-            draft.mind("criterion", f"openwork has cross-entropy, label smoothing and R-Drop; {name} does more")
+            draft.warn("criterion", f"openwork has cross-entropy, label smoothing and R-Drop; {name} does more")
     elif name == "cross_entropy":
         draft.set("training.label_smoothing", 0.0, "criterion", "label-smoothing")
         if smoothing:
-            draft.mind("label-smoothing", "--criterion cross_entropy does not smooth")
+            draft.warn("label-smoothing", "--criterion cross_entropy does not smooth")
     else:
         draft.missing("criterion", "openwork trains on cross-entropy, with label smoothing and R-Drop if wanted")
         draft.set("training.label_smoothing", smoothing, "label-smoothing")
@@ -207,37 +186,33 @@ def _batches(draft: Draft) -> None:
         draft.set("batches.tokens", tokens, "max-tokens", note=note)
         draft.missing("batch-size", "openwork's batches are bounded by tokens alone")
     elif sentences:
-        note = f"sentences there, tokens here: the value is that of 25 tokens a sentence; {note}"
-        draft.set("batches.tokens", sentences * 25, "batch-size", note=note)
+        common.sentence_batches(draft, sentences, "batch-size", more=note)
     frequencies = draft.value("update-freq", numbers, [])
     if frequencies:
         several = len(frequencies) > 1
         notes = ["one for each epoch there: the last is taken"] if several else []
         notes += ["with N GPUs multiply by N"] if several or max(frequencies) > 1 else []
         draft.set("training.accumulate", int(frequencies[-1]), "update-freq", note="; ".join(notes))
-    draft.mind("distributed-world-size", "openwork trains on one device: multiply training.accumulate by this number")
+    draft.warn("distributed-world-size", "openwork trains on one device: multiply training.accumulate by this number")
 
 
 def _stopping(draft: Draft) -> None:
-    steps(draft, "max-update", "max-epoch", "fairseq trains without end where it is given no limit")
-    interval = draft.value("save-interval-updates", integer, 0) or draft.value("validate-interval-updates", integer, 0)
-    if interval:
-        draft.set("training.validate_every", interval, "save-interval-updates", "validate-interval-updates")
-    for name in ("save-interval", "validate-interval"):
-        draft.missing(name, "openwork validates every training.validate_every updates, not by epochs")
+    common.steps(draft, "max-update", "max-epoch", "fairseq trains without end where it is given no limit")
+    intervals = ("save-interval-updates", "validate-interval-updates")
+    interval = draft.value(intervals[0], integer, 0) or draft.value(intervals[1], integer, 0)
+    draft.set("training.validate_every", interval or None, *intervals)
+    note = "openwork validates every training.validate_every updates, not by epochs"
+    draft.missing(("save-interval", "validate-interval"), note)
     patience = draft.value("patience", integer, -1)
-    if patience > 0:
-        draft.set("training.patience", patience, "patience")
-    besides(draft, patience=patience > 0)
+    draft.set("training.patience", patience if patience > 0 else None, "patience")
+    common.besides(draft, patience=patience > 0)
     metric = draft.value("best-checkpoint-metric", text, "loss")
-    checkpoints_of_best(draft, metric, "best-checkpoint-metric")
+    common.validation_metric(draft, metric, "best-checkpoint-metric")
     if metric == "bleu":
         draft.same("eval-bleu", "openwork translates validation sentences for the metric bleu")
-    for name in ("fp16", "memory-efficient-fp16", "amp"):
-        half_precision(draft, name)
+    common.half_precision(draft, "fp16", "memory-efficient-fp16", "amp")
     for name in ("bf16", "memory-efficient-bf16"):
-        if draft.value(name, boolean, False):
-            draft.set("training.precision", "bfloat16", name)
+        draft.set("training.precision", "bfloat16" if draft.value(name, boolean, False) else None, name)
     if draft.value("store-ema", boolean, False):
         draft.set("training.ema", draft.value("ema-decay", number, 0.9999), "ema-decay", "store-ema")
 
@@ -250,75 +225,31 @@ def _search(draft: Draft) -> None:
         arguments = None
     if isinstance(arguments, dict):
         draft.expand("eval-bleu-args", {f"generate.{key.replace('_', '-')}": value for key, value in arguments.items()})
-        draft.mind("eval-bleu-args", "openwork validates with its one section [decoding]")
+        draft.warn("eval-bleu-args", "openwork validates with its one section [decoding]")
     else:
-        draft.mind("eval-bleu-args", "this is not a table in JSON, so it is left out")
-    draft.set("decoding.beam", draft.value("generate.beam", integer), "generate.beam")
+        draft.warn("eval-bleu-args", "this is not a table in JSON, so it is left out")
+    draft.copy("decoding.beam", "generate.beam", integer)
     if draft.value("generate.unnormalized", boolean, False):
         draft.set("decoding.length_penalty", 0.0, "generate.unnormalized", "generate.lenpen")
     else:
-        power_penalty(draft, "generate.lenpen", draft.value("generate.lenpen", number))
+        common.power_penalty(draft, "generate.lenpen", draft.value("generate.lenpen", number))
     lengths = ("generate.max-len-a", "generate.max-len-b")
     if any(draft.has(name) for name in lengths):
         factor, plus = draft.value(lengths[0], number, 0.0), draft.value(lengths[1], number, 200.0)
-        length_ratio(draft, factor, plus, *lengths)
+        common.length_ratio(draft, factor, plus, *lengths)
     _sampling(draft)
 
 
 def _sampling(draft: Draft) -> None:
     names = ("generate.sampling-topk", "generate.sampling-topp", "generate.temperature")
     if not draft.value("generate.sampling", boolean, False):
-        for name in names:
-            draft.missing(name, "belongs to sampling; openwork's beam search has no temperature")
+        draft.missing(names, "belongs to sampling; openwork's beam search has no temperature")
         return
     draft.set("decoding.samples", draft.value("generate.nbest", integer, 1), "generate.sampling", "generate.nbest")
     best, nucleus = draft.value(names[0], integer, -1), draft.value(names[1], number, -1.0)
     draft.set("decoding.top_k", max(best, 0), names[0])
     draft.set("decoding.top_p", nucleus if nucleus > 0 else 1.0, names[1])
-    draft.set("decoding.temperature", draft.value(names[2], number), names[2])
-
-
-TABLE: dict[str, OptionRule] = table(
-    {
-        "seed": To("training.seed", integer),
-        "dropout": To("model.dropout", number),
-        "attention-dropout": To("model.attention_dropout", number),
-        "activation-dropout": To("model.feedforward_dropout", number),
-        "relu-dropout": To("model.feedforward_dropout", number),
-        "activation-fn": ChoiceRule(
-            "model.feedforward",
-            {"relu": "relu", "gelu": "gelu", "gelu_accurate": "gelu", "gelu_fast": "gelu", "swish": "swish"},
-            "openwork's feed-forward network has relu, gelu or swish, or is gated (glu, reglu, geglu, swiglu)",
-        ),
-        "adam-eps": To("training.epsilon", number),
-        "clip-norm": To("training.clip_norm", number),
-        "log-interval": To("training.log_every", integer),
-        "no-epoch-checkpoints": Always([True], "openwork has no checkpoints of epochs", "openwork has none of epochs"),
-        "task": Always(["translation"], "openwork translates", _NOT_TRANSLATION),
-        "no-scale-embedding": To("model.embedding_scale", lambda value: not boolean(value)),
-        "layernorm-embedding": To("model.embedding_norm", boolean),
-        "maximize-best-checkpoint-metric": Always(
-            [True], "openwork knows which way a metric is better", "openwork knows it"
-        ),
-        "sentence-avg": Always(
-            [False], "a mean over tokens", "openwork's loss is a mean over tokens, not over sentences"
-        ),
-        "left-pad-source": Always(
-            [False], "padding stands on the right", "padding stands on the right here, without effect"
-        ),
-        "left-pad-target": Always(
-            [False], "padding stands on the right", "padding stands on the right here, without effect"
-        ),
-        "eval-bleu-detok": Always(["moses", "space"], "openwork scores plain text", "openwork scores plain text"),
-        "generate.nbest": To("decoding.best", integer),
-        "generate.no-repeat-ngram-size": To("decoding.no_repeat", integer),
-        "generate.min-len": To("decoding.minimum_length", integer),
-        "generate.diverse-beam-groups": To("decoding.groups", lambda value: max(1, integer(value))),
-        "generate.diverse-beam-strength": To("decoding.diversity", number),
-        "tensorboard-logdir": To("training.tensorboard", lambda value: bool(text(value)), OUTSIDE),
-    },
-    WITHOUT,
-)
+    draft.copy("decoding.temperature", names[2], number)
 
 
 def canonical(shown: str) -> str:
@@ -337,27 +268,8 @@ def canonical(shown: str) -> str:
     return last.replace("_", "-")
 
 
-FAIRSEQ = Toolkit(
-    name="fairseq",
-    title="fairseq",
-    signs="the command fairseq-train, options such as --arch, --max-tokens and --lr-scheduler, or hydra's sections",
-    programs={"fairseq-train": "", "fairseq-hydra-train": "", "fairseq_cli/train.py": "", "fairseq_cli.train": "",
-              "fairseq-preprocess": "preprocess.", "fairseq-generate": "generate.", "fairseq-interactive": "generate."},
-    vague_programs={"train.py": "", "preprocess.py": "preprocess.", "generate.py": "generate."},
-    table=TABLE,
-    groups=(_architecture, _embeddings, _data, _learning, _optimiser, _criterion, _batches, _stopping, _search),
-    defaults={
-        "seed": 1,
-        "adam-betas": "(0.9, 0.999)",
-        "adam-eps": 1e-8,
-        "clip-norm": 0.0,
-        "log-interval": 100,
-        "best-checkpoint-metric": "loss",
-        "generate.beam": 5,
-        "generate.lenpen": 1.0,
-    },
-    canonical=canonical,
-    short=aliases("a=arch s=source-lang t=target-lang wd=weight-decay max-sentences=batch-size"),
-    flags=frozenset(FLAGS.split()),
-    positional="data",
-)  # fmt: skip
+FAIRSEQ = read_toolkit(
+    "fairseq",
+    (_architecture, _embeddings, _data, _learning, _optimiser, _criterion, _batches, _stopping, _search),
+    canonical,
+)

@@ -3,33 +3,62 @@
 import re
 from typing import Any
 
+from openwork.migration import common
 from openwork.migration.draft import Draft
-from openwork.migration.marian_options import TASKS, WITHOUT
-from openwork.migration.meaning import (
-    besides,
-    checkpoints_of_best,
-    half_precision,
-    length_ratio,
-    no_text_files,
-    optimiser,
-    power_penalty,
-    sampling,
-    sentence_piece,
-    steps,
-    text_file,
-    tying,
-    vocabulary_size_unknown,
-)
 from openwork.migration.options import Value, boolean, integer, number, numbers, text, words
-from openwork.migration.rules import Always, ChoiceRule, OptionRule, To, Toolkit, aliases, table
+from openwork.migration.rules import read_toolkit
 
 _PERIOD = re.compile(r"([0-9.eE+]+?)([KMG]?)([ute]?)")
 _SCALE = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 
+CELLS = {"tanh": "rnn", "lstm": "lstm", "gru": "gru"}  # Marian's names -> openwork's
+NORMS = ("transformer-preprocess", "transformer-postprocess", "transformer-postprocess-top")
+TRAINED, DISABLED = "transformer-train-position-embeddings", "transformer-disable-position-embeddings"
+MASK = "transformer-attention-mask"
+# Options of recurrent models that have no counterpart, and those that say nothing about a Transformer.
+RECURRENT = ("enc-type", "enc-cell-depth", "dec-cell-base-depth", "dec-cell-high-depth")
+ONLY_RECURRENT = ("dim-rnn", "enc-cell", "dec-cell", *RECURRENT)
+
+
+def _task(*, big: bool, before: bool) -> dict[str, Any]:
+    """The options of Vaswani et al.'s base or big model, with the norm after or before each sub-layer."""
+    return {
+        "type": "transformer",
+        "enc-depth": 6,
+        "dec-depth": 6,
+        "dim-emb": 1024 if big else 512,
+        "tied-embeddings-all": True,
+        "transformer-dim-ffn": 4096 if big else 2048,
+        "transformer-heads": 16 if big else 8,
+        "transformer-postprocess": "da" if before else "dan",
+        "transformer-preprocess": "n" if before else "",
+        "transformer-postprocess-top": "n" if before else "",
+        "transformer-ffn-activation": "relu",
+        "transformer-dropout": 0.1,
+        "learn-rate": 0.0002 if big else 0.0003,
+        "cost-type": "ce-mean-words",
+        "lr-warmup": 8000 if big else 16000,
+        "lr-decay-inv-sqrt": 8000 if big else 16000,
+        "label-smoothing": 0.1,
+        "clip-norm": 0,
+        "exponential-smoothing": 1e-4,
+        "mini-batch-fit": True,
+        "optimizer-params": [0.9, 0.998 if big else 0.98, 1e-09],
+        "beam-size": 8,
+        "normalize": 1.0,
+    }
+
+
+TASKS = {
+    f"transformer-{size}{norm}": _task(big=size == "big", before=bool(norm))
+    for size in ("base", "big")
+    for norm in ("", "-prenorm")
+}
+
 
 def period(value: Value) -> tuple[int, str]:
     """A span of training as Marian writes it: 100Ku is 100,000 updates, 10e ten epochs, 1Gt a billion target tokens."""
-    written = words(value)[0] if isinstance(value, list) else text(value)
+    written = " ".join(words(value)[:1]) if isinstance(value, list) else text(value)
     found = _PERIOD.fullmatch(written.strip())
     if not found:
         raise ValueError(f"{written} is no span of training")
@@ -37,12 +66,12 @@ def period(value: Value) -> tuple[int, str]:
 
 
 def _updates(draft: Draft, key: str, name: str, least: int = 1) -> int | None:
-    """A key of ours that counts updates, from a span that may be counted in something else."""
+    """A key that counts updates, from a span that may be counted in something else."""
     found = draft.value(name, period)
     if found is None:
         return None
     if found[1] != "u":
-        draft.mind(name, "counted in epochs or target tokens there, in updates here; it is left out")
+        draft.warn(name, "counted in epochs or target tokens there, in updates here; it is left out")
         return None
     draft.set(key, max(found[0], least), name)
     return found[0]
@@ -52,12 +81,10 @@ def _presets(draft: Draft) -> None:
     for name in draft.value("task", words, []):
         draft.expand("task", TASKS.get(name, {}))
         if name not in TASKS:
-            draft.mind("task", f"openwork does not know what {name} stands for")
-    if draft.value("fp16", boolean, False):
-        half_precision(draft, "fp16")
-    alibi = draft.value("alibi", boolean, False)
-    if alibi:
-        draft.expand("alibi", {"transformer-attention-mask": "alibi", "transformer-disable-position-embeddings": True})
+            draft.warn("task", f"openwork does not know what {name} stands for")
+    common.half_precision(draft, "fp16")
+    if draft.value("alibi", boolean, False):
+        draft.expand("alibi", {MASK: "alibi", DISABLED: True})
 
 
 def _model(draft: Draft) -> None:
@@ -70,13 +97,13 @@ def _model(draft: Draft) -> None:
         _transformer(draft)
     names = ("tied-embeddings-all", "tied-embeddings-src", "tied-embeddings")
     all_three, sides, target = (draft.value(name, boolean, False) for name in names)
-    tying(draft, all_three=all_three, target=target, sides=sides, names=names)
+    common.tying(draft, all_three=all_three, target=target, sides=sides, names=names)
     _vocabulary(draft, together=all_three or sides)
 
 
 def _transformer(draft: Draft) -> None:
     for name, key in (("enc-depth", "encoder_layers"), ("dec-depth", "decoder_layers"), ("dim-emb", "width")):
-        draft.set(f"model.{key}", draft.value(name, integer), name)
+        draft.copy(f"model.{key}", name, integer)
     inner, decoder = draft.value("transformer-dim-ffn", integer), draft.value("transformer-decoder-dim-ffn", integer, 0)
     note = "the decoder's is another there; openwork has one for both" if decoder and decoder != inner else ""
     draft.set("model.feedforward_width", inner, "transformer-dim-ffn", "transformer-decoder-dim-ffn", note=note)
@@ -84,93 +111,58 @@ def _transformer(draft: Draft) -> None:
     if draft.value("transformer-no-bias", boolean, False):
         draft.same("transformer-no-bias", "openwork's attention has no biases; its feed-forward network has")
     else:
-        draft.say("model.attention_bias", True, "Marian's projections have biases")
-    trained = draft.value("transformer-train-position-embeddings", boolean, False)
-    none = draft.value("transformer-disable-position-embeddings", boolean, False)
-    mask = draft.value("transformer-attention-mask", text, "default")
-    names = (
-        "transformer-attention-mask",
-        "transformer-disable-position-embeddings",
-        "transformer-train-position-embeddings",
-    )
-    if mask == "alibi":
+        draft.add("model.attention_bias", True, "Marian's projections have biases")
+    trained, none = (draft.value(name, boolean, False) for name in (TRAINED, DISABLED))
+    kind, note = "learned" if trained else "none" if none else "sinusoidal", ""
+    if draft.value(MASK, text, "default") == "alibi":
+        kind = "alibi"
         note = "" if none else "positions are also added to the embeddings there; ALiBi stands alone here"
-        draft.set("model.positions", "alibi", *names, note=note)
-    else:
-        draft.set("model.positions", "learned" if trained else "none" if none else "sinusoidal", *names)
-    for name in (
-        "dim-rnn",
-        "enc-cell",
-        "dec-cell",
-        "enc-type",
-        "enc-cell-depth",
-        "dec-cell-base-depth",
-        "dec-cell-high-depth",
-    ):
-        draft.same(name, "about a recurrent model, which this is not")
+    draft.set("model.positions", kind, MASK, DISABLED, TRAINED, note=note)
+    draft.same(ONLY_RECURRENT, "about a recurrent model, which this is not")
 
 
 def _norm(draft: Draft) -> None:
-    before = draft.value("transformer-preprocess", text, "")
-    after = draft.value("transformer-postprocess", text, "dan")
-    top = draft.value("transformer-postprocess-top", text, "")
-    names = ("transformer-preprocess", "transformer-postprocess", "transformer-postprocess-top")
+    before, after, top = (draft.value(name, text, value) for name, value in zip(NORMS, ("", "dan", ""), strict=True))
     pre, post = "n" in before, "n" in after
     note = "openwork normalises either before (pre) or after (post) a sub-layer" if pre == post else ""
     if pre and "n" not in top:
         note = "openwork's pre-norm has one more norm after each stack"
-    draft.set("model.norm", "pre" if pre else "post", *names, note=note)
-
-
-# Marian's names for cells -> ours.
-CELLS = {"tanh": "rnn", "lstm": "lstm", "gru": "gru"}
+    draft.set("model.norm", "pre" if pre else "post", *NORMS, note=note)
 
 
 def _recurrent(draft: Draft, kind: str) -> None:
-    draft.set(
-        "model.kind",
-        "recurrent",
-        "type",
-        note=f"Marian's {kind} is not built exactly as openwork's recurrent model",
-    )
+    note = f"Marian's {kind} is not built exactly as openwork's recurrent model"
+    draft.set("model.kind", "recurrent", "type", note=note)
     for name, key in (("enc-depth", "encoder_layers"), ("dec-depth", "decoder_layers"), ("dim-rnn", "width")):
-        draft.set(f"model.{key}", draft.value(name, integer, 1024 if name == "dim-rnn" else 1), name)
+        draft.copy(f"model.{key}", name, integer, 1024 if name == "dim-rnn" else 1)
     draft.missing("dim-emb", "openwork's recurrent model has embeddings as wide as its states")
-    draft.set("model.dropout", draft.value("dropout-rnn", number, 0.0), "dropout-rnn")
+    draft.copy("model.dropout", "dropout-rnn", number, 0.0)
     cell, names = draft.value("dec-cell", text, "gru"), ("dec-cell", "enc-cell")
     draft.set("model.cell", CELLS.get(cell), *names)
     for name in names:
         if draft.value(name, text, "gru") != cell or cell not in CELLS:
-            draft.mind(name, "openwork's recurrent model has one kind of cell for both sides: rnn, lstm or gru")
-    for name in (
-        "enc-type",
-        "enc-cell-depth",
-        "dec-cell-base-depth",
-        "dec-cell-high-depth",
-        "skip",
-        "layer-normalization",
-    ):
-        draft.missing(name, "openwork's recurrent model is built in one way (openwork info)")
+            draft.warn(name, "openwork's recurrent model has one kind of cell for both sides: rnn, lstm or gru")
+    names = (*RECURRENT, "skip", "layer-normalization")
+    draft.missing(names, "openwork's recurrent model is built in one way (openwork info)")
 
 
 def _vocabulary(draft: Draft, *, together: bool) -> None:
-    sizes = draft.value("dim-vocabs", numbers, [])
-    known = [int(size) for size in sizes if size > 0]
+    known = [int(size) for size in draft.value("dim-vocabs", numbers, []) if size > 0]
     files = draft.value("vocabs", words, [])
     models = [name for name in files if name.endswith(".spm")]
     if models and len(models) == len(files):
-        sentence_piece(draft, models[0], models[-1], "vocabs")
+        common.sentence_piece(draft, models[0], models[-1], "vocabs")
     if known:
         note = "" if len(set(known)) == 1 else "one size for both here: the first is taken"
         draft.set("text.vocabulary_size", known[0], "dim-vocabs", note=note)
     else:
         draft.same("dim-vocabs", "as many as there are")
         if not models:
-            vocabulary_size_unknown(draft)
+            common.vocabulary_size_unknown(draft)
     draft.missing("vocabs", "openwork learns the vocabulary when training begins, and keeps it in the bundle")
     if not together:
         draft.set("text.shared", bool(files) and len(set(files)) == 1, "vocabs")
-    sampling(draft, "sentencepiece-alphas", max(draft.value("sentencepiece-alphas", numbers, []), default=None))
+    common.sampling(draft, "sentencepiece-alphas", max(draft.value("sentencepiece-alphas", numbers, []), default=None))
 
 
 def _data(draft: Draft) -> None:
@@ -179,32 +171,25 @@ def _data(draft: Draft) -> None:
         if draft.value("tsv", boolean, False) and files:
             draft.set(f"data.{keys[0].replace('source', 'tsv')}", files[0], name, "tsv")
         elif len(files) >= 2:
-            text_file(draft, f"data.{keys[0]}", files[0], name)
-            text_file(draft, f"data.{keys[1]}", files[-1], name)
+            common.text_file(draft, f"data.{keys[0]}", files[0], name)
+            common.text_file(draft, f"data.{keys[1]}", files[-1], name)
             if len(files) > 2:
-                draft.mind(name, "openwork has one source: the first file is taken, and the last is the target")
-    no_text_files(draft, None, None, "Marian's --train-sets is not given")
+                draft.warn(name, "openwork has one source: the first file is taken, and the last is the target")
+    common.no_text_files(draft, None, None, "Marian's --train-sets is not given")
 
 
 def _learning(draft: Draft) -> None:
     decay, warmup = draft.value("lr-decay-inv-sqrt", period, (0, "u")), draft.value("lr-warmup", period, (0, "u"))
-    names = ("lr-decay-inv-sqrt", "lr-warmup")
-    if decay[0]:
-        note = "" if decay == warmup else (
-            f"the rate falls there from update {decay[0]:,} on, and here from the end of the warm-up on"
-        )  # fmt: skip
-        draft.set("training.schedule", "inverse-square-root", "lr-decay-inv-sqrt", note=note)
-    else:
-        draft.set("training.schedule", "constant", "lr-decay-inv-sqrt")
-    draft.set("training.learning_rate", draft.value("learn-rate", number), "learn-rate")
-    if _updates(draft, "training.warmup", names[1]) is None:
-        draft.set("training.warmup", max(decay[0], 1), names[0])
-    if draft.value("lr-decay", number, 0.0):
-        draft.missing("lr-decay", "lowered at a plateau there, which openwork does not")
-    else:
-        draft.same("lr-decay", "none")
-    start = draft.value("lr-warmup-start-rate", number, 0.0)
-    (draft.missing if start else draft.same)("lr-warmup-start-rate", "openwork's rate rises from 0")
+    later = f"the rate falls there from update {decay[0]:,} on, and here from the end of the warm-up on"
+    schedule, note = ("inverse-square-root", later if decay != warmup else "") if decay[0] else ("constant", "")
+    draft.set("training.schedule", schedule, "lr-decay-inv-sqrt", note=note)
+    draft.copy("training.learning_rate", "learn-rate", number)
+    if _updates(draft, "training.warmup", "lr-warmup") is None:
+        draft.set("training.warmup", max(decay[0], 1), "lr-decay-inv-sqrt")
+    falls = draft.value("lr-decay", number, 0.0)
+    draft.same("lr-decay", "none", not falls, missing="lowered at a plateau there, which openwork does not")
+    note = "openwork's rate rises from 0"
+    draft.same("lr-warmup-start-rate", note, not draft.value("lr-warmup-start-rate", number, 0.0), missing=note)
 
 
 def _optimiser(draft: Draft) -> None:
@@ -214,15 +199,15 @@ def _optimiser(draft: Draft) -> None:
         draft.set("training.optimiser", "adamw", "optimizer", "optimizer-params")
         draft.set("training.weight_decay", values[3], "optimizer-params")
     else:
-        optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd", "adagrad": "adagrad"})
+        common.optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd", "adagrad": "adagrad"})
     if name == "sgd":
-        draft.say("training.momentum", 0.0, "Marian's sgd has no momentum")
+        draft.add("training.momentum", 0.0, "Marian's sgd has no momentum")
     if name == "adam":
         meant = [*values, *(0.9, 0.999, 1e-8)[len(values) :]]
         for key, value in zip(("beta1", "beta2", "epsilon"), meant, strict=False):
             draft.set(f"training.{key}", value, "optimizer-params")
     average = draft.value("exponential-smoothing", lambda value: 1e-4 if value is True else number(value), 0.0)
-    draft.set("training.ema", float(f"{1 - average:.9g}") if average else 0.0, "exponential-smoothing")
+    common.moving_average(draft, "exponential-smoothing", average)
 
 
 def _batches(draft: Draft) -> None:
@@ -235,20 +220,17 @@ def _batches(draft: Draft) -> None:
         draft.set("batches.tokens", given, "mini-batch-words", note=note)
     elif fit:
         note = "as many as fit into the memory there; openwork is told: raise batches.tokens until the memory is full"
-        draft.mind("mini-batch-fit", note)
-        draft.mind("mini-batch", "the most sentences beside --mini-batch-fit; openwork counts tokens")
+        draft.warn("mini-batch-fit", note)
+        draft.warn("mini-batch", "the most sentences beside --mini-batch-fit; openwork counts tokens")
         draft.to_do.append("choose batches.tokens: Marian fills the memory (--mini-batch-fit)")
     elif sentences:
-        note = "sentences there, tokens here: the value is that of 25 tokens a sentence"
-        draft.set("batches.tokens", sentences * 25, "mini-batch", note=note)
+        common.sentence_batches(draft, sentences, "mini-batch")
     delay = draft.value("optimizer-delay", number)
     if delay is not None:
         note = "" if delay >= 1 and delay == int(delay) else "openwork counts whole batches"
         draft.set("training.accumulate", max(1, int(delay)), "optimizer-delay", note=note)
-    if len(draft.value("devices", words, [])) > 1:
-        draft.mind("devices", "openwork trains on one device: multiply training.accumulate by their number")
-    else:
-        draft.same("devices", "one device")
+    note = "openwork trains on one device: multiply training.accumulate by their number"
+    draft.same("devices", "one device", len(draft.value("devices", words, [])) <= 1, warning=note)
 
 
 def _stopping(draft: Draft) -> None:
@@ -256,114 +238,37 @@ def _stopping(draft: Draft) -> None:
     if after[0] and after[1] == "u":
         draft.set("training.steps", after[0], "after")
     else:
-        draft.mind("after", "openwork counts in updates: set training.steps")
-        steps(
-            draft, draft.given("after-batches"), draft.given("after-epochs"), "Marian trains until nothing gets better"
-        )
+        draft.warn("after", "openwork counts in updates: set training.steps")
+        updates, epochs = draft.given("after-batches"), draft.given("after-epochs")
+        common.steps(draft, updates, epochs, "Marian trains until nothing gets better")
     _updates(draft, "training.validate_every", "valid-freq")
     _updates(draft, "training.log_every", "disp-freq")
     if save := draft.value("save-freq", period):
         note = "openwork saves at each validation"
-        if save == draft.value("valid-freq", period):
-            draft.same("save-freq", note)
-        else:
-            draft.missing("save-freq", note)
+        draft.same("save-freq", note, save == draft.value("valid-freq", period), missing=note)
     metrics = draft.value("valid-metrics", words, ["cross-entropy"])
-    checkpoints_of_best(draft, metrics[0] if metrics else "cross-entropy", "valid-metrics")
-
-    besides(draft, patience=True)
+    common.validation_metric(draft, metrics[0] if metrics else "cross-entropy", "valid-metrics")
+    common.besides(draft, patience=True)
 
 
 def _search(draft: Draft) -> None:
     prefix = "decode." if draft.given("decode.beam-size", "decode.normalize") else ""
-    beam = draft.first(integer, "decode.beam-size", "beam-size")
-    draft.set("decoding.beam", beam, *((f"{prefix}beam-size",) if prefix else ("beam-size",)))
-    alpha = draft.first(_normalise, f"{prefix}normalize", "normalize", otherwise=0.0)
-    power_penalty(draft, f"{prefix}normalize", alpha)
+    draft.set("decoding.beam", draft.first(integer, "decode.beam-size", "beam-size"), f"{prefix}beam-size")
+    alpha = draft.first(
+        lambda value: 1.0 if value is True else number(value), f"{prefix}normalize", "normalize", otherwise=0.0
+    )
+    common.power_penalty(draft, f"{prefix}normalize", alpha)
     if prefix:
-        for name in ("beam-size", "normalize"):
-            draft.same(name, "that of marian-decoder is taken, further down")
+        draft.same(("beam-size", "normalize"), "that of marian-decoder is taken, further down")
     factor = draft.given("decode.max-length-factor", "max-length-factor")
     if factor:
-        length_ratio(draft, draft.value(factor, number), 0.0, factor)
+        common.length_ratio(draft, draft.value(factor, number), 0.0, factor)
+    if draft.value("decode.n-best", boolean, False):
+        draft.set("decoding.best", 4, "decode.n-best", note="as many as the beam there")
 
 
-def _normalise(value: Value) -> float:
-    return 1.0 if value is True else number(value)
-
-
-def _is_off(value: Any) -> bool:
-    return not boolean(value)
-
-
-TABLE: dict[str, OptionRule] = table(
-    {
-        "seed": To("training.seed", integer),
-        "label-smoothing": To("training.label_smoothing", number),
-        "clip-norm": To("training.clip_norm", number),
-        "early-stopping": To("training.patience", integer),
-        "transformer-heads": To("model.heads", integer),
-        "transformer-dropout": To("model.dropout", number),
-        "transformer-dropout-attention": To("model.attention_dropout", number),
-        "transformer-dropout-ffn": To("model.feedforward_dropout", number),
-        "transformer-ffn-activation": ChoiceRule(
-            "model.feedforward",
-            {"relu": "relu", "gelu": "gelu", "swish": "swish"},
-            "openwork's feed-forward network has relu, gelu or swish, or is gated (glu, reglu, geglu, swiglu)",
-        ),
-        "transformer-decoder-autoreg": Always(
-            ["self-attention"], "self-attention", "openwork's decoder has self-attention, no average attention or SSRU"
-        ),
-        "cost-type": Always(
-            ["ce-mean-words"], "a mean over tokens", "openwork's loss is a mean over the tokens of a batch"
-        ),
-        "shuffle": Always(["data"], "openwork shuffles always", "openwork shuffles always"),
-        "sync-sgd": Always([True], "openwork's updates are synchronous", "openwork's updates are synchronous"),
-        "max-length-crop": Always([False], "longer pairs are left out", "openwork leaves longer pairs out (filters.*)"),
-        "allow-unk": Always([False], "unknown pieces never come", "openwork never writes an unknown piece"),
-        "transformer-postprocess-emb": Always(
-            ["d"], "dropout on embeddings", "openwork has dropout after embeddings, no norm"
-        ),
-        "transformer-ffn-depth": Always([2], "two matrices", "openwork's feed-forward network has two matrices"),
-        "output-omit-bias": To("model.output_bias", lambda value: not boolean(value)),
-        "decode.n-best": To("decoding.best", lambda value: None if _is_off(value) else 4, "as many as the beam there"),
-        "transformer-tied-layers": Always([[]], "no layers are one", "openwork ties no layers"),
-    },
-    WITHOUT,
+MARIAN = read_toolkit(
+    "marian",
+    (_presets, _model, _data, _learning, _optimiser, _batches, _stopping, _search),
+    lambda shown: shown.lstrip("-"),
 )
-
-MARIAN = Toolkit(
-    name="marian",
-    title="Marian",
-    signs="the command marian, options such as --dim-emb, --enc-depth and --train-sets, or the same names in YAML",
-    programs={"marian": "", "marian-train": "", "marian-decoder": "decode."},
-    table=TABLE,
-    groups=(_presets, _model, _data, _learning, _optimiser, _batches, _stopping, _search),
-    defaults={
-        "enc-depth": 1,
-        "dec-depth": 1,
-        "dim-emb": 512,
-        "transformer-heads": 8,
-        "transformer-dim-ffn": 2048,
-        "transformer-ffn-activation": "swish",
-        "output-omit-bias": False,
-        "transformer-dropout": 0.0,
-        "learn-rate": 1e-4,
-        "label-smoothing": 0.0,
-        "clip-norm": 1.0,
-        "early-stopping": 10,
-        "valid-freq": "10000u",
-        "disp-freq": "1000u",
-        "mini-batch": 64,
-        "beam-size": 12,
-        "normalize": 0.0,
-    },
-    canonical=lambda shown: shown.lstrip("-"),
-    short=aliases(
-        "c=config w=workspace m=model t=train-sets v=vocabs e=after-epochs a=after T=tempdir d=devices o=optimizer "
-        "l=learn-rate b=beam-size n=normalize decode.m=decode.models decode.i=decode.input decode.o=decode.output "
-        "decode.v=decode.vocabs decode.b=decode.beam-size decode.n=decode.normalize decode.c=decode.config "
-        "decode.d=decode.devices decode.w=decode.workspace"
-    ),
-    config="config",
-)  # fmt: skip

@@ -13,7 +13,7 @@ _NO = ("false", "no", "off", "0")
 
 
 @dataclass(frozen=True)
-class ForeignOption:
+class ExternalOption:
     """One option as it stands in a file.
 
     `name` is what the toolkit's table calls it ("max-tokens", "training.batch_size"), `shown` how it is written there.
@@ -73,6 +73,21 @@ def boolean(value: Value) -> bool:
     if word in _NO:
         return False
     raise ValueError(f"{value} is neither true nor false")
+
+
+def negated(value: Value) -> bool:
+    """The opposite of what `boolean` reads."""
+    return not boolean(value)
+
+
+def at_least_one(value: Value) -> int:
+    """A whole number, raised to 1."""
+    return max(1, integer(value))
+
+
+def present(value: Value) -> bool:
+    """Whether the text is not empty."""
+    return bool(text(value))
 
 
 def text(value: Value) -> str:

@@ -24,7 +24,7 @@ def report_lines(translation: ConfigTranslation) -> list[str]:
     for verdict, title in TITLES.items():
         found = [finding for finding in translation.findings if finding.verdict is verdict]
         lines += _block(Joined(title, f" ({len(found)})"), map(_finding, found))
-    implied = translation.implied
+    implied = [line for line in translation.lines if line.implied]
     lines += _block(
         f"{translation.toolkit.title}'s own defaults, which are not openwork's ({len(implied)})", map(_implied, implied)
     )
@@ -60,7 +60,10 @@ def report_values(translation: ConfigTranslation) -> dict[str, Any]:
             str(verdict): [_values(finding) for finding in translation.findings if finding.verdict is verdict]
             for verdict in Verdict
         },
-        "implied": [{"key": line.key, "value": line.value, "source": line.source} for line in translation.implied],
+        "implied": [
+            {"key": line.key, "value": line.value, "source": line.source}
+            for line in [line for line in translation.lines if line.implied]
+        ],
         "remarks": translation.remarks,
         "to_decide": translation.to_do,
         "accepted": translation.settings is not None,

@@ -1,15 +1,39 @@
-"""How one option of another toolkit becomes one of ours, or why not: what the tables of the toolkits are made of."""
+"""Tables of a toolkit's options: what becomes of each option that can be judged alone."""
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from importlib import resources
+from typing import Any, Protocol
 
 from openwork.migration.draft import Draft
-from openwork.migration.options import Reader, Value
+from openwork.migration.options import Reader, Value, at_least_one, boolean, integer, negated, number, present, text
+
+READERS: dict[str, Reader] = {
+    read.__name__: read for read in (at_least_one, boolean, integer, negated, number, present, text)
+}
+"""How a table names the functions that read a value."""
+
+# Why several toolkits' options have no counterpart, by the short names that the tables use.
+REASONS = {
+    "outside": "where files are written is said on the command line: openwork train RUN.toml --out FOLDER",
+    "tests": "what is translated or tested is said on the command line: openwork translate, openwork evaluate",
+    "weights": "openwork's weights are its own: those of other toolkits cannot be loaded",
+    "checkpoints": "openwork keeps the checkpoints that training.average needs",
+    "validation": "openwork saves a checkpoint at each validation",
+    "device": "openwork trains on one device",
+    "gpu": "openwork takes a GPU where there is one",
+    "float16": "about float16, which openwork does not have",
+    "reading": "openwork reads, shuffles and batches by itself",
+    "filters": "counted in tokens there; openwork's filters count characters (filters.*)",
+    "vocabulary": "openwork learns the vocabulary from the training text",
+    "vocabulary-in-bundle": "openwork learns the vocabulary when training begins, and keeps it in the bundle",
+    "progress": "openwork shows the progress in one way, and writes it to the run's record",
+    "part": "openwork has no such part",
+}
 
 
-@runtime_checkable
 class OptionRule(Protocol):
     """What is to be done about an option that has a value."""
 
@@ -17,20 +41,20 @@ class OptionRule(Protocol):
 
 
 @dataclass(frozen=True)
-class To:
-    """The option is one of ours under another name; `note` says what differs in meaning."""
+class KeyRule:
+    """The option is a key of a run file under another name; `note` says what differs in meaning."""
 
     key: str
-    read: Reader
+    reader: str
     note: str = ""
 
     def apply(self, draft: Draft, name: str) -> None:
-        draft.set(self.key, draft.value(name, self.read), name, note=self.note)
+        draft.copy(self.key, name, READERS[self.reader], note=self.note)
 
 
 @dataclass(frozen=True)
 class ChoiceRule:
-    """One of several words, each of which is a value of ours; other words have no counterpart, for the reason given."""
+    """One of several words, each a value of the key; other words have no counterpart, for the reason given."""
 
     key: str
     values: Mapping[str, Any]
@@ -45,22 +69,8 @@ class ChoiceRule:
 
 
 @dataclass(frozen=True)
-class Without:
-    """There is nothing of the kind here."""
-
-    reason: str
-
-    def apply(self, draft: Draft, name: str) -> None:
-        value = draft.value(name, lambda value: value)
-        if value is None or value is False or value in ([], {}):
-            draft.same(name, "off there, and not here")
-        else:
-            draft.missing(name, self.reason)
-
-
-@dataclass(frozen=True)
-class Always:
-    """Openwork always does what the value says; any other value has no counterpart, for the reason given."""
+class FixedRule:
+    """openwork always does what one of the values says; others have no counterpart, for the reason given."""
 
     values: Sequence[Any]
     note: str
@@ -68,52 +78,72 @@ class Always:
 
     def apply(self, draft: Draft, name: str) -> None:
         value = draft.value(name, lambda value: value)
-        if any(value == meant or str(value).lower() == str(meant).lower() for meant in self.values):
-            draft.same(name, self.note)
-        else:
-            draft.missing(name, self.otherwise)
+        known = any(value == one or str(value).lower() == str(one).lower() for one in self.values)
+        draft.same(name, self.note, known, missing=self.otherwise)
+
+
+@dataclass(frozen=True)
+class MissingRule:
+    """openwork has nothing of the kind."""
+
+    reason: str
+
+    def apply(self, draft: Draft, name: str) -> None:
+        value = draft.value(name, lambda value: value)
+        is_off = value is None or value is False or value in ([], {})
+        draft.same(name, "off there, and not here", is_off, missing=self.reason)
 
 
 @dataclass(frozen=True)
 class Toolkit:
-    """What is known of one toolkit.
+    """What is known of one toolkit. `read_toolkit` reads most of it from a table.
 
-    table: the options that can be judged alone. groups: functions for those that only make sense together. programs:
-    names of its commands, each with a prefix for the names of its options; vague_programs are names that others have
-    too. signs: what tells its files from others, in words. defaults: what it takes where a file says nothing. canonical
-    makes the table's name from what stands in a file; short has other names for options. flags are the options that
-    take no word, where a word alone has a meaning (`positional`); config names the option that gives a file of options.
+    Args:
+        name: as the command line takes it.
+        title: as its makers write it.
+        signs: how its files differ from others, in words.
+        table: the options that can be judged alone.
+        groups: functions for the options that only make sense together.
+        canonical: makes the table's name from what stands in a file.
+        defaults: what the toolkit takes where a file says nothing.
+        programs: its commands, each with a prefix for the names of its options.
+        ambiguous_programs: the same for names that other toolkits' commands have too.
+        aliases: other names of options.
+        flags: options that take no word, where a word alone has a meaning (`positional`).
+        config: the option that names a file of options.
     """
 
     name: str
     title: str
     signs: str
-    programs: Mapping[str, str]
     table: Mapping[str, OptionRule]
     groups: Sequence[Callable[[Draft], None]]
-    defaults: Mapping[str, Value]
     canonical: Callable[[str], str]
-    vague_programs: Mapping[str, str] = field(default_factory=dict)
-    short: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, Value]
+    programs: Mapping[str, str]
+    ambiguous_programs: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
     flags: frozenset[str] | None = None
     positional: str = ""
     config: str = ""
 
+    def option_name(self, shown: str, prefix: str = "") -> str:
+        """The table's name of an option as it stands in a file, or behind a program with this prefix."""
+        name = self.canonical(shown)
+        name = name if name.startswith(prefix) else f"{prefix}{name}"
+        return self.aliases.get(name, name)
+
     def knows(self, name: str) -> bool:
-        """Whether the toolkit has an option of this name, as far as we know."""
+        """Whether the table or a group has an option of this name."""
         return name in self.table or name in self._grouped
 
     @cached_property
     def _grouped(self) -> frozenset[str]:
-        """The options that the groups ask for."""
+        """The options that the groups read."""
         empty = Draft(self.title, (), self.defaults)
         for group in self.groups:
             group(empty)
-        return frozenset(empty.asked)
-
-    def takes_words(self, name: str) -> bool:
-        """Whether words that follow the option belong to it."""
-        return self.flags is None or name not in self.flags
+        return frozenset(empty.names_read)
 
     def apply(self, draft: Draft) -> None:
         """Judge every option."""
@@ -124,12 +154,32 @@ class Toolkit:
                 rule.apply(draft, name)
 
 
-def table(rules: Mapping[str, OptionRule], without: Mapping[str, str]) -> dict[str, OptionRule]:
-    """A table of rules; `without` gives a reason, and the names of the options that have no counterpart for it."""
-    missing = {name: Without(reason) for reason, names in without.items() for name in names.split()}
-    return {**missing, **rules}
+def read_toolkit(
+    file: str, groups: Sequence[Callable[[Draft], None]], canonical: Callable[[str], str], base: Toolkit | None = None
+) -> Toolkit:
+    """The toolkit that a TOML file of this folder describes; its table and defaults add to those of `base`.
 
+    [keys]      option = [key, reader, note]           KeyRule
+    [choices]   option = [key, values, otherwise]      ChoiceRule
+    [fixed]     option = [values, note, otherwise]     FixedRule
+    [missing]   reason = options                       MissingRule; the reason in words, or its name in `REASONS`
 
-def aliases(text: str) -> dict[str, str]:
-    """Other names of options, written as other=name with blanks between."""
-    return dict(pair.split("=") for pair in text.split())
+    Several options with one rule stand in one key, with blanks between them.
+    """
+    given = tomllib.loads(resources.files(__package__).joinpath(f"{file}.toml").read_text("utf-8"))
+    missing = {REASONS.get(reason, reason): names for reason, names in given.pop("missing", {}).items()}
+    rules: dict[str, OptionRule] = {
+        name: MissingRule(reason) for reason, names in missing.items() for name in names.split()
+    }
+    for section, kind in (("keys", KeyRule), ("choices", ChoiceRule), ("fixed", FixedRule)):
+        for names, values in given.pop(section, {}).items():
+            rules |= dict.fromkeys(names.split(), kind(*values))
+    return Toolkit(
+        table={**(base.table if base else {}), **rules},
+        groups=groups,
+        canonical=canonical,
+        defaults={**(base.defaults if base else {}), **given.pop("defaults")},
+        aliases=dict(pair.split("=") for pair in given.pop("aliases", "").split()),
+        flags=frozenset(given.pop("flags").split()) if "flags" in given else None,
+        **given,
+    )

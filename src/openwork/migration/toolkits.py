@@ -33,7 +33,7 @@ def toolkit_named(name: str) -> Toolkit:
 def recognise(shown: Sequence[str], file: str) -> Toolkit:
     """The toolkit that knows most of the options, given as they stand in the file; DataError where that is unclear."""
     known = {
-        name: sum(toolkit.knows(_canonical(toolkit, option)) for option in shown) for name, toolkit in TOOLKITS.items()
+        name: sum(toolkit.knows(toolkit.option_name(option)) for option in shown) for name, toolkit in TOOLKITS.items()
     }
     best, second, *_ = sorted(known, key=lambda name: -known[name])
     if known[best] < FEWEST_KNOWN or known[best] == known[second]:
@@ -45,8 +45,3 @@ def recognise(shown: Sequence[str], file: str) -> Toolkit:
             code="D083",
         )
     return TOOLKITS[best]
-
-
-def _canonical(toolkit: Toolkit, shown: str) -> str:
-    name = toolkit.canonical(shown)
-    return toolkit.short.get(name, name)

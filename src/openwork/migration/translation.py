@@ -4,7 +4,7 @@ import itertools
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from openwork.base.files import read_lines
 from openwork.base.phrases import Joined
 from openwork.migration.commands import ENVIRONMENT, LAUNCHER, find_programs, read_options, shown_options
 from openwork.migration.draft import Draft, DraftLine, OptionVerdict
-from openwork.migration.options import ForeignOption, text
+from openwork.migration.options import ExternalOption, text
 from openwork.migration.rules import Toolkit
 from openwork.migration.shell import Script, read_script
 from openwork.migration.toolkits import TOOLKITS, recognise, toolkit_named
@@ -41,7 +41,6 @@ class ConfigTranslation:
     toolkit: Toolkit
     file: str
     lines: list[DraftLine]
-    implied: list[DraftLine]
     findings: list[OptionVerdict]
     to_do: list[str]
     remarks: list[str]
@@ -79,7 +78,6 @@ def translate_configuration(
         toolkit=found,
         file=str(path),
         lines=draft.lines(),
-        implied=draft.implied(),
         findings=draft.findings(),
         to_do=draft.to_do,
         remarks=[*remarks, *draft.remarks],
@@ -108,7 +106,7 @@ def _read(path: Path) -> str:
 
 def _options(
     path: Path, written: str, named: Toolkit | None, environment: Mapping[str, str], remarks: list[str]
-) -> tuple[Toolkit, list[ForeignOption]]:
+) -> tuple[Toolkit, list[ExternalOption]]:
     """The toolkit and its options: from the commands of a script, else from YAML, else from a bare command line."""
     if path.suffix.lower() in _YAML_NAMES:
         return _from_yaml(path.name, written, named)
@@ -131,24 +129,21 @@ def _looks_like_yaml(written: str) -> bool:
     return _YAML_START.match(first) is not None
 
 
-def _from_yaml(file: str, written: str, named: Toolkit | None) -> tuple[Toolkit, list[ForeignOption]]:
+def _from_yaml(file: str, written: str, named: Toolkit | None) -> tuple[Toolkit, list[ExternalOption]]:
     options = read_yaml(written, file)
     toolkit = named or recognise([option.shown for option in options], file)
-    return toolkit, [_renamed(option, toolkit) for option in options]
+    return toolkit, [replace(option, name=toolkit.option_name(option.shown)) for option in options]
 
 
-def _renamed(option: ForeignOption, toolkit: Toolkit) -> ForeignOption:
-    name = toolkit.canonical(option.shown)
-    return ForeignOption(toolkit.short.get(name, name), option.shown, option.value, option.file, option.line)
-
-
-def _from_commands(path: Path, script: Script, toolkit: Toolkit, remarks: list[str]) -> list[ForeignOption]:
+def _from_commands(path: Path, script: Script, toolkit: Toolkit, remarks: list[str]) -> list[ExternalOption]:
     options = read_options(script, toolkit, path.name, remarks)
     remarks.extend(script.notes)
     return [*_from_config(path, options, toolkit, remarks), *options]
 
 
-def _from_config(path: Path, options: list[ForeignOption], toolkit: Toolkit, remarks: list[str]) -> list[ForeignOption]:
+def _from_config(
+    path: Path, options: list[ExternalOption], toolkit: Toolkit, remarks: list[str]
+) -> list[ExternalOption]:
     """The options of the file that a command line names; those of the command line itself override them."""
     for option in options:
         if not toolkit.config or option.name != toolkit.config:

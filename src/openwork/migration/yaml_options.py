@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from openwork.base.errors import DataError
-from openwork.migration.options import ForeignOption
+from openwork.migration.options import ExternalOption
 
 MOST_VALUES = 20_000
 """Values a configuration may hold: aliases of aliases could make billions of them."""
@@ -14,7 +14,7 @@ DEEPEST = 50
 _BRACKETS = re.compile(r"[\[\]{}]")
 
 
-def read_yaml(text: str, file: str) -> list[ForeignOption]:
+def read_yaml(text: str, file: str) -> list[ExternalOption]:
     """The options of nested mappings as dotted names, in the order of the file; DataError where it is no such YAML."""
     loader = None
     if _nesting(text) > DEEPEST:  # the library would take seconds to find out
@@ -69,12 +69,12 @@ class _Walk:
         self.file = file
         self.values = 0
 
-    def options(self, root: yaml.MappingNode) -> list[ForeignOption]:
-        found: list[ForeignOption] = []
+    def options(self, root: yaml.MappingNode) -> list[ExternalOption]:
+        found: list[ExternalOption] = []
         self._mapping(root, "", found, 0)
         return found
 
-    def _mapping(self, node: yaml.MappingNode, prefix: str, found: list[ForeignOption], depth: int) -> None:
+    def _mapping(self, node: yaml.MappingNode, prefix: str, found: list[ExternalOption], depth: int) -> None:
         self._count(node, depth)
         self.loader.flatten_mapping(node)  # `<<: *base`
         for key_node, value_node in node.value:
@@ -84,7 +84,7 @@ class _Walk:
                 self._mapping(value_node, f"{name}.", found, depth + 1)
             else:
                 value = self._value(value_node, depth + 1)
-                found.append(ForeignOption(name, name, value, self.file, key_node.start_mark.line + 1))
+                found.append(ExternalOption(name, name, value, self.file, key_node.start_mark.line + 1))
 
     def _value(self, node: yaml.Node, depth: int) -> Any:
         self._count(node, depth)

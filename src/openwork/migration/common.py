@@ -1,4 +1,4 @@
-"""What several toolkits mean alike, and where their meaning differs from ours; each said in one place."""
+"""What several toolkits have alike, and where its meaning differs from openwork's; each said in one place."""
 
 import math
 import re
@@ -6,30 +6,26 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from openwork.migration.draft import Draft
-from openwork.migration.options import Reader, boolean, integer
+from openwork.migration.options import Reader, boolean, integer, numbers
 from openwork.training.settings import OptimiserName
 
 _SEGMENTED = re.compile(r"\b(bpe|spm?|sp|tok|tokenized|tokenised|tc|subwords?|pieces)\d*k?\b|@@", re.IGNORECASE)
 
 SEGMENTED = "openwork reads plain text and cuts it itself: name the files as they were before tokenising and segmenting"
-OUTSIDE = "where files are written is said on the command line: openwork train RUN.toml --out FOLDER"
-TESTS = "what is translated or tested is said on the command line: openwork translate, openwork evaluate"
-FOREIGN_WEIGHTS = "openwork's weights are its own: those of other toolkits cannot be loaded"
-AT_VALIDATION = "openwork saves a checkpoint at each validation"
-ONE_DEVICE = "openwork trains on one device"
-OWN_READING = "openwork reads, shuffles and batches by itself"
-OWN_PROGRESS = "openwork shows the progress in one way, and writes it to the run's record"
-NO_SUCH_PART = "openwork has no such part"
+# The figures that toolkits choose checkpoints by -> openwork's.
+METRICS = {
+    **dict.fromkeys(("loss", "ppl", "perplexity", "nll_loss", "acc", "accuracy"), "loss"),
+    **dict.fromkeys(("cross-entropy", "ce-mean-words", "ce-mean", "ce-sum"), "loss"),
+    **dict.fromkeys(("bleu", "chrf", "bleu-detok", "bleu-segmented", "translation"), "bleu"),
+}
 
 
 def one_for_both(draft: Draft, key: str, names: Sequence[str], read: Reader) -> None:
-    """A key of ours that holds for both sides (or stacks), from an option of theirs for each."""
+    """A key that holds for both sides (or stacks), from an option for each."""
     first, second = (draft.value(name, read) for name in names)
-    if first is not None and second is not None and first != second:
-        note = f"{first} for one side and {second} for the other there; openwork has one value for both"
-        draft.set(key, first, *names, note=note)
-    else:
-        draft.set(key, second if first is None else first, *names)
+    differ = first is not None and second is not None and first != second
+    note = f"{first} for one side and {second} for the other there; openwork has one value for both" if differ else ""
+    draft.set(key, second if first is None else first, *names, note=note)
 
 
 def power_penalty(draft: Draft, name: str, alpha: float | None, *names: str) -> None:
@@ -37,18 +33,19 @@ def power_penalty(draft: Draft, name: str, alpha: float | None, *names: str) -> 
     if alpha is None:
         return
     if alpha < 0:
-        draft.mind(name, "openwork's length penalty is never negative")
+        draft.warn(name, "openwork's length penalty is never negative")
         return
     draft.set("decoding.length_penalty", float(alpha), name, *names)
     if alpha:
         draft.set("decoding.length_rule", "power", name, *names)
 
 
-def half_precision(draft: Draft, name: str) -> None:
+def half_precision(draft: Draft, *names: str) -> None:
     """Training in float16, which openwork does not have."""
-    if draft.given(name) and draft.value(name, boolean):
-        note = "openwork computes in float32 or bfloat16, never in float16, and needs no scaling of the loss"
-        draft.set("training.precision", "bfloat16", name, note=note)
+    note = "openwork computes in float32 or bfloat16, never in float16, and needs no scaling of the loss"
+    for name in names:
+        if draft.value(name, boolean, False) and draft.given(name):
+            draft.set("training.precision", "bfloat16", name, note=note)
 
 
 def optimiser(draft: Draft, option: str, name: str, known: Mapping[str, str], note: str = "") -> None:
@@ -59,14 +56,35 @@ def optimiser(draft: Draft, option: str, name: str, known: Mapping[str, str], no
         draft.missing(option, f"openwork has {', '.join(get_args(OptimiserName))}, not {name}")
 
 
+def betas(draft: Draft, name: str) -> None:
+    """Adam's two decay rates."""
+    for key, value in zip(("beta1", "beta2"), draft.value(name, numbers, []), strict=False):
+        draft.set(f"training.{key}", value, name)
+
+
 def weight_decay(draft: Draft, option: str, decay: float, name: str) -> None:
     """The share that an update takes from the weights, for toolkits whose decoupled decay is adamw's alone."""
     if decay and name == "adamw":
         draft.set("training.weight_decay", decay, option)
-    elif decay:
-        draft.missing(option, "added to the gradient there; openwork decays weights with adamw alone")
     else:
-        draft.same(option, "no decay")
+        reason = "added to the gradient there; openwork decays weights with adamw alone"
+        draft.same(option, "no decay", not decay, missing=reason)
+
+
+def moving_average(draft: Draft, name: str, share: float) -> None:
+    """A moving average of the weights, given as the share of the newest ones."""
+    draft.set("training.ema", float(f"{1 - share:.9g}") if share else 0.0, name)
+
+
+def peak_rate(rate: float, warmup: int) -> float:
+    """The highest rate of a schedule that is `rate` / sqrt(step) after the warm-up."""
+    return float(f"{rate / math.sqrt(max(warmup, 1)):.6g}")
+
+
+def sentence_batches(draft: Draft, sentences: int, *names: str, more: str = "") -> None:
+    """Batches counted in sentences; `more` is a further note."""
+    note = f"sentences there, tokens here: the value is that of 25 tokens a sentence{more and '; '}{more}"
+    draft.set("batches.tokens", sentences * 25, *names, note=note)
 
 
 def tying(draft: Draft, *, all_three: bool, target: bool, sides: bool, names: Sequence[str]) -> None:
@@ -74,19 +92,17 @@ def tying(draft: Draft, *, all_three: bool, target: bool, sides: bool, names: Se
     if all_three or (sides and target):
         draft.set("model.tying", "three-way", *names)
         draft.set("text.shared", True, *names)
-    elif target:
-        draft.set("model.tying", "target", *names)
     elif sides:
         note = (
             "source and target embeddings are one there and the output matrix is not; openwork ties all three or none"
         )
         draft.set("model.tying", "three-way", *names, note=note)
     else:
-        draft.set("model.tying", "none", *names)
+        draft.set("model.tying", "target" if target else "none", *names)
 
 
 def text_file(draft: Draft, key: str, path: str | None, *names: str) -> None:
-    """A file of plain text; what looks as if it had been cut into tokens or pieces is said."""
+    """A file of plain text, with a note where it looks as if it had been cut into tokens or pieces."""
     if not path:
         return
     name = re.split(r"[\\/]", path)[-1]
@@ -97,23 +113,23 @@ def no_text_files(draft: Draft, source: str | None, target: str | None, why: str
     """Names that stand for the user's files where the configuration has none."""
     if not any(draft.holds(f"data.{key}") for key in ("source", "tsv", "mix")):
         draft.to_do.append(f"name your text files in [data] of the run file: {why}")
-        draft.say("data.source", f"YOUR-TRAINING-TEXT.{source or 'source'}", "a placeholder", why)
-        draft.say("data.target", f"YOUR-TRAINING-TEXT.{target or 'target'}", "a placeholder", why)
+        for side, language in (("source", source), ("target", target)):
+            draft.add(f"data.{side}", f"YOUR-TRAINING-TEXT.{language or side}", "a placeholder", why)
 
 
 def steps(draft: Draft, updates: str | None, epochs: str | None, usual: str) -> None:
-    """How long a training lasts: ours is counted in updates."""
+    """How long a training lasts, which openwork counts in updates."""
     count = draft.value(updates, integer, 0) if updates else 0
     if updates and count > 0:
         draft.set("training.steps", count, updates)
         if epochs:
-            draft.mind(epochs, "openwork counts in updates; the limit in updates is taken")
+            draft.warn(epochs, "openwork counts in updates; the limit in updates is taken")
         return
     if updates:
         draft.same(updates, "no limit there either")
     if epochs and draft.given(epochs):
         note = "openwork counts in updates: training.steps = epochs x (target tokens of the corpus / tokens of a batch)"
-        draft.mind(epochs, note)
+        draft.warn(epochs, note)
         usual = f"{draft.toolkit}'s limit is counted in epochs"
     draft.to_do.append(f"choose training.steps ({draft.holds('training.steps'):,} so far): {usual}")
 
@@ -126,16 +142,20 @@ def sentence_piece(draft: Draft, source: str, target: str | None, *names: str) -
         draft.set("text.shared", False, *names)
 
 
+def embedding_dropout(draft: Draft, name: str, is_same: bool) -> None:
+    """A dropout of the embeddings, which here is the model's."""
+    missing = "openwork's model.dropout is also that of the embeddings"
+    draft.same(name, "model.dropout is also that of the embeddings", is_same, missing=missing)
+
+
 def sampling(draft: Draft, name: str, probability: float | None) -> None:
     """BPE-dropout, or the alpha of unigram sampling."""
     if not draft.given(name):
         return
-    if not probability:
-        draft.set("text.sampling", probability, name)
-    elif draft.holds("text.source_file") is not None:
+    if probability and draft.holds("text.source_file") is not None:
         draft.missing(name, "openwork varies the pieces that it has learnt itself, not those of a tokenizer's file")
     else:
-        note = "anew in each epoch there; text.samplings versions of the corpus here"
+        note = "anew in each epoch there; text.samplings versions of the corpus here" if probability else ""
         draft.set("text.sampling", probability, name, note=note)
 
 
@@ -156,24 +176,18 @@ def besides(draft: Draft, *, patience: bool) -> None:
         draft.remarks.append(f"openwork also stops after {stalled} validations without a gain (training.patience)")
 
 
-def checkpoints_of_best(draft: Draft, metric: str, name: str, *names: str) -> None:
-    """The figure that decides what is best."""
-    known = {"bleu": "bleu", "chrf": "bleu", "loss": "loss", "ppl": "loss", "perplexity": "loss", "nll_loss": "loss"}
-    known |= {"cross-entropy": "loss", "ce-mean-words": "loss", "ce-mean": "loss", "ce-sum": "loss", "acc": "loss"}
-    known |= {"bleu-detok": "bleu", "bleu-segmented": "bleu", "translation": "bleu", "accuracy": "loss"}
-    if metric not in known:
-        draft.mind(name, f"openwork chooses by loss, bleu or exact, not by {metric}")
+def validation_metric(draft: Draft, metric: str, name: str) -> None:
+    """The figure that decides which checkpoint is best."""
+    if metric not in METRICS:
+        draft.warn(name, f"openwork chooses by loss, bleu or exact, not by {metric}")
         return
-    note = (
-        ""
-        if metric not in ("chrf", "acc", "accuracy")
-        else f"openwork does not choose by {metric}; this is the nearest"
-    )
-    draft.set("training.metric", known[metric], name, *names, note=note)
+    near = metric in ("chrf", "acc", "accuracy")
+    note = f"openwork does not choose by {metric}; this is the nearest" if near else ""
+    draft.set("training.metric", METRICS[metric], name, note=note)
 
 
 def length_ratio(draft: Draft, factor: float, plus: float, *names: str) -> None:
-    """A longest target of factor x source + plus, where ours is source + extra_length."""
+    """A longest target of factor x source + plus, where openwork's is source + extra_length."""
     if math.isclose(factor, 1.0):
         draft.set("decoding.extra_length", int(plus), *names)
         return
