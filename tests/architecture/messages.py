@@ -5,6 +5,7 @@ The lines of a report are found by the names of the functions that make them: `l
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -43,10 +44,9 @@ TOLD = {
     "slip": slice(None),
     "assumed": slice(None),
     # what became of an option of another toolkit
-    "mind": slice(1, 2),
+    "warn": slice(1, 2),
     "missing": slice(1, 2),
     "same": slice(1, 2),
-    "Always": slice(1, 3),
     # the objects of the paper
     "Group": slice(1, 2),
     "Listed": slice(2, 3),
@@ -79,7 +79,7 @@ TOLD = {
     "FiguresRow": slice(1),
 }
 CONSTANTS = ("FORMULA", "TERMS", "MORE_TERMS", "FOOTER", "FRAMED")  # sentences that a report quotes
-LISTS_OF_OPTIONS = ("FLAGS", "SEARCH", "_TOP")  # names of options with spaces between, which are no sentences
+LIST_OF_OPTIONS = "_TOP"  # names of options with spaces between, which are no sentences
 MIGRATION, WRITES_FILES = "migration", "run_text"
 TWO_WORDS = re.compile(r"[A-Za-z,;:)}] [A-Za-z({]")
 
@@ -96,7 +96,8 @@ class Message:
 @cache
 def all_messages(package: Path = PACKAGE) -> list[Message]:
     """Every sentence, in the order of the files."""
-    return [message for path in sorted(package.rglob("*.py")) for message in _messages(path, package)]
+    paths = sorted([*package.rglob("*.py"), *package.glob(f"{MIGRATION}/*.toml")])
+    return [message for path in paths for message in _messages(path, package)]
 
 
 def extract(file: BinaryIO, *_: object, **_options: object) -> Iterator[tuple[int, None, str, list[str]]]:
@@ -106,11 +107,26 @@ def extract(file: BinaryIO, *_: object, **_options: object) -> Iterator[tuple[in
 
 
 def _messages(path: Path, package: Path) -> Iterator[Message]:
+    if path.suffix == ".toml":
+        yield from _messages_of_table(path, package)
+        return
     for expression in _expressions(syntax_tree(path), path):
         place = f"{path.relative_to(package)}:{expression.lineno}"
         for text, named in zip(_templates(expression), _templates(expression, named=True), strict=True):
             if sum(map(str.isalpha, text)) >= FEWEST_LETTERS:
                 yield Message(text.lstrip(" "), place, named.lstrip(" "))
+
+
+def _messages_of_table(path: Path, package: Path) -> Iterator[Message]:
+    """What the table of a toolkit says of its options: notes, reasons, and how its files are recognised."""
+    text = path.read_text("utf-8")
+    table = tomllib.loads(text)
+    notes = [note for section in ("keys", "choices") for entry in table.get(section, {}).values() for note in entry[2:]]
+    notes += [note for entry in table.get("fixed", {}).values() for note in entry[1:]]
+    reasons = [reason for reason in table.get("missing", {}) if " " in reason]  # others are names of common reasons
+    for sentence in (table["signs"], *notes, *reasons):
+        line = text[: text.index(sentence[:40])].count("\n") + 1
+        yield Message(sentence, f"{path.relative_to(package)}:{line}", sentence)
 
 
 def _expressions(tree: ast.Module, path: Path) -> Iterator[ast.expr]:
@@ -231,15 +247,9 @@ def _is_docstring(node: ast.AST) -> bool:
 
 
 def _names_of_options(node: ast.AST) -> Iterator[ast.AST]:
-    """The names in `table(rules, {reason: names})`, `aliases(names)`, `WITHOUT = {reason: names}`, `FLAGS = names`."""
+    """The names in `_TOP = names`."""
     match node:
-        case ast.Call(func=ast.Name(id="aliases"), args=names):
-            yield from names
-        case ast.Call(func=ast.Name(id="table"), args=[_, ast.Dict(values=names)]):
-            yield from names
-        case ast.Assign(targets=[ast.Name(id="WITHOUT")], value=ast.Dict(values=names)):
-            yield from names
-        case ast.Assign(targets=[ast.Name(id=constant)], value=names) if constant in LISTS_OF_OPTIONS:
+        case ast.Assign(targets=[ast.Name(id=constant)], value=names) if constant == LIST_OF_OPTIONS:
             yield names
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from migration.translated import note, translate, value, verdict
 from openwork.migration.draft import Draft, Verdict
-from openwork.migration.rules import ChoiceRule, To
+from openwork.migration.rules import ChoiceRule, KeyRule
 from openwork.migration.toolkits import TOOLKITS
 from openwork.training.schedules import make_schedule
 
@@ -290,7 +290,7 @@ def test_defaults_of_the_toolkit_without_a_counterpart_are_said(tmp_path: Path, 
     """Silence would change the model."""
     bare = MARIAN.replace("--transformer-ffn-activation relu", "")
     translation = translate(tmp_path, bare, "m.sh")
-    implied = {line.key for line in translation.implied}
+    implied = {line.key for line in translation.lines if line.implied}
     assert {"model.attention_bias", "decoding.beam", "training.label_smoothing", "model.output_bias"} <= implied
     assert value(translation, "model.feedforward") == "swish" and "model.feedforward" in implied
     monkeypatch.setitem(TOOLKITS["marian"].defaults, "transformer-ffn-activation", "tanh")  # pyright: ignore
@@ -365,5 +365,5 @@ def test_every_key_that_the_tables_write_exists():
     keys = set(Draft("", (), {}).defaults())
     for toolkit in TOOLKITS.values():
         for name, rule in toolkit.table.items():
-            if isinstance(rule, To | ChoiceRule):
+            if isinstance(rule, KeyRule | ChoiceRule):
                 assert rule.key in keys, (toolkit.name, name)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from openwork.base.phrases import Joined
 from openwork.migration.draft import Draft
 from openwork.migration.options import Reader, boolean, integer, numbers
 from openwork.training.settings import OptimiserName
@@ -83,7 +84,8 @@ def peak_rate(rate: float, warmup: int) -> float:
 
 def sentence_batches(draft: Draft, sentences: int, *names: str, more: str = "") -> None:
     """Batches counted in sentences; `more` is a further note."""
-    note = f"sentences there, tokens here: the value is that of 25 tokens a sentence{more and '; '}{more}"
+    note = "sentences there, tokens here: the value is that of 25 tokens a sentence"
+    note = Joined(note, "; ", more) if more else note
     draft.set("batches.tokens", sentences * 25, *names, note=note)
 
 

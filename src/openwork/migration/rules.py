@@ -45,11 +45,11 @@ class KeyRule:
     """The option is a key of a run file under another name; `note` says what differs in meaning."""
 
     key: str
-    reader: str
+    read: Reader
     note: str = ""
 
     def apply(self, draft: Draft, name: str) -> None:
-        draft.copy(self.key, name, READERS[self.reader], note=self.note)
+        draft.copy(self.key, name, self.read, note=self.note)
 
 
 @dataclass(frozen=True)
@@ -166,14 +166,16 @@ def read_toolkit(
 
     Several options with one rule stand in one key, with blanks between them.
     """
-    given = tomllib.loads(resources.files(__package__).joinpath(f"{file}.toml").read_text("utf-8"))
-    missing = {REASONS.get(reason, reason): names for reason, names in given.pop("missing", {}).items()}
-    rules: dict[str, OptionRule] = {
-        name: MissingRule(reason) for reason, names in missing.items() for name in names.split()
-    }
-    for section, kind in (("keys", KeyRule), ("choices", ChoiceRule), ("fixed", FixedRule)):
-        for names, values in given.pop(section, {}).items():
-            rules |= dict.fromkeys(names.split(), kind(*values))
+    given = tomllib.loads(resources.files("openwork.migration").joinpath(f"{file}.toml").read_text("utf-8"))
+    rules: dict[str, OptionRule] = {}
+    for reason, names in given.pop("missing", {}).items():
+        rules |= dict.fromkeys(names.split(), MissingRule(REASONS.get(reason, str(reason))))
+    for names, (key, reader, *note) in given.pop("keys", {}).items():
+        rules |= dict.fromkeys(names.split(), KeyRule(key, READERS[reader], *note))
+    for names, choice in given.pop("choices", {}).items():
+        rules |= dict.fromkeys(names.split(), ChoiceRule(*choice))
+    for names, fixed in given.pop("fixed", {}).items():
+        rules |= dict.fromkeys(names.split(), FixedRule(*fixed))
     return Toolkit(
         table={**(base.table if base else {}), **rules},
         groups=groups,
