@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from openwork.migration import common
+from openwork.migration import equivalents
 from openwork.migration.draft import Draft
 from openwork.migration.options import boolean, integer, number, numbers, text
 from openwork.migration.rules import read_toolkit
@@ -52,7 +52,7 @@ def _architecture(draft: Draft) -> None:
     if name not in ARCHITECTURES:
         draft.warn("arch", f"openwork does not know what {name} stands for: compare every size with openwork info")
     for key, side in (("width", "embed-dim"), ("feedforward_width", "ffn-embed-dim"), ("heads", "attention-heads")):
-        common.one_for_both(draft, f"model.{key}", [f"encoder-{side}", f"decoder-{side}"], integer)
+        equivalents.one_for_both(draft, f"model.{key}", [f"encoder-{side}", f"decoder-{side}"], integer)
     for stack in ("encoder", "decoder"):
         draft.copy(f"model.{stack}_layers", f"{stack}-layers", integer)
     draft.add("model.attention_bias", True, "fairseq's projections have biases")
@@ -75,7 +75,7 @@ def _positions(draft: Draft) -> None:
 
 def _embeddings(draft: Draft) -> None:
     joined, all_three, target = (draft.value(name, boolean, False) for name in (JOINED, ALL_THREE, TARGET))
-    common.tying(draft, all_three=all_three, target=target, sides=False, names=(ALL_THREE, TARGET))
+    equivalents.tying(draft, all_three=all_three, target=target, sides=False, names=(ALL_THREE, TARGET))
     if not all_three:
         draft.set("text.shared", joined, JOINED)
         if not draft.given(JOINED):
@@ -94,17 +94,17 @@ def _data(draft: Draft) -> None:
         name = f"preprocess.{prefix}"
         path = draft.value(name, text)
         if path and source and target:
-            common.text_file(draft, f"data.{key}source", f"{path.split(',')[0]}.{source}", name)
-            common.text_file(draft, f"data.{key}target", f"{path.split(',')[0]}.{target}", name)
+            equivalents.text_file(draft, f"data.{key}source", f"{path.split(',')[0]}.{source}", name)
+            equivalents.text_file(draft, f"data.{key}target", f"{path.split(',')[0]}.{target}", name)
             if "," in path:
                 draft.warn(name, "several corpora: the first is taken")
     draft.missing("data", "fairseq's folder holds ids, not text; openwork reads text and learns its vocabulary itself")
-    common.no_text_files(draft, source, target, "fairseq's data folder holds ids, not text")
+    equivalents.no_text_files(draft, source, target, "fairseq's data folder holds ids, not text")
     sizes = ("preprocess.nwordssrc", "preprocess.nwordstgt")
     if count := draft.first(integer, *sizes):
         draft.set("text.vocabulary_size", count if count > 0 else None, *sizes)
     if not draft.given(*sizes):
-        common.vocabulary_size_unknown(draft)
+        equivalents.vocabulary_size_unknown(draft)
 
 
 def _learning(draft: Draft) -> None:
@@ -151,11 +151,11 @@ def _optimiser(draft: Draft) -> None:
         draft.set("training.weight_decay", decay, "weight-decay")
     else:
         note = "Nesterov's momentum there, plain momentum here" if name == "nag" else ""
-        common.optimiser(draft, "optimizer", name, OPTIMISERS, note)
+        equivalents.optimiser(draft, "optimizer", name, OPTIMISERS, note)
         draft.same("weight-decay", "no decay", not decay, missing="openwork decays weights with adamw alone")
     if OPTIMISERS.get(name) == "sgd":
         draft.copy("training.momentum", "momentum", number, 0.99 if name == "nag" else 0.0)
-    common.betas(draft, "adam-betas")
+    equivalents.betas(draft, "adam-betas")
 
 
 def _criterion(draft: Draft) -> None:
@@ -186,7 +186,7 @@ def _batches(draft: Draft) -> None:
         draft.set("batches.tokens", tokens, "max-tokens", note=note)
         draft.missing("batch-size", "openwork's batches are bounded by tokens alone")
     elif sentences:
-        common.sentence_batches(draft, sentences, "batch-size", more=note)
+        equivalents.sentence_batches(draft, sentences, "batch-size", more=note)
     frequencies = draft.value("update-freq", numbers, [])
     if frequencies:
         several = len(frequencies) > 1
@@ -197,7 +197,7 @@ def _batches(draft: Draft) -> None:
 
 
 def _stopping(draft: Draft) -> None:
-    common.steps(draft, "max-update", "max-epoch", "fairseq trains without end where it is given no limit")
+    equivalents.steps(draft, "max-update", "max-epoch", "fairseq trains without end where it is given no limit")
     intervals = ("save-interval-updates", "validate-interval-updates")
     interval = draft.value(intervals[0], integer, 0) or draft.value(intervals[1], integer, 0)
     draft.set("training.validate_every", interval or None, *intervals)
@@ -205,12 +205,12 @@ def _stopping(draft: Draft) -> None:
     draft.missing(("save-interval", "validate-interval"), note)
     patience = draft.value("patience", integer, -1)
     draft.set("training.patience", patience if patience > 0 else None, "patience")
-    common.besides(draft, patience=patience > 0)
+    equivalents.besides(draft, patience=patience > 0)
     metric = draft.value("best-checkpoint-metric", text, "loss")
-    common.validation_metric(draft, metric, "best-checkpoint-metric")
+    equivalents.validation_metric(draft, metric, "best-checkpoint-metric")
     if metric == "bleu":
         draft.same("eval-bleu", "openwork translates validation sentences for the metric bleu")
-    common.half_precision(draft, "fp16", "memory-efficient-fp16", "amp")
+    equivalents.half_precision(draft, "fp16", "memory-efficient-fp16", "amp")
     for name in ("bf16", "memory-efficient-bf16"):
         draft.set("training.precision", "bfloat16" if draft.value(name, boolean, False) else None, name)
     if draft.value("store-ema", boolean, False):
@@ -232,11 +232,11 @@ def _search(draft: Draft) -> None:
     if draft.value("generate.unnormalized", boolean, False):
         draft.set("decoding.length_penalty", 0.0, "generate.unnormalized", "generate.lenpen")
     else:
-        common.power_penalty(draft, "generate.lenpen", draft.value("generate.lenpen", number))
+        equivalents.power_penalty(draft, "generate.lenpen", draft.value("generate.lenpen", number))
     lengths = ("generate.max-len-a", "generate.max-len-b")
     if any(draft.has(name) for name in lengths):
         factor, plus = draft.value(lengths[0], number, 0.0), draft.value(lengths[1], number, 200.0)
-        common.length_ratio(draft, factor, plus, *lengths)
+        equivalents.length_ratio(draft, factor, plus, *lengths)
     _sampling(draft)
 
 

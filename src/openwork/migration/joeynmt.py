@@ -1,6 +1,6 @@
 """JoeyNMT's configurations (YAML), read from its version 2.3."""
 
-from openwork.migration import common
+from openwork.migration import equivalents
 from openwork.migration.draft import Draft
 from openwork.migration.options import boolean, integer, number, text
 from openwork.migration.rules import read_toolkit
@@ -26,15 +26,15 @@ def _data(draft: Draft) -> None:
     for name, prefix in (("data.train", "data."), ("data.dev", "data.valid_")):
         path = draft.value(name, text)
         if path and kind == "plain" and source and target:
-            common.text_file(draft, f"{prefix}source", f"{path}.{source}", name)
-            common.text_file(draft, f"{prefix}target", f"{path}.{target}", name)
+            equivalents.text_file(draft, f"{prefix}source", f"{path}.{source}", name)
+            equivalents.text_file(draft, f"{prefix}target", f"{path}.{target}", name)
         elif path and kind == "tsv":
             draft.set(f"{prefix}tsv", f"{path}.tsv", name)
         elif path:
             draft.missing(name, f"openwork reads files of text, not a data set of the kind {kind}")
     missing = "openwork reads files of text; openwork data lists the corpora it can fetch"
     draft.same("data.dataset_type", "the files of [data] say it", kind in ("plain", "tsv"), missing=missing)
-    common.no_text_files(draft, source, target, "JoeyNMT's data set is not one of text files")
+    equivalents.no_text_files(draft, source, target, "JoeyNMT's data set is not one of text files")
 
 
 def _text(draft: Draft) -> None:
@@ -48,7 +48,7 @@ def _text(draft: Draft) -> None:
         models = of_both(SIDES, "tokenizer_cfg.model_file")
         if source := draft.value(models[0], text):
             kind = None
-            common.sentence_piece(draft, source, draft.value(models[1], text), *models)
+            equivalents.sentence_piece(draft, source, draft.value(models[1], text), *models)
             draft.same((*types, *levels), "text.source_file names the SentencePiece model")
     draft.set("text.kind", kind, *levels, *types)
     for side in SIDES:
@@ -68,10 +68,10 @@ def _vocabulary(draft: Draft) -> None:
     if found:
         draft.set("text.vocabulary_size", draft.value(found[0], integer), *found)
     frequencies = of_both(SIDES, "voc_min_freq")
-    common.one_for_both(draft, "text.minimum_frequency", frequencies, integer)
+    equivalents.one_for_both(draft, "text.minimum_frequency", frequencies, integer)
     draft.warn(frequencies, "of a piece there; of a pair of pieces, while they are learnt, here")
     for name in (f"{side}.tokenizer_cfg.{key}" for side in SIDES for key in ("dropout", "alpha")):
-        common.sampling(draft, name, draft.value(name, number, 0.0))
+        equivalents.sampling(draft, name, draft.value(name, number, 0.0))
 
 
 def _model(draft: Draft) -> None:
@@ -80,7 +80,7 @@ def _model(draft: Draft) -> None:
     draft.set("model.kind", "recurrent" if recurrent else "transformer", *types)
     draft.copy("model.encoder_layers", "model.encoder.num_layers", integer)
     draft.copy("model.decoder_layers", "model.decoder.num_layers", integer)
-    common.one_for_both(draft, "model.width", of_both(STACKS, "hidden_size"), integer)
+    equivalents.one_for_both(draft, "model.width", of_both(STACKS, "hidden_size"), integer)
     for stack in STACKS:
         name, note = f"{stack}.embeddings.embedding_dim", "embeddings are as wide as the model"
         width = draft.value(name, integer)
@@ -88,7 +88,7 @@ def _model(draft: Draft) -> None:
         draft.same(name, note, width == draft.value(f"{stack}.hidden_size", integer), warning=differs)
     (_recurrent if recurrent else _transformer)(draft)
     sides, target = (draft.value(name, boolean, False) for name in TYING)
-    common.tying(draft, all_three=False, target=target, sides=sides, names=TYING)
+    equivalents.tying(draft, all_three=False, target=target, sides=sides, names=TYING)
     if not sides:
         source = draft.first(text, "data.src.voc_file")
         draft.set("text.shared", source == draft.first(text, "data.trg.voc_file", otherwise=0))
@@ -103,7 +103,7 @@ def _transformer(draft: Draft) -> None:
         ("attention_dropout", "dropout", number),
         ("feedforward_dropout", "dropout", number),
     ):
-        common.one_for_both(draft, f"model.{key}", of_both(STACKS, name), read)
+        equivalents.one_for_both(draft, f"model.{key}", of_both(STACKS, name), read)
     draft.add("model.attention_bias", True, "JoeyNMT's projections have biases")
     for stack in STACKS:
         activation = draft.value(f"{stack}.activation", text, "relu")
@@ -119,15 +119,15 @@ def _embedding_dropout(draft: Draft) -> None:
     for stack in STACKS:
         name = f"{stack}.embeddings.dropout"
         is_same = draft.value(name, number) == draft.value(f"{stack}.dropout", number)
-        common.embedding_dropout(draft, name, is_same)
+        equivalents.embedding_dropout(draft, name, is_same)
 
 
 def _recurrent(draft: Draft) -> None:
-    common.one_for_both(draft, "model.cell", of_both(STACKS, "rnn_type"), text)
+    equivalents.one_for_both(draft, "model.cell", of_both(STACKS, "rnn_type"), text)
     draft.missing(of_both(STACKS, "activation"), "a recurrent model has no feed-forward network")
     scales = of_both(STACKS, "embeddings.scale")
     draft.missing(scales, "openwork does not scale a recurrent model's embeddings")
-    common.one_for_both(draft, "model.dropout", of_both(STACKS, "dropout"), number)
+    equivalents.one_for_both(draft, "model.dropout", of_both(STACKS, "dropout"), number)
     _embedding_dropout(draft)
     name, note = "model.encoder.bidirectional", "openwork's encoder reads in both directions always"
     draft.same(name, "the encoder reads in both directions")
@@ -166,9 +166,9 @@ def _optimiser(draft: Draft) -> None:
     known = {name: name for name in ("adam", "adamw", "sgd", "adagrad")}
     if name == "adamw" and not decay:
         known["adamw"] = "adam"  # the same without decay
-    common.optimiser(draft, "training.optimizer", name, known)
-    common.weight_decay(draft, "training.weight_decay", decay, name)
-    common.betas(draft, "training.adam_betas")
+    equivalents.optimiser(draft, "training.optimizer", name, known)
+    equivalents.weight_decay(draft, "training.weight_decay", decay, name)
+    equivalents.betas(draft, "training.adam_betas")
 
 
 def _smoothing(draft: Draft) -> None:
@@ -184,18 +184,18 @@ def _batches(draft: Draft) -> None:
     if draft.value(names[1], text, "sentence") == "token":
         draft.set("batches.tokens", size, *names)
     elif size:
-        common.sentence_batches(draft, size, *names)
+        equivalents.sentence_batches(draft, size, *names)
     draft.warn(names[0], "with several devices each has its share there; openwork trains on one")
 
 
 def _stopping(draft: Draft) -> None:
     usual = "JoeyNMT counts epochs where it is given no updates"
-    common.steps(draft, "training.updates", "training.epochs", usual)
+    equivalents.steps(draft, "training.updates", "training.epochs", usual)
     metric = "training.early_stopping_metric"
-    common.validation_metric(draft, draft.value(metric, text, "ppl").lower(), metric)
-    common.besides(draft, patience=False)
+    equivalents.validation_metric(draft, draft.value(metric, text, "ppl").lower(), metric)
+    equivalents.besides(draft, patience=False)
     draft.copy("training.clip_norm", "training.clip_grad_norm", number, 0.0)
-    common.half_precision(draft, "fp16")
+    equivalents.half_precision(draft, "fp16")
 
 
 def _search(draft: Draft) -> None:

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from openwork.migration import common
+from openwork.migration import equivalents
 from openwork.migration.draft import Draft
 from openwork.migration.options import Value, boolean, integer, number, numbers, text, words
 from openwork.migration.rules import read_toolkit
@@ -82,7 +82,7 @@ def _presets(draft: Draft) -> None:
         draft.expand("task", TASKS.get(name, {}))
         if name not in TASKS:
             draft.warn("task", f"openwork does not know what {name} stands for")
-    common.half_precision(draft, "fp16")
+    equivalents.half_precision(draft, "fp16")
     if draft.value("alibi", boolean, False):
         draft.expand("alibi", {MASK: "alibi", DISABLED: True})
 
@@ -97,7 +97,7 @@ def _model(draft: Draft) -> None:
         _transformer(draft)
     names = ("tied-embeddings-all", "tied-embeddings-src", "tied-embeddings")
     all_three, sides, target = (draft.value(name, boolean, False) for name in names)
-    common.tying(draft, all_three=all_three, target=target, sides=sides, names=names)
+    equivalents.tying(draft, all_three=all_three, target=target, sides=sides, names=names)
     _vocabulary(draft, together=all_three or sides)
 
 
@@ -151,18 +151,20 @@ def _vocabulary(draft: Draft, *, together: bool) -> None:
     files = draft.value("vocabs", words, [])
     models = [name for name in files if name.endswith(".spm")]
     if models and len(models) == len(files):
-        common.sentence_piece(draft, models[0], models[-1], "vocabs")
+        equivalents.sentence_piece(draft, models[0], models[-1], "vocabs")
     if known:
         note = "" if len(set(known)) == 1 else "one size for both here: the first is taken"
         draft.set("text.vocabulary_size", known[0], "dim-vocabs", note=note)
     else:
         draft.same("dim-vocabs", "as many as there are")
         if not models:
-            common.vocabulary_size_unknown(draft)
+            equivalents.vocabulary_size_unknown(draft)
     draft.missing("vocabs", "openwork learns the vocabulary when training begins, and keeps it in the bundle")
     if not together:
         draft.set("text.shared", bool(files) and len(set(files)) == 1, "vocabs")
-    common.sampling(draft, "sentencepiece-alphas", max(draft.value("sentencepiece-alphas", numbers, []), default=None))
+    equivalents.sampling(
+        draft, "sentencepiece-alphas", max(draft.value("sentencepiece-alphas", numbers, []), default=None)
+    )
 
 
 def _data(draft: Draft) -> None:
@@ -171,11 +173,11 @@ def _data(draft: Draft) -> None:
         if draft.value("tsv", boolean, False) and files:
             draft.set(f"data.{keys[0].replace('source', 'tsv')}", files[0], name, "tsv")
         elif len(files) >= 2:
-            common.text_file(draft, f"data.{keys[0]}", files[0], name)
-            common.text_file(draft, f"data.{keys[1]}", files[-1], name)
+            equivalents.text_file(draft, f"data.{keys[0]}", files[0], name)
+            equivalents.text_file(draft, f"data.{keys[1]}", files[-1], name)
             if len(files) > 2:
                 draft.warn(name, "openwork has one source: the first file is taken, and the last is the target")
-    common.no_text_files(draft, None, None, "Marian's --train-sets is not given")
+    equivalents.no_text_files(draft, None, None, "Marian's --train-sets is not given")
 
 
 def _learning(draft: Draft) -> None:
@@ -199,7 +201,7 @@ def _optimiser(draft: Draft) -> None:
         draft.set("training.optimiser", "adamw", "optimizer", "optimizer-params")
         draft.set("training.weight_decay", values[3], "optimizer-params")
     else:
-        common.optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd", "adagrad": "adagrad"})
+        equivalents.optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd", "adagrad": "adagrad"})
     if name == "sgd":
         draft.add("training.momentum", 0.0, "Marian's sgd has no momentum")
     if name == "adam":
@@ -207,7 +209,7 @@ def _optimiser(draft: Draft) -> None:
         for key, value in zip(("beta1", "beta2", "epsilon"), meant, strict=False):
             draft.set(f"training.{key}", value, "optimizer-params")
     average = draft.value("exponential-smoothing", lambda value: 1e-4 if value is True else number(value), 0.0)
-    common.moving_average(draft, "exponential-smoothing", average)
+    equivalents.moving_average(draft, "exponential-smoothing", average)
 
 
 def _batches(draft: Draft) -> None:
@@ -224,7 +226,7 @@ def _batches(draft: Draft) -> None:
         draft.warn("mini-batch", "the most sentences beside --mini-batch-fit; openwork counts tokens")
         draft.to_do.append("choose batches.tokens: Marian fills the memory (--mini-batch-fit)")
     elif sentences:
-        common.sentence_batches(draft, sentences, "mini-batch")
+        equivalents.sentence_batches(draft, sentences, "mini-batch")
     delay = draft.value("optimizer-delay", number)
     if delay is not None:
         note = "" if delay >= 1 and delay == int(delay) else "openwork counts whole batches"
@@ -240,15 +242,15 @@ def _stopping(draft: Draft) -> None:
     else:
         draft.warn("after", "openwork counts in updates: set training.steps")
         updates, epochs = draft.given("after-batches"), draft.given("after-epochs")
-        common.steps(draft, updates, epochs, "Marian trains until nothing gets better")
+        equivalents.steps(draft, updates, epochs, "Marian trains until nothing gets better")
     _updates(draft, "training.validate_every", "valid-freq")
     _updates(draft, "training.log_every", "disp-freq")
     if save := draft.value("save-freq", period):
         note = "openwork saves at each validation"
         draft.same("save-freq", note, save == draft.value("valid-freq", period), missing=note)
     metrics = draft.value("valid-metrics", words, ["cross-entropy"])
-    common.validation_metric(draft, metrics[0] if metrics else "cross-entropy", "valid-metrics")
-    common.besides(draft, patience=True)
+    equivalents.validation_metric(draft, metrics[0] if metrics else "cross-entropy", "valid-metrics")
+    equivalents.besides(draft, patience=True)
 
 
 def _search(draft: Draft) -> None:
@@ -257,12 +259,12 @@ def _search(draft: Draft) -> None:
     alpha = draft.first(
         lambda value: 1.0 if value is True else number(value), f"{prefix}normalize", "normalize", otherwise=0.0
     )
-    common.power_penalty(draft, f"{prefix}normalize", alpha)
+    equivalents.power_penalty(draft, f"{prefix}normalize", alpha)
     if prefix:
         draft.same(("beam-size", "normalize"), "that of marian-decoder is taken, further down")
     factor = draft.given("decode.max-length-factor", "max-length-factor")
     if factor:
-        common.length_ratio(draft, draft.value(factor, number), 0.0, factor)
+        equivalents.length_ratio(draft, draft.value(factor, number), 0.0, factor)
     if draft.value("decode.n-best", boolean, False):
         draft.set("decoding.best", 4, "decode.n-best", note="as many as the beam there")
 

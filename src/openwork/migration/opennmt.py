@@ -1,6 +1,6 @@
 """OpenNMT-py's configurations (YAML) and command lines, read from its version 3.5; Eole's build on the same names."""
 
-from openwork.migration import common
+from openwork.migration import equivalents
 from openwork.migration.draft import Draft
 from openwork.migration.options import at_least_one, boolean, integer, number, numbers, text, words
 from openwork.migration.rules import read_toolkit
@@ -28,12 +28,12 @@ def _data(draft: Draft) -> None:
         if parts[2] not in ("path_src", "path_tgt", "weight"):
             _transform(draft, ".".join(parts))
     _transform(draft, "transforms")
-    common.no_text_files(draft, None, None, "the configuration names no corpus")
+    equivalents.no_text_files(draft, None, None, "the configuration names no corpus")
 
 
 def _files(draft: Draft, corpus: str, prefix: str) -> None:
     for side, key in (("path_src", "source"), ("path_tgt", "target")):
-        common.text_file(draft, f"data.{prefix}{key}", draft.value(f"{corpus}.{side}", text), f"{corpus}.{side}")
+        equivalents.text_file(draft, f"data.{prefix}{key}", draft.value(f"{corpus}.{side}", text), f"{corpus}.{side}")
 
 
 def _mix(draft: Draft, corpora: list[str]) -> None:
@@ -60,7 +60,7 @@ def _transform(draft: Draft, name: str) -> None:
     for transform in found:
         if transform == "sentencepiece" and draft.value(MODELS[0], text):
             source, target = (draft.value(model, text) for model in MODELS)
-            common.sentence_piece(draft, source, target, *MODELS)
+            equivalents.sentence_piece(draft, source, target, *MODELS)
             draft.set("text.source_file", source, name)
         elif transform in ("sentencepiece", "bpe", "onmt_tokenize"):
             kind = "unigram" if transform == "sentencepiece" else "byte-pair"
@@ -73,17 +73,17 @@ def _transform(draft: Draft, name: str) -> None:
 
 
 def _vocabulary(draft: Draft) -> None:
-    common.one_for_both(draft, "text.vocabulary_size", ["src_vocab_size", "tgt_vocab_size"], integer)
+    equivalents.one_for_both(draft, "text.vocabulary_size", ["src_vocab_size", "tgt_vocab_size"], integer)
     frequencies = ["src_words_min_frequency", "tgt_words_min_frequency"]
-    common.one_for_both(draft, "text.minimum_frequency", frequencies, at_least_one)
+    equivalents.one_for_both(draft, "text.minimum_frequency", frequencies, at_least_one)
     draft.copy("text.shared", "share_vocab", boolean, False)
     names = ("share_embeddings", "share_decoder_embeddings")
     sides, target = (draft.value(name, boolean, False) for name in names)
     if sides and not draft.holds("text.shared"):
         draft.warn("share_embeddings", "needs one vocabulary: share_vocab is not set")
-    common.tying(draft, all_three=False, target=target, sides=sides, names=names)
+    equivalents.tying(draft, all_three=False, target=target, sides=sides, names=names)
     for name in ("src_subword_alpha", "tgt_subword_alpha"):
-        common.sampling(draft, name, draft.value(name, number, 0.0))
+        equivalents.sampling(draft, name, draft.value(name, number, 0.0))
 
 
 def _model(draft: Draft) -> None:
@@ -166,7 +166,7 @@ def _learning(draft: Draft) -> None:
     elif method == "rsqrt":
         draft.set("training.schedule", "inverse-square-root", "decay_method")
         note = "learning_rate / sqrt(step) there, held during the warm-up; here a peak, to which the rate rises"
-        rate, warmup = common.peak_rate(rate, warmup), max(warmup, 1)
+        rate, warmup = equivalents.peak_rate(rate, warmup), max(warmup, 1)
     else:
         schedule = "cosine" if method == "cosine" else "constant"
         draft.set("training.schedule", schedule, "decay_method")
@@ -195,11 +195,11 @@ def _optimiser(draft: Draft) -> None:
     decay = draft.value("weight_decay", number, 0.0)
     known = {name: name for name in ("adam", "sgd", "adagrad", "adafactor")}
     known |= {"fusedadam": "adam", "sparseadam": "adam", "adamw": "adamw" if decay else "adam"}
-    common.optimiser(draft, "optim", name, known)
-    common.weight_decay(draft, "weight_decay", decay, name)
+    equivalents.optimiser(draft, "optim", name, known)
+    equivalents.weight_decay(draft, "weight_decay", decay, name)
     if name == "sgd":
         draft.add("training.momentum", 0.0, f"{draft.toolkit}'s sgd has no momentum")
-    common.moving_average(draft, "average_decay", draft.value("average_decay", number, 0.0))
+    equivalents.moving_average(draft, "average_decay", draft.value("average_decay", number, 0.0))
 
 
 def _batches(draft: Draft) -> None:
@@ -207,7 +207,7 @@ def _batches(draft: Draft) -> None:
     if kind == "tokens":
         draft.set("batches.tokens", size, "batch_size", "batch_type")
     else:
-        common.sentence_batches(draft, size, "batch_size", "batch_type")
+        equivalents.sentence_batches(draft, size, "batch_size", "batch_type")
     counts = draft.value("accum_count", numbers, [])
     note = "one for each span of steps there; the last is taken" if len(counts) > 1 else ""
     draft.set("training.accumulate", int(counts[-1]) if counts else None, "accum_count", note=note)
@@ -225,10 +225,10 @@ def _stopping(draft: Draft) -> None:
         draft.set("training.patience", max(patience, 1), "early_stopping")
     else:
         draft.same("early_stopping", "none there; see the remarks for ours")
-    common.besides(draft, patience=patience > 0)
+    equivalents.besides(draft, patience=patience > 0)
     metrics = draft.value("valid_metrics", words, [])
     if metrics:
-        common.validation_metric(draft, metrics[0].lower(), "valid_metrics")
+        equivalents.validation_metric(draft, metrics[0].lower(), "valid_metrics")
     elif draft.has("valid_metrics"):
         draft.same("valid_metrics", "none more")
     seed = draft.value("seed", integer, -1)
@@ -244,7 +244,7 @@ def _stopping(draft: Draft) -> None:
 def _search(draft: Draft) -> None:
     penalty, alpha = draft.value("length_penalty", text, "avg"), draft.value("alpha", number, 1.0)
     if penalty == "avg":
-        common.power_penalty(draft, "alpha", alpha, "length_penalty")
+        equivalents.power_penalty(draft, "alpha", alpha, "length_penalty")
     else:
         draft.set("decoding.length_penalty", alpha if penalty == "wu" else 0.0, "alpha", "length_penalty")
     coverage, beta = draft.value("coverage_penalty", text, "none"), draft.value("beta", number, 0.0)
@@ -257,7 +257,7 @@ def _search(draft: Draft) -> None:
         draft.missing("coverage_penalty", "openwork has the coverage penalty of Wu et al. 2016 (wu)")
     ratio = draft.value("max_length_ratio", number)
     if draft.given("max_length_ratio") and ratio:
-        common.length_ratio(draft, ratio, 5.0, "max_length_ratio")
+        equivalents.length_ratio(draft, ratio, 5.0, "max_length_ratio")
     _sampling(draft)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from openwork.migration import common
+from openwork.migration import equivalents
 from openwork.migration.draft import Draft
 from openwork.migration.options import Reader, Value, boolean, integer, number, text, words
 from openwork.migration.rules import read_toolkit
@@ -60,7 +60,7 @@ def _embeddings(draft: Draft) -> None:
         note = "" if sizes[0] == sizes[1] else "one value for both here: the source's is taken"
         draft.set("model.embedding_width", sizes[0], "num-embed", note=note)
     is_same = draft.value("embed-dropout", pair(number), (0.0, 0.0)) == (draft.holds("model.dropout"),) * 2
-    common.embedding_dropout(draft, "embed-dropout", is_same)
+    equivalents.embedding_dropout(draft, "embed-dropout", is_same)
     positions = draft.value(POSITIONS, text, "fixed")
     kinds = {"fixed": "sinusoidal", "learned": "learned", "none": "none"}
     draft.set("model.positions", kinds.get(positions), POSITIONS)
@@ -72,7 +72,7 @@ def _embeddings(draft: Draft) -> None:
     name = "weight-tying-type"
     weights = draft.value(name, text, "src_trg_softmax")
     sides = "src_trg" in weights
-    common.tying(draft, all_three=False, target="softmax" in weights, sides=sides, names=(name,))
+    equivalents.tying(draft, all_three=False, target="softmax" in weights, sides=sides, names=(name,))
     if sides:
         draft.same(SHARED, "one vocabulary for both languages")
     else:
@@ -101,16 +101,16 @@ def _norm(draft: Draft) -> None:
 def _data(draft: Draft) -> None:
     for name in ("source", "target"):
         path = draft.first(text, name, f"prepare.{name}")
-        common.text_file(draft, f"data.{name}", path, name, f"prepare.{name}")
+        equivalents.text_file(draft, f"data.{name}", path, name, f"prepare.{name}")
         path = draft.value(f"validation-{name}", text)
-        common.text_file(draft, f"data.valid_{name}", path, f"validation-{name}")
+        equivalents.text_file(draft, f"data.valid_{name}", path, f"validation-{name}")
     draft.missing("prepared-data", "openwork reads text, and prepares it by itself")
-    common.no_text_files(draft, None, None, "Sockeye's prepared data holds ids, not text")
+    equivalents.no_text_files(draft, None, None, "Sockeye's prepared data holds ids, not text")
     count = draft.first(pair(integer), *SIZES, otherwise=(0, 0))[0]
     if count:
         draft.set("text.vocabulary_size", count, *SIZES)
     else:
-        common.vocabulary_size_unknown(draft)
+        equivalents.vocabulary_size_unknown(draft)
         draft.warn(SIZES, "no limit there; openwork learns at most text.vocabulary_size pieces")
 
 
@@ -121,7 +121,7 @@ def _learning(draft: Draft) -> None:
     if schedule == "inv-sqrt-decay":
         known = {schedule: "inverse-square-root"}
         note = f"a factor there; the peak is {rate:g} / sqrt({max(warmup, 1)})"
-        rate = common.peak_rate(rate, warmup)
+        rate = equivalents.peak_rate(rate, warmup)
     elif schedule not in known:
         differs = "lowered at a plateau there; openwork has no such schedule, cosine or linear fall too"
     draft.set("training.schedule", known.get(schedule, "constant"), "learning-rate-scheduler-type", note=differs)
@@ -131,12 +131,12 @@ def _learning(draft: Draft) -> None:
 
 def _optimiser(draft: Draft) -> None:
     name = draft.value("optimizer", text, "adam")
-    common.optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd"})
+    equivalents.optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd"})
     if name == "sgd":
         draft.copy("training.momentum", "momentum", number, 0.0)
     missing = "added to the gradient there; openwork takes it from the weights (optimiser adamw)"
     draft.same("weight-decay", "no decay", not draft.value("weight-decay", number, 0.0), missing=missing)
-    common.betas(draft, "optimizer-betas")
+    equivalents.betas(draft, "optimizer-betas")
     clipping = ("gradient-clipping-type", "gradient-clipping-threshold")
     kind, threshold = draft.value(clipping[0], text, "none"), draft.value(clipping[1], number, 1.0)
     note = "openwork limits the norm of the gradient, not its entries" if kind == "abs" else ""
@@ -152,7 +152,7 @@ def _smoothing(draft: Draft) -> None:
 def _batches(draft: Draft) -> None:
     kind, size = draft.value("batch-type", text, "word"), draft.value("batch-size", integer, 4096)
     if kind == "sentence":
-        common.sentence_batches(draft, size, "batch-size", "batch-type")
+        equivalents.sentence_batches(draft, size, "batch-size", "batch-type")
     else:
         draft.set("batches.tokens", size, "batch-size", "batch-type", note=BATCHES.get(kind, ""))
     if draft.value("dist", boolean, False):
@@ -161,18 +161,18 @@ def _batches(draft: Draft) -> None:
 
 def _stopping(draft: Draft) -> None:
     usual = "Sockeye trains until nothing gets better where it is given no limit"
-    common.steps(draft, "max-updates", "max-num-epochs", usual)
+    equivalents.steps(draft, "max-updates", "max-num-epochs", usual)
     interval = draft.value("checkpoint-interval", integer, 4000)
     draft.set("training.validate_every", interval, "checkpoint-interval")
     patience = draft.value("max-num-checkpoint-not-improved", integer)
     draft.set("training.patience", patience, "max-num-checkpoint-not-improved")
-    common.besides(draft, patience=bool(patience))
+    equivalents.besides(draft, patience=bool(patience))
     if draft.value("max-checkpoints", integer):
         draft.warn("max-checkpoints", f"set training.steps to it times training.validate_every ({interval})")
-    common.validation_metric(draft, draft.value("optimized-metric", text, "perplexity"), "optimized-metric")
+    equivalents.validation_metric(draft, draft.value("optimized-metric", text, "perplexity"), "optimized-metric")
     sentences = draft.value("decode-and-evaluate", integer, -1)
     draft.set("training.validation_sentences", sentences if sentences >= 0 else None, "decode-and-evaluate")
-    common.half_precision(draft, "amp", "apex-amp", "deepspeed-fp16")
+    equivalents.half_precision(draft, "amp", "apex-amp", "deepspeed-fp16")
     kind = draft.value("dtype", text, "float32")
     note = "openwork computes in float32 or bfloat16" if kind == "float16" else ""
     known = {"float16": "bfloat16", "bfloat16": "bfloat16", "float32": "float32"}.get(kind)
@@ -187,7 +187,7 @@ def _search(draft: Draft) -> None:
     if beta == 5:  # the paper's form
         draft.set("decoding.length_penalty", alpha, *penalty)
     else:
-        common.power_penalty(draft, penalty[0], alpha, penalty[1])
+        equivalents.power_penalty(draft, penalty[0], alpha, penalty[1])
     draft.copy("decoding.maximum_length", "translate.max-output-length", integer)
 
 
