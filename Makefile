@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity fuzz mutants faults soak bench errors messages file-list lint clean
+.PHONY: help setup demo test check parity fuzz mutants faults soak bench docs errors messages file-list lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -24,12 +24,14 @@ endif
 ifeq ($(INSTALLED),yes)
 CORE :=
 DEV :=
+DOCS :=
 PARITY :=
 MUTANTS :=
 else
 PYTHON := $(VENV)/bin/python
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
+DOCS := $(VENV)/.docs-installed
 PARITY := $(VENV)/.parity-installed
 MUTANTS := $(VENV)/.mutants-installed
 endif
@@ -80,6 +82,9 @@ soak: $(DEV) ## an hour of training and an hour of translating, and whether memo
 bench: $(PARITY) ## speed beside that of other toolkits, each installed into .bench (several GB); ARGS="--help" tells more
 	@OPENWORK_TORCH_INDEX=$(TORCH_INDEX) PYTHONPATH=benchmarks $(PYTHON) -m bench $(ARGS)
 
+docs: $(DOCS) ## the documentation as a site, in site/, which opens without a network; fails at a broken link
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build $(ARGS)
+
 errors: $(DEV) ## codes for new errors, and docs/errors.md; ARGS="tests/data" notes which errors these tests provoke
 	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m architecture.error_pages $(ARGS)
 
@@ -94,7 +99,7 @@ lint: $(DEV) ## format the code and mend what ruff can mend
 	@$(PYTHON) -m ruff check --fix .
 
 clean: ## remove environments and caches; trained systems stay
-	@rm -rf .venv .venv-* build dist .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-* build dist site .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 ifneq ($(CORE),)
@@ -122,6 +127,11 @@ $(CORE): pyproject.toml constraints.txt
 $(DEV): $(CORE)
 	@echo 'Setting up the tools for testing (once)...'
 	@$(INSTALL) -c constraints.txt -e '.[dev]' >>$(LOG) 2>&1 $(OR_SHOW)
+	@touch $@
+
+$(DOCS): $(CORE)
+	@echo 'Setting up what builds the documentation (once)...'
+	@$(INSTALL) -c constraints.txt -e '.[docs]' >>$(LOG) 2>&1 $(OR_SHOW)
 	@touch $@
 
 $(MUTANTS): $(DEV)
