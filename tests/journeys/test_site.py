@@ -1,4 +1,4 @@
-"""The documentation as a site: every page is in its contents, every link leads somewhere, nothing comes from the net."""
+"""The documentation as a site: every page is in its contents, every link leads somewhere, nothing needs the net."""
 
 import importlib.util
 import os
