@@ -175,7 +175,7 @@ def _run(folder: Path) -> None:
 
 def _continued(folder: Path) -> None:
     """Begins a run, or goes on with it: claims the folder as a training does, and opens its records."""
-    with RunFolder(folder).claimed(RunSettings.model_validate({"data": {"corpus": "copy"}})):
+    with RunFolder(folder).locked(RunSettings.model_validate({"data": {"corpus": "copy"}})):
         RecordWriter(RunFolder(folder).records).close()
 
 

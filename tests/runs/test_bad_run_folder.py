@@ -1,7 +1,6 @@
 """Folders of runs that cannot go on as asked, and disks that are full: said in a sentence, and nothing is lost."""
 
 import errno
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from disks import filled, mounted
 from journeys.command import TINY, Finished, run_file, told, tree
@@ -150,8 +150,7 @@ def test_vocabulary_that_cannot_be_made_again(call: Call, run: Path, monkeypatch
 
 
 def test_two_trainings_in_one_folder(call: Call, run: Path):
-    with (run / "out/.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(run / "out/.lock"):
         told(go_on(call, run), 1, "another openwork is training in this folder")
     assert go_on(call, run).code == 0
 

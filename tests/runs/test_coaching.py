@@ -66,7 +66,7 @@ def test_faults_that_the_first_validation_shows(
 def test_a_look_changes_nothing(tmp_path: Path, model: dict[str, Any]) -> None:
     settings = settings_of(model=model)
     folder = RunFolder(tmp_path / "run")
-    with folder.claimed(settings):
+    with folder.locked(settings):
         pass
     corpus = prepare_corpus(settings, folder, lambda line: None)
     fresh = new_model(settings, corpus.tokenizers)

@@ -45,7 +45,7 @@ def make_subject(folder: Path, text: str = TINY, /, **changes: object) -> Prefli
     folder.mkdir(parents=True, exist_ok=True)
     settings = resolve_computing(resolve_run(read_run_file(run_file(folder, text, **changes))), None, CPU)
     run = RunFolder(folder / "out")
-    with run.claimed(settings):
+    with run.locked(settings):
         pass
     ready, _ = made_ready_to_train(settings, run, CPU, lambda line: None)
     return ready.subject(settings, run)
@@ -234,7 +234,7 @@ def test_a_model_too_large_for_the_machine_is_refused(call: Call, tmp_path: Path
 
 
 def test_little_memory_is_warned_of_and_less_divides(subject: PreflightContext, monkeypatch: pytest.MonkeyPatch):
-    free(monkeypatch, None)
+    free(monkeypatch, 1e18)
     needed = preflight(subject).memory.needed
     said: dict[float, tuple[int, bool]] = {}
     for share in (1.3, 1.2, 0.99):
@@ -249,7 +249,7 @@ def test_little_memory_is_warned_of_and_less_divides(subject: PreflightContext, 
 
 def test_moments_and_parts_count(subject: PreflightContext, monkeypatch: pytest.MonkeyPatch):
     """Adam keeps two numbers a weight, and a moving average that is there already is not asked for again."""
-    free(monkeypatch, None)
+    free(monkeypatch, 1e18)
     weights = sum(parameter.numel() for parameter in subject.model.parameters())
     batch = demanding_batches(subject)[0]
     adam = memory.memory_outlook(subject, batch).needed

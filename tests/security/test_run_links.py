@@ -20,7 +20,7 @@ PLACES = (
 
 
 def claim(folder: Path) -> None:
-    with RunFolder(folder).claimed(SETTINGS):
+    with RunFolder(folder).locked(SETTINGS):
         pass
 
 

@@ -283,13 +283,12 @@ def _tidy(place: Path, name: str) -> None:
 
 
 def _is_running(process: int) -> bool:
+    import psutil  # here, since help and most commands leave no partial file behind
+
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
+        return psutil.pid_exists(process)
+    except OverflowError:  # of a number that no process has
         return True
-    return True
 
 
 def _copy_mode(path: Path, partial: Path) -> None:

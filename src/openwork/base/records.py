@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from openwork.base.errors import DataError, OpenworkError
 from openwork.base.printing import json_text
-from openwork.base.regular_files import read_regular
+from openwork.base.regular_files import CAUTIOUS, read_regular
 
 MOST_BYTES = 1 << 32  # of the records of one run
 
@@ -110,7 +110,7 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 def _opened(path: str, flags: int) -> int:
     """No link is followed: the last line of another file would be cut off. And no pipe is waited for."""
-    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    descriptor = os.open(path, flags | CAUTIOUS, 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(EINVAL, "not a regular file")

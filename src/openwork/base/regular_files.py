@@ -14,6 +14,8 @@ from typing import NoReturn
 
 from openwork.base.errors import BundleError
 
+# No link is followed, no pipe is waited for, no child process gets the file; Windows knows none of these.
+CAUTIOUS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _HUB_FILES = "blobs"  # where Hugging Face's cache keeps the files to which the links in a snapshot lead
 
 
@@ -24,7 +26,7 @@ def open_regular(path: Path, most: int) -> BufferedReader:
     refuses.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | CAUTIOUS)
     except ValueError as error:  # a name with NUL
         raise OSError(str(error)) from error
     except OSError as error:

@@ -21,10 +21,10 @@ from openwork.data.corpora.places import VARIABLE
 from openwork.inference.prepared import native
 from openwork.inference.prepared.native.building import NotBuilt, find_compiler
 from openwork.inference.prepared.products import available
+from openwork.machine.available import memory_of_machine
 from openwork.machine.device import choose_device
 from openwork.machine.matrix_rate import matrix_rate
 from openwork.machine.precision import PrecisionName, choose_precision
-from openwork.machine.room import memory_of_machine
 
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "sacremoses", "pydantic", "typer", "jaxtyping")
 LITTLE_DISK = 1 << 30  # bytes; a checkpoint of a small model takes a tenth of it
@@ -111,8 +111,7 @@ def _machine() -> Iterator[DoctorLine]:
             "torch is built for CUDA and finds no GPU: is its driver installed?" if blind else "",
         )
     memory = memory_of_machine()
-    if memory is not None:
-        yield DoctorLine("memory", f"{memory.total / GIGABYTE:.1f} GB, {memory.free / GIGABYTE:.1f} GB of it free")
+    yield DoctorLine("memory", f"{memory.total / GIGABYTE:.1f} GB, {memory.free / GIGABYTE:.1f} GB of it free")
     try:
         yield DoctorLine("compiler", AsIs(Path(find_compiler()).name))
     except NotBuilt:

@@ -9,8 +9,8 @@ from openwork.base.tasks import task_of
 from openwork.cost.cost import weights_of
 from openwork.data.batching import BatchPlan
 from openwork.data.languages import languages_of
+from openwork.machine.available import check_memory, free_memory
 from openwork.machine.precision import choose_precision
-from openwork.machine.room import check_room, free_memory
 from openwork.machine.workers import choose_workers
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
@@ -48,7 +48,7 @@ VALIDATORS: dict[str, type[Validator]] = {
 def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel:
     """The model with the first weights that the seed gives."""
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    check_room(weights_of(settings.model, max(sizes)), free_memory())
+    check_memory(weights_of(settings.model, max(sizes)), free_memory())
     torch.manual_seed(settings.training.seed)
     model = build_model(settings.model, *sizes)
     if isinstance(model, LabelModel):

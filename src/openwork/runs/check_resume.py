@@ -7,7 +7,6 @@ the first checkpoint and must write the second one once more, number by number t
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -113,7 +112,7 @@ def _train_and_kill(run_file: Path, out: Path) -> None:
             while process.poll() is None and not last.is_file():
                 time.sleep(POLLS)
         finally:
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.wait()
         if not last.is_file():
             told.seek(0)

@@ -23,7 +23,7 @@ def finish_run(out: Path, say: Callable[[str], None]) -> TrainingResult:
     settings = resolve_computing(settings, folder, device)
     choose_products(settings.training.precision, device)
     check_fine_tuning(settings)
-    with ending_like_ctrl_c(), folder.claimed(settings) as presence:
+    with ending_like_ctrl_c(), folder.locked(settings) as lock:
         ready, progress = made_ready_to_train(settings, folder, device, say)
         if progress.step == 0:
             raise BundleError(
@@ -36,4 +36,4 @@ def finish_run(out: Path, say: Callable[[str], None]) -> TrainingResult:
                 "finished", step=progress.step, reason="openwork finish",
                 seconds=round(progress.seconds, 3), target_tokens=progress.target_tokens,
             )  # fmt: skip
-        return TrainingResult(write_chosen(settings, presence, ready, chosen, progress), progress, chosen)
+        return TrainingResult(write_chosen(settings, lock, ready, chosen, progress), progress, chosen)

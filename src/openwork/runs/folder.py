@@ -1,14 +1,14 @@
 """The folder of a run: what lies where, and whether a training there may go on."""
 
 import contextlib
-import fcntl
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TextIO
+
+from filelock import FileLock, Timeout
 
 from openwork.base.config import build, read_written_file, to_toml
 from openwork.base.errors import ConfigError, OpenworkError
@@ -100,7 +100,7 @@ class RunFolder:
         return self.path / ".extended"
 
     @contextlib.contextmanager
-    def claimed(self, settings: RunSettings, length: NewLength | None = None) -> Iterator["Presence"]:
+    def locked(self, settings: RunSettings, length: NewLength | None = None) -> Iterator["RunLock"]:
         """Makes the folder, or checks that the run in it is this one, and keeps other processes from training there.
 
         `length`: the run in it is to have another length, which is noted in the folder. The system gives the folder
@@ -109,31 +109,22 @@ class RunFolder:
         self._refuse_finished(length)
         self._make()
         self.refuse_links()
-        with self._opened_lock() as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise OpenworkError(
-                    f"{self.path}: another openwork is training in this folder",
-                    hint="wait for it, or give another --out",
-                    code="E018",
-                ) from error
-            except OSError:  # a file system without locks
-                pass
+        with self._lock_held():
             self._refuse_finished(length)
             if length is None:
                 self._settle(settings)
             else:
                 self._change(length)
-            yield Presence(self, lock)
+            yield RunLock(self, self.lock.stat())
 
     @property
     def lock(self) -> Path:
         return self.path / ".lock"
 
-    def _opened_lock(self) -> TextIO:
+    @contextlib.contextmanager
+    def _lock_held(self) -> Iterator[None]:
         try:
-            return self.lock.open("a")
+            self.lock.touch()
         except OSError as error:
             raise OpenworkError(
                 f"{self.path}: nothing can be written there",
@@ -141,6 +132,21 @@ class RunFolder:
                 hint="check who may write in this folder, and whether its disk is full; or give another --out",
                 code="E026",
             ) from error
+        lock = FileLock(self.lock, timeout=0, fallback_to_soft=False)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise OpenworkError(
+                f"{self.path}: another openwork is training in this folder",
+                hint="wait for it, or give another --out",
+                code="E018",
+            ) from error
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        finally:
+            lock.release()
 
     def rewrite(self, settings: RunSettings) -> None:
         """Notes the settings of the run, which are those of all its updates."""
@@ -251,16 +257,16 @@ def _is_other(path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Presence:
-    """A training is in this folder."""
+class RunLock:
+    """A training holds the lock of this folder; `file` is what the system says of its lock file."""
 
     folder: RunFolder
-    lock: TextIO
+    file: os.stat_result
 
     def check(self) -> None:
         """OpenworkError if the folder was removed, moved, or replaced by another since the training began."""
         try:
-            is_ours = os.path.samestat(self.folder.lock.stat(), os.fstat(self.lock.fileno()))
+            is_ours = os.path.samestat(self.folder.lock.stat(), self.file)
         except OSError:
             is_ours = False
         if not is_ours:

@@ -20,7 +20,7 @@ from openwork.runs.card import write_card
 from openwork.runs.choice import choose_weights
 from openwork.runs.corpus import RunCorpus, Say
 from openwork.runs.file.settings import RunSettings
-from openwork.runs.folder import NewLength, Presence, RunFolder, settings_of_run
+from openwork.runs.folder import NewLength, RunFolder, RunLock, settings_of_run
 from openwork.runs.languages import with_languages
 from openwork.runs.learner import go_back
 from openwork.runs.length import MinutesBudget, history_of
@@ -40,9 +40,9 @@ from openwork.training.observers.averaging import AveragingObserver
 from openwork.training.observers.checkpointing import CheckpointObserver
 from openwork.training.observers.coaching import CoachingObserver
 from openwork.training.observers.interruption import INTERRUPTED, InterruptionObserver, ending_like_ctrl_c
-from openwork.training.observers.presence import PresenceObserver
 from openwork.training.observers.recording import RecordObserver
 from openwork.training.observers.recovery import RecoveryObserver
+from openwork.training.observers.run_lock import RunLockObserver
 from openwork.training.observers.stopping import StoppingObserver
 from openwork.training.observers.tensorboard import TensorBoardObserver
 from openwork.training.observers.validation import ValidationObserver
@@ -79,30 +79,30 @@ def train_bundle(
     check_fine_tuning(settings)
     if settings.training.tensorboard:
         watchers = [*watchers, TensorBoardObserver(folder.tensorboard)]
-    with ending_like_ctrl_c(), folder.claimed(settings, length) as presence:
+    with ending_like_ctrl_c(), folder.locked(settings, length) as lock:
         ready, progress = made_ready_to_train(settings, folder, device, say)
         if budget is not None and progress.step == 0:
             settings = within(budget, ready.subject(settings, folder), say)
             ready, progress = made_ready_with(ready.corpus, settings, folder, device, lambda line: None)
-        return _train_claimed(settings, presence, ready, progress, device, say, watchers)
+        return _train_locked(settings, lock, ready, progress, device, say, watchers)
 
 
-def _train_claimed(
+def _train_locked(
     settings: RunSettings,
-    presence: Presence,
+    lock: RunLock,
     ready: "Ready",
     progress: Progress,
     device: torch.device,
     say: Say,
     watchers: Sequence[Observer],
 ) -> TrainingResult:
-    folder = presence.folder
+    folder = lock.folder
     corpus, learner, stream, validator = ready.corpus, ready.learner, ready.stream, ready.validator
     model, training = learner.model, settings.training
     probe = LearningProbe(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, validator.language)
     writer = RecordWriter(folder.records)
     observers = [
-        PresenceObserver(presence.check),
+        RunLockObserver(lock.check),
         RecoveryObserver(partial(go_back, folder, learner), partial(_keep_batches, folder, corpus, stream), say),
         *([AveragingObserver(learner.moving_average)] if learner.moving_average is not None else []),
         ValidationObserver(validator.validate),
@@ -121,7 +121,7 @@ def _train_claimed(
     if run.stop_reason == INTERRUPTED:
         return TrainingResult(None, progress)
     chosen = choose_weights(folder.checkpoints, training, model, validator, progress, say)
-    return TrainingResult(write_chosen(settings, presence, ready, chosen, progress), progress, chosen)
+    return TrainingResult(write_chosen(settings, lock, ready, chosen, progress), progress, chosen)
 
 
 def _look_ahead(subject: PreflightContext, progress: Progress, say: Say) -> None:
@@ -164,16 +164,14 @@ def _keep_batches(
     return folder.bad_batch
 
 
-def write_chosen(
-    settings: RunSettings, presence: Presence, ready: Ready, chosen: Validation, progress: Progress
-) -> Path:
+def write_chosen(settings: RunSettings, lock: RunLock, ready: Ready, chosen: Validation, progress: Progress) -> Path:
     """Writes the bundle of a run whose model has the weights that were chosen."""
-    folder, corpus, model = presence.folder, ready.corpus, ready.learner.model
+    folder, corpus, model = lock.folder, ready.corpus, ready.learner.model
     merge(model)
     card = write_card(settings, corpus.report, chosen, progress, history_of(folder))
     bundle = Bundle(settings_of_run(settings), corpus.tokenizers, model.eval(), card=card)
     bundle = make_golden(bundle, [pair.source for pair in corpus.examples])
-    presence.check()
+    lock.check()
     write_bundle(folder.bundle, bundle)
     folder.extended.unlink(missing_ok=True)
     return folder.bundle

@@ -1,6 +1,6 @@
 """Fetching public files: bounded, checked, continued where it stopped, whole or not at all."""
 
-import fcntl
+import contextlib
 import hashlib
 import http.client
 import os
@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from filelock import FileLock
 
 from openwork import __version__
 from openwork.base.errors import DataError, OpenworkError
@@ -65,24 +67,36 @@ def fetch(remote: RemoteFile, path: Path, *, hint: str, told: Told = silent) -> 
     except OSError as error:
         raise _not_writable(str(partial), error) from error
     try:
-        with partial.open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with _alone(path):
             if remote.is_at(path):  # the other process has brought it
                 return
-            _complete(remote, file, hint, told)
-            os.fsync(file.fileno())
-        if not remote.is_at(partial):
-            partial.unlink()
-            raise DataError(
-                f"{remote.url}: what came is not the file that was expected",
-                why="its checksum differs: the origin has changed, or something between here and there has",
-                hint=hint,
-                code="D020",
-            )
-        os.replace(partial, path)
+            with partial.open("ab") as file:
+                _complete(remote, file, hint, told)
+                os.fsync(file.fileno())
+            if not remote.is_at(partial):
+                partial.unlink()
+                raise DataError(
+                    f"{remote.url}: what came is not the file that was expected",
+                    why="its checksum differs: the origin has changed, or something between here and there has",
+                    hint=hint,
+                    code="D020",
+                )
+            os.replace(partial, path)
     finally:
         if partial.is_file() and partial.stat().st_size == 0:
             partial.unlink()
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Within it no other process fetches this file."""
+    lock = path.with_name(f".{path.name}.lock")
+    with FileLock(lock):
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # one that waits for it makes another
+                lock.unlink()
 
 
 def _complete(remote: RemoteFile, file: BinaryIO, hint: str, told: Told) -> None:

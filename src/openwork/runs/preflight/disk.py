@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from openwork.base.errors import OpenworkError
-from openwork.machine.room import free_disk
+from openwork.machine.available import free_disk
 from openwork.models.weights import model_weights
 from openwork.runs.plan import size_text
 from openwork.runs.preflight.subject import PreflightContext

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from openwork.base.errors import OpenworkError
-from openwork.machine.room import free_memory
+from openwork.machine.available import free_memory
 from openwork.runs.plan import memory_of, size_text
 from openwork.runs.preflight.longest import DemandingBatch
 from openwork.runs.preflight.subject import PreflightContext
@@ -25,13 +25,13 @@ class MemoryOutlook:
     """
 
     needed: int
-    free: int | None
+    free: int
     divisions: int = 1
 
     @property
     def is_near(self) -> bool:
         """Whether little is left."""
-        return self.free is not None and self.needed > NEAR * self.free
+        return self.needed > NEAR * self.free
 
 
 def memory_outlook(subject: PreflightContext, batch: DemandingBatch) -> MemoryOutlook:
@@ -42,8 +42,6 @@ def memory_outlook(subject: PreflightContext, batch: DemandingBatch) -> MemoryOu
     """
     free, workers = _free(subject.device), subject.updater.workers.count
     needed, divisions = _needed(subject, batch, 1), 1
-    if free is None:
-        return MemoryOutlook(needed, free)
     if subject.updater.whole_batches and subject.device.type == "cpu" and needed > free:
         raise whole_batch_too_large(f"the largest one needs {size_text(needed)} more, and {size_text(free)} are free")
     most = max(1, -(-batch.sentences // workers))
@@ -70,7 +68,7 @@ def _needed(subject: PreflightContext, batch: DemandingBatch, divisions: int) ->
     return max(0, total - memory.weights - memory.copies - averages)
 
 
-def _free(device: torch.device) -> int | None:
+def _free(device: torch.device) -> int:
     if device.type != "cuda":
         return free_memory()
     free, _ = torch.cuda.mem_get_info(device)

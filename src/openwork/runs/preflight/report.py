@@ -77,8 +77,6 @@ def _figures_lines(found: Preflight) -> Iterator[str]:
 
 def _memory_line(found: Preflight) -> str:
     memory = found.memory
-    if memory.free is None:
-        return f"memory: the fullest batch adds about {size_text(memory.needed)}"
     if found.updates.peak is not None:
         return f"memory: {size_text(found.updates.peak)} at the fullest batch; {size_text(memory.free)} were free"
     return f"memory: the fullest batch adds about {size_text(memory.needed)}; {size_text(memory.free)} free"

@@ -44,8 +44,10 @@ class InterruptionObserver(Observer):
 
 def _endings() -> list[signal.Signals]:
     """What else ends a process in good order; a closed terminal not where it is to be ignored (nohup)."""
-    hung_up = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
-    return [signal.SIGTERM, *hung_up]
+    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hang_up is None or signal.getsignal(hang_up) is signal.SIG_IGN:
+        return [signal.SIGTERM]
+    return [signal.SIGTERM, hang_up]
 
 
 @contextmanager

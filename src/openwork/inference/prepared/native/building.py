@@ -8,6 +8,7 @@ not have their checksum is compiled anew, since loading it could end the process
 import ctypes
 import hashlib
 import os
+import platform
 import shutil
 import stat
 import subprocess
@@ -73,7 +74,7 @@ def _fingerprint(compiler: str) -> str:
     except OSError:
         pass
     sources = [path.read_text(encoding="utf-8") for path in (*SOURCES, SHARED)]
-    said = "\n".join([*sources, *FLAGS, compiler, *os.uname()[3:], instructions])
+    said = "\n".join([*sources, *FLAGS, compiler, platform.version(), platform.machine(), instructions])
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
@@ -118,5 +119,5 @@ def _first_error(said: str) -> str:
 def _refuse_foreign(path: Path) -> None:
     """NotBuilt for what another user owns or may write: loading it would run that user's code."""
     about = path.stat()
-    if about.st_uid != os.getuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if about.st_uid != getattr(os, "getuid", lambda: about.st_uid)() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise NotBuilt(f"{path} could have been written by others")

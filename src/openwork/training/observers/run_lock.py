@@ -7,7 +7,7 @@ from openwork.training.progress import Validation
 from openwork.training.step import StepReport
 
 
-class PresenceObserver(Observer):
+class RunLockObserver(Observer):
     """Calls `check` at times, and before anything is saved; it raises an error where the folder is not the run's."""
 
     def __init__(self, check: Callable[[], None]) -> None:

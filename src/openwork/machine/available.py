@@ -1,13 +1,17 @@
-"""How much memory and disk this machine could still give. No torch here."""
+"""Available memory and free disk of this machine. No torch here.
+
+psutil knows the machine; the limits of the control groups that containers run in are read here, since it does not.
+"""
 
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from openwork.base.errors import OpenworkError
 
-MEMORY_FILE = Path("/proc/meminfo")
 GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUP = Path("/proc/self/cgroup")
 UNLIMITED = 1 << 60  # bytes; a group of the first version without a limit states a number as large as it can
@@ -15,30 +19,24 @@ UNLIMITED = 1 << 60  # bytes; a group of the first version without a limit state
 
 @dataclass(frozen=True)
 class MachineMemory:
-    """Bytes of the whole machine, and those that a process could get now."""
+    """Bytes: of the whole machine, and what a process could get now."""
 
     total: int
     free: int
 
 
-def memory_of_machine(file: Path = MEMORY_FILE) -> MachineMemory | None:
-    """As the system counts it; None where it does not say."""
-    try:
-        text = file.read_text(encoding="ascii")
-    except OSError:
-        return None
-    found = {key: int(value) * 1024 for key, value in re.findall(r"^(MemTotal|MemAvailable):\s+(\d+) kB", text, re.M)}
-    return MachineMemory(found["MemTotal"], found["MemAvailable"]) if len(found) == 2 else None
+def memory_of_machine() -> MachineMemory:
+    """As the system counts it, without the limits of a container."""
+    memory = psutil.virtual_memory()
+    return MachineMemory(memory.total, memory.available)
 
 
-def free_memory() -> int | None:
-    """What the machine has free, or what the groups of this process leave of it; None where nobody says."""
-    machine = memory_of_machine()
-    limits = [*([machine.free] if machine else []), *group_room(GROUPS, OWN_GROUP)]
-    return min(limits) if limits else None
+def free_memory() -> int:
+    """Bytes that this process could get: what the machine has available, or less where a control group limits it."""
+    return min([memory_of_machine().free, *group_limits(GROUPS, OWN_GROUP)])
 
 
-def group_room(groups: Path, own: Path) -> list[int]:
+def group_limits(groups: Path, own: Path) -> list[int]:
     """What the memory limits of a process's control groups (cgroups of either version) leave, one for each limit.
 
     `groups`: where they are mounted; `own`: the file that says in which the process is. A container sees its own group
@@ -59,11 +57,11 @@ def group_room(groups: Path, own: Path) -> list[int]:
             continue
         inside = [part for part in path.split("/") if part not in ("", "..")]
         places = [folder.joinpath(*inside[:depth]) for depth in range(len(inside) + 1)]
-        found += [room for room in (_room(place, *names) for place in places) if room is not None]
+        found += [free for free in (_left(place, *names) for place in places) if free is not None]
     return found
 
 
-def _room(group: Path, limit: str, used: str, cached: str) -> int | None:
+def _left(group: Path, limit: str, used: str, cached: str) -> int | None:
     """What one group leaves; None where it has no limit."""
     try:
         most, taken = int((group / limit).read_text()), int((group / used).read_text())
@@ -78,9 +76,9 @@ def _room(group: Path, limit: str, used: str, cached: str) -> int | None:
     return max(0, most - taken + (int(kept[1]) if kept else 0))
 
 
-def check_room(weights: int, free: int | None) -> None:
+def check_memory(weights: int, free: int) -> None:
     """OpenworkError where a model's weights alone, of four bytes each, take more than the free memory."""
-    if free is not None and 4 * weights > free:
+    if 4 * weights > free:
         raise OpenworkError(
             f"the model has {weights:,} weights, which take {4 * weights / 1e9:,.1f} GB",
             why=f"{free / 1e9:,.1f} GB of memory are free",
