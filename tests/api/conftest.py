@@ -37,7 +37,7 @@ def _bundle(task: Task) -> Bundle:
         torch.manual_seed(1)
         model = build_model(settings, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
     if isinstance(model, LabelModel):
-        model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
+        model.set_word_starts(torch.tensor(beginnings(tokenizers.source)))
     return Bundle(BundleSettings(model=settings), tokenizers, model.eval())
 
 

@@ -19,7 +19,7 @@ from openwork.models.build import build_decoder, build_model, build_transformer
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import count_weights
-from openwork.models.parts import FEEDFORWARDS, NORMS, WEIGHINGS, WIRINGS
+from openwork.models.parts import CONNECTIONS, FEEDFORWARDS, NORMS, SCORE_FUNCTIONS
 from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
@@ -317,5 +317,5 @@ def test_the_tables_of_the_formulas_know_every_choice() -> None:
     assert {name: kind.gates for name, kind in cost_recurrent.CELLS.items()} == {
         name: kind.gates for name, kind in CELLS.items()
     }
-    assert set(cost_transformer.WIRINGS) == set(WIRINGS) - {"branch"}
-    assert set(cost_transformer.WEIGHINGS) == set(WEIGHINGS) - {"relu", "additive"}
+    assert set(cost_transformer.CONNECTIONS) == set(CONNECTIONS) - {"branch"}
+    assert set(cost_transformer.SCORE_FUNCTIONS) == set(SCORE_FUNCTIONS) - {"relu", "additive"}

@@ -14,7 +14,7 @@ from openwork.models.build import build_model
 from openwork.models.bytenet_settings import ByteNetSettings
 from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.families import ModelSettings
-from openwork.models.prompts import looking_nowhere, read_prompts
+from openwork.models.prompts import attention_to_end, read_prompts
 from openwork.models.wavenet_settings import WaveNetSettings
 from openwork.nn.convolution import dilations, receptive_field
 
@@ -129,9 +129,9 @@ def test_prompts_stand_on_the_right() -> None:
 
 
 def test_nowhere_is_the_place_of_the_end() -> None:
-    assert looking_nowhere(LENGTHS, 5, 2)[:, 1].argmax(-1).tolist() == [4, 1, 2]
+    assert attention_to_end(LENGTHS, 5, 2)[:, 1].argmax(-1).tolist() == [4, 1, 2]
     weights = build(WAVENET).attend(TARGET, build(WAVENET).start(SOURCE, LENGTHS))[1]
-    assert torch.equal(weights, looking_nowhere(LENGTHS, 5, 5))
+    assert torch.equal(weights, attention_to_end(LENGTHS, 5, 5))
 
 
 @pytest.mark.parametrize("settings", ALL, ids=lambda settings: settings.kind)

@@ -56,9 +56,9 @@ def test_a_label_is_told_from_the_start_symbol_and_the_end_from_the_end() -> Non
     model = built()
     vectors, found = model.encode(SOURCE, LENGTHS), hidden(model, 4)
     for row, length in enumerate(LENGTHS.tolist()):
-        told_from = vectors[row, [0, length, length, length]]
+        predicted_from = vectors[row, [0, length, length, length]]
         pooler = dict(model.named_parameters())
-        by_hand = torch.tanh(told_from @ pooler["pooler.dense.weight"].T + pooler["pooler.dense.bias"])
+        by_hand = torch.tanh(predicted_from @ pooler["pooler.dense.weight"].T + pooler["pooler.dense.bias"])
         torch.testing.assert_close(found[row], by_hand)
 
 
@@ -66,7 +66,7 @@ def test_tags_are_told_from_the_first_pieces_of_words() -> None:
     model = built(task="tag")
     begins = torch.ones(11, dtype=torch.bool)
     begins[[6, 9]] = False
-    model.mark_beginnings(begins)
+    model.set_word_starts(begins)
     vectors, found = model.encode(SOURCE, LENGTHS), hidden(model, 5)
     assert torch.equal(found[0], vectors[0, [1, 3, 4, 5, 5]])
     assert torch.equal(found[1], vectors[1, [2, 3, 3, 3, 3]])
@@ -95,7 +95,7 @@ def test_answers_are_words_of_the_source_or_none() -> None:
     model = built(task="answer")
     begins = torch.ones(11, dtype=torch.bool)
     begins[6] = False
-    model.mark_beginnings(begins)
+    model.set_word_starts(begins)
     assert isinstance(model, SpanExtractor)
     with torch.no_grad():
         scores = model.spans(model.encode(SOURCE, LENGTHS))
@@ -187,7 +187,7 @@ def test_the_start_symbol_takes_a_position() -> None:
 def test_beginnings_are_kept_with_the_weights(tmp_path: Path) -> None:
     model, other = built(task="tag"), built(task="tag")
     begins = torch.arange(11) % 2 == 0
-    model.mark_beginnings(begins)
+    model.set_word_starts(begins)
     (tmp_path / "weights").write_bytes(tensors_to_bytes(model_weights(model)))
     restore_weights(other, read_tensors(tmp_path / "weights"), "weights")
     assert torch.equal(other.begins, begins) and torch.equal(hidden(other, 5), hidden(model, 5))

@@ -13,7 +13,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.inspection.capture import recording
 from openwork.models.build import build_transformer
 from openwork.models.interfaces import count_weights
-from openwork.models.parts import DISTANCES, FEEDFORWARDS, NORMS, POSITIONS, WEIGHINGS, WIRINGS
+from openwork.models.parts import CONNECTIONS, DISTANCES, FEEDFORWARDS, NORMS, POSITIONS, SCORE_FUNCTIONS
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import Kernel, fused, reference
@@ -135,10 +135,10 @@ def test_every_value_of_a_choice_is_explained(key: str) -> None:
 
 def test_the_tables_hold_what_the_settings_offer() -> None:
     offered = {name: set(get_args(field.annotation)) for name, field in TransformerSettings.model_fields.items()}
-    assert set(WIRINGS) == offered["norm"]
+    assert set(CONNECTIONS) == offered["norm"]
     assert set(NORMS) == offered["normalisation"]
     assert set(FEEDFORWARDS) == offered["feedforward"]
-    assert set(WEIGHINGS) == offered["attention"]
+    assert set(SCORE_FUNCTIONS) == offered["attention"]
     assert set(POSITIONS) | set(DISTANCES) | {"none"} == offered["positions"]
 
 

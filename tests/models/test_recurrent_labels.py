@@ -43,7 +43,7 @@ def states(model: RecurrentLabels, cell: str, row: int) -> tuple[Tensor, Tensor]
 @pytest.mark.parametrize("cell", CELLS)
 def test_a_word_is_told_from_the_states_at_its_first_piece(cell: str) -> None:
     model = built(task="tag", cell=cell)
-    model.mark_beginnings(BEGINS)
+    model.set_word_starts(BEGINS)
     found = told(model, 5)
     for row, positions in enumerate([[0, 2, 3, 4, 4], [1, 2, 2, 2, 2]]):
         torch.testing.assert_close(found[row], torch.cat(states(model, cell, row), dim=-1)[positions])
@@ -81,7 +81,7 @@ def test_one_direction_sees_no_later_token(bidirectional: bool) -> None:
 def test_where_a_place_looks() -> None:
     tokens = torch.full((2, 3), 4)
     tagger, classifier = built(task="tag"), built(task="classify")
-    tagger.mark_beginnings(BEGINS)
+    tagger.set_word_starts(BEGINS)
     logits, weights, state = tagger.attend(tokens, tagger.start(SOURCE, LENGTHS))
     assert weights.argmax(-1).tolist() == [[0, 2, 3], [1, 2, 2]] and weights.sum(-1).eq(1).all()
     assert tagger.attend(tokens, state)[1].argmax(-1).tolist() == [[4, 4, 4], [2, 2, 2]]

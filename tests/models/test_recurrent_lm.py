@@ -11,7 +11,7 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import NextTokenModel
 from openwork.models.recurrent_lm import PoolingClassifier, RecurrentLM
 from openwork.models.recurrent_lm_settings import RecurrentLMSettings
-from openwork.nn.two_way import turned
+from openwork.nn.bidirectional import reversed_rows
 from openwork.training.batches.next_token import NextTokenBatches
 from openwork.training.objective import batch_loss
 
@@ -48,10 +48,10 @@ def test_one_direction_is_the_forward_half() -> None:
     for row, count in enumerate(LENGTHS.tolist()):
         torch.testing.assert_close(told(one, SOURCE)[row, :count], told(both, SOURCE)[row, 0 : 2 * count : 2])
     assert (
-        one.look(SOURCE, LENGTHS).shape[1] == SOURCE.shape[1]
-        and both.look(SOURCE, LENGTHS).shape[1] == told(both, SOURCE).shape[1]
+        one.source_attention(SOURCE, LENGTHS).shape[1] == SOURCE.shape[1]
+        and both.source_attention(SOURCE, LENGTHS).shape[1] == told(both, SOURCE).shape[1]
     )
-    assert isinstance(one, NextTokenModel) and both.tells_backwards and not one.tells_backwards
+    assert isinstance(one, NextTokenModel) and both.is_bidirectional and not one.is_bidirectional
     assert not isinstance(built(task="classify"), NextTokenModel)
 
 
@@ -71,7 +71,7 @@ def test_the_loss_is_that_of_both_directions_by_hand() -> None:
     for text in ([5, 6, END], [7, END]):
         row = torch.tensor([START, *text])
         x, whole = model.source_embedding(row)[None], torch.tensor([len(row)])
-        there, back = model.forwards(x)[-1][0], turned(model.backwards(turned(x, whole))[-1], whole)[0]
+        there, back = model.forwards(x)[-1][0], reversed_rows(model.backwards(reversed_rows(x, whole))[-1], whole)[0]
         for place in range(len(row) - 1):
             for known, right in ((there[place], row[place + 1]), (back[place + 1], row[place])):
                 expected -= (model.source_embedding.weight @ known + model.bias).log_softmax(0)[right].item()

@@ -9,7 +9,7 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.decoder import Decoder, DecoderLayer
 from openwork.nn.encoder import Encoder, EncoderLayer
 from openwork.nn.feedforward import FeedForward
-from openwork.nn.residual import PostNorm, PreNorm, Wiring
+from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -68,7 +68,7 @@ def _copy_feedforward(ours: nn.Module, theirs: nn.TransformerEncoderLayer | nn.T
     _copy(ours.contract.parameters(), theirs.linear2.parameters())
 
 
-def _copy_norm(ours: Wiring, theirs: nn.LayerNorm) -> None:
+def _copy_norm(ours: SublayerConnection, theirs: nn.LayerNorm) -> None:
     assert isinstance(ours, PostNorm | PreNorm)
     _copy(ours.norm.parameters(), theirs.parameters())
 

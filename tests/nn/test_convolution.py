@@ -17,7 +17,7 @@ from openwork.nn.convolution import (
     gated_linear,
     gated_tanh,
     receptive_field,
-    select_all,
+    select_pasts,
     taken,
     without_padding,
 )
@@ -106,7 +106,9 @@ def test_in_pieces_or_at_once(size: int, kernel: int, dilation: int, pieces: lis
 
 
 def test_rows_of_pasts() -> None:
-    chosen = select_all((None, numbers(1, 2).expand(3, 2, 1) * torch.arange(3)[:, None, None]), torch.tensor([2, 0, 2]))
+    chosen = select_pasts(
+        (None, numbers(1, 2).expand(3, 2, 1) * torch.arange(3)[:, None, None]), torch.tensor([2, 0, 2])
+    )
     assert chosen[0] is None and chosen[1] is not None
     assert chosen[1][:, :, 0].tolist() == [[2, 4], [0, 0], [2, 4]]
 

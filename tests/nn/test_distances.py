@@ -43,7 +43,7 @@ def test_offsets_by_hand() -> None:
 
 def test_rotary_by_hand() -> None:
     # width 4: the pairs turn by 1 and by 1 / 10000^(2/4) = 0.01 a position; (1, 0) becomes (cos, sin)
-    turned = Rotary(4).turn(torch.tensor([1.0, 0.0, 0.0, 2.0]).expand(1, 1, 2, 4), 1)[0, 0]
+    turned = Rotary(4).rotate(torch.tensor([1.0, 0.0, 0.0, 2.0]).expand(1, 1, 2, 4), 1)[0, 0]
     for row, position in zip(turned, (1, 2), strict=True):
         a, b = position, 0.01 * position
         expected = [math.cos(a), math.sin(a), -2 * math.sin(b), 2 * math.cos(b)]
@@ -53,18 +53,18 @@ def test_rotary_by_hand() -> None:
 @given(st.integers(0, 600), st.integers(0, 600), st.integers(0, 99))
 def test_rotary_products_know_only_the_distance(position: int, distance: int, seed: int) -> None:
     rotary, (q, k) = Rotary(8), heads(2, 1, 1, 1, 8, seed=seed).unbind(0)
-    here = (rotary.turn(q, position) * rotary.turn(k, position + distance)).sum()
-    start = (rotary.turn(q, 0) * rotary.turn(k, distance)).sum()
+    here = (rotary.rotate(q, position) * rotary.rotate(k, position + distance)).sum()
+    start = (rotary.rotate(q, 0) * rotary.rotate(k, distance)).sum()
     torch.testing.assert_close(here, start, rtol=0, atol=2e-4)
-    assert torch.equal(rotary.turn(q, 0), q)
-    torch.testing.assert_close(rotary.turn(q, position).norm(), q.norm())
+    assert torch.equal(rotary.rotate(q, 0), q)
+    torch.testing.assert_close(rotary.rotate(q, position).norm(), q.norm())
 
 
 def test_rotary_keeps_the_type_and_computes_in_float32() -> None:
     x = heads(1, 1, 1, 8).bfloat16()
-    far = Rotary(8).turn(x, 4000)
+    far = Rotary(8).rotate(x, 4000)
     assert far.dtype is torch.bfloat16
-    assert torch.equal(far, Rotary(8).turn(x.float(), 4000).bfloat16())
+    assert torch.equal(far, Rotary(8).rotate(x.float(), 4000).bfloat16())
 
 
 def test_slopes_of_the_paper() -> None:
@@ -113,7 +113,7 @@ def test_steps_are_rows_of_the_whole(kind: str, past: int) -> None:
     assert (whole is None) == (later is None)
     if whole is not None and later is not None:
         torch.testing.assert_close(later, whole[..., past:, :])
-    torch.testing.assert_close(distances.turn(query[..., past:, :], past), distances.turn(query, 0)[..., past:, :])
+    torch.testing.assert_close(distances.rotate(query[..., past:, :], past), distances.rotate(query, 0)[..., past:, :])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -19,7 +19,7 @@ from openwork.nn.normalisation import RMSNorm, layer_norm
 from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual
 
 WIDTH, HEADS, INNER = 12, 3, 20
-WIRINGS = {False: PostNorm, True: PreNorm}  # norm_first, as the framework says it
+CONNECTIONS = {False: PostNorm, True: PreNorm}  # norm_first, as the framework says it
 
 
 def test_feedforward_by_hand() -> None:
@@ -150,7 +150,7 @@ def attention() -> MultiHeadAttention:
 
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_an_encoder_layer_is_the_frameworks(norm_first: bool) -> None:
-    wiring = WIRINGS[norm_first]
+    wiring = CONNECTIONS[norm_first]
     ours = EncoderLayer(attention(), FeedForward(WIDTH, INNER), (wiring(WIDTH, 0.1), wiring(WIDTH, 0.1))).eval()
     disturb(ours)
     theirs = nn.TransformerEncoderLayer(
@@ -168,7 +168,7 @@ def test_an_encoder_layer_is_the_frameworks(norm_first: bool) -> None:
 
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_a_decoder_layer_is_the_frameworks(norm_first: bool) -> None:
-    wiring = WIRINGS[norm_first]
+    wiring = CONNECTIONS[norm_first]
     wirings = (wiring(WIDTH, 0.1), wiring(WIDTH, 0.1), wiring(WIDTH, 0.1))
     ours = DecoderLayer(attention(), attention(), FeedForward(WIDTH, INNER), wirings).eval()
     disturb(ours)

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from openwork.nn.cells import CELLS, GateWeights, Passed, unroll
-from openwork.nn.luong import DotAttention, GeneralAttention, Looking, LuongDecoder, NoAttention
+from openwork.nn.luong import DotAttention, GeneralAttention, GlobalAttention, LuongDecoder, NoAttention
 from openwork.nn.masks import padding
 from openwork.nn.recurrent import RecurrentMemory
 
 
-def memory_of(attention: Looking, values: Tensor, lengths: list[int]) -> RecurrentMemory:
+def memory_of(attention: GlobalAttention, values: Tensor, lengths: list[int]) -> RecurrentMemory:
     mask = padding(torch.tensor(lengths), values.shape[1])
     return RecurrentMemory(values[..., : attention.context_width], attention.keys(values), mask)
 

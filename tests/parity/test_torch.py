@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from nn.framework import copy_attention, copy_decoder_layer, copy_encoder_layer, copy_transformer, disturb
 from nn.framework import without_biases as zero_biases
 from openwork.models.build import build_transformer
-from openwork.models.parts import FEEDFORWARDS, WIRINGS
+from openwork.models.parts import CONNECTIONS, FEEDFORWARDS
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.decoder import DecoderLayer
@@ -118,7 +118,7 @@ def test_attention(kernel: str, bias: bool, padded: bool, causal: bool) -> None:
 @each_mask
 @each_setting
 def test_encoder_layer(setting: Setting, padded: bool, causal: bool) -> None:
-    wire, feedforward = WIRINGS[setting.wiring], FEEDFORWARDS[setting.activation]
+    wire, feedforward = CONNECTIONS[setting.wiring], FEEDFORWARDS[setting.activation]
     wirings = (wire(WIDTH, 0.1), wire(WIDTH, 0.1))
     ours = EncoderLayer(attention(setting.bias), feedforward(WIDTH, INNER, 0.1), wirings)
     theirs = setting.theirs(nn.TransformerEncoderLayer, WIDTH, HEADS, INNER)
@@ -132,7 +132,7 @@ def test_encoder_layer(setting: Setting, padded: bool, causal: bool) -> None:
 @each_mask
 @each_setting
 def test_decoder_layer(setting: Setting, padded: bool, causal: bool) -> None:
-    wire, feedforward = WIRINGS[setting.wiring], FEEDFORWARDS[setting.activation]
+    wire, feedforward = CONNECTIONS[setting.wiring], FEEDFORWARDS[setting.activation]
     wirings = (wire(WIDTH, 0.1), wire(WIDTH, 0.1), wire(WIDTH, 0.1))
     ours = DecoderLayer(attention(setting.bias), attention(setting.bias), feedforward(WIDTH, INNER, 0.1), wirings)
     theirs = setting.theirs(nn.TransformerDecoderLayer, WIDTH, HEADS, INNER)
@@ -181,7 +181,7 @@ def _gradients(output: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
 
 def test_a_decoder_that_is_told_nothing_is_causal() -> None:
     setting = SETTINGS[0]
-    wire = WIRINGS[setting.wiring]
+    wire = CONNECTIONS[setting.wiring]
     wirings = (wire(WIDTH, 0.1), wire(WIDTH, 0.1), wire(WIDTH, 0.1))
     ours = DecoderLayer(attention(True), attention(True), FEEDFORWARDS["relu"](WIDTH, INNER, 0.1), wirings)
     setting.prepared(ours)

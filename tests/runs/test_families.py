@@ -86,7 +86,7 @@ def made(settings: ModelSettings) -> Bundle:
         if has_batch_norms(model):
             see_batches(model, tokenizers.source.vocabulary_size)
     if isinstance(model, LabelModel) and task_of(settings) == "tag":
-        model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
+        model.set_word_starts(torch.tensor(beginnings(tokenizers.source)))
     return Bundle(BundleSettings(model=settings), tokenizers, model, card="# tiny\n")
 
 

@@ -204,7 +204,7 @@ def test_what_is_true_of_pieces_grows_with_them(shared: bool):
     now = extended_pair(before, NEW_WORDS, NEW_WORDS, 10)
     settings = EncoderSettings(task="tag", width=8, heads=2, feedforward_width=8, layers=1)
     old, new = (build_model(settings, one.source.vocabulary_size, one.target.vocabulary_size) for one in (before, now))
-    new.mark_beginnings(torch.tensor(beginnings(now.source)))  # type: ignore[operator]
+    new.set_word_starts(torch.tensor(beginnings(now.source)))  # type: ignore[operator]
     expected = new.begins.clone()  # type: ignore[operator]
     assert expected.shape != old.begins.shape and 0 < int(expected.sum()) < len(expected)  # type: ignore[arg-type]
     restore_weights(new, grown(model_weights(old), new, before, now), "old")

@@ -22,8 +22,8 @@ from openwork.bundles.tasks import in_form
 from openwork.bundles.versions import whole_bundle
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
+from openwork.models.empty_weights import empty_weights, uninitialised
 from openwork.models.interfaces import SequenceModel
-from openwork.models.unfilled import undrawn, unfilled
 from openwork.models.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
 from openwork.text.pair import TokenizerPair
 
@@ -102,9 +102,9 @@ def _read_bundle(folder: Path) -> Bundle:
     tokenizers = in_form(TokenizerPair.load(current), task_of(settings.model))
     weights = read_tensors(current / WEIGHTS)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    with unfilled():  # a model of other sizes than its weights is refused before it takes memory
+    with empty_weights():  # a model of other sizes than its weights is refused before it takes memory
         restore_weights(build_model(settings.model, *sizes), weights, str(folder))
-    with undrawn():
+    with uninitialised():
         model = build_model(settings.model, *sizes)
     restore_weights(model, weights, str(folder))
     model.to(choose_device()).eval()

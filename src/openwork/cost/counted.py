@@ -21,9 +21,9 @@ from openwork.cost.memory import BYTES
 from openwork.cost.part import CostPart, SentenceLengths
 from openwork.machine.precision import PrecisionName
 from openwork.models.build import build_model
+from openwork.models.empty_weights import empty_weights
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import count_weights
-from openwork.models.unfilled import unfilled
 from openwork.training.batches.batch import TensorBatch
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.objective import hidden_states
@@ -140,7 +140,7 @@ def count_cost(settings: ModelSettings, source: int, target: int, lengths: Sente
 
 def built_weights(settings: ModelSettings, vocabulary: int) -> int:
     """The weights of a model that is built without numbers, with one vocabulary for both sides."""
-    with unfilled():
+    with empty_weights():
         return count_weights(build_model(settings, vocabulary, vocabulary))
 
 

@@ -17,12 +17,12 @@ from openwork.cost.table3 import VOCABULARY, count_table, table_lines
 from openwork.inference.golden import replay_golden
 from openwork.inspection.modules import Module, list_modules, module_lines
 from openwork.models.build import build_model
+from openwork.models.empty_weights import empty_weights
 from openwork.models.families import model_settings
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.options import list_options, option_lines, option_values
 from openwork.models.presets import PAPER, PRESETS
 from openwork.models.table3 import TRAININGS
-from openwork.models.unfilled import unfilled
 
 BATCH_TOKENS = 4096  # target tokens for which memory is told; the default of batches.tokens
 
@@ -77,7 +77,7 @@ def describe_sizes(names: Sequence[str], budget: str, vocabulary: int | None) ->
 
 def _model(name: str) -> SequenceModel:
     """A model without numbers, so that even the largest is instant."""
-    with unfilled():
+    with empty_weights():
         return build_model(model_settings(PRESETS[name]), VOCABULARY, VOCABULARY)
 
 

@@ -25,7 +25,7 @@ BIASED = ("alibi", "relative", "bucketed")
 TABLES = {"three-way": (0, 1), "target": (1, 1), "none": (1, 2)}
 
 # Orders of norm and residual, and kinds of attention weights.
-WIRINGS, WEIGHINGS = ("post", "pre"), ("scaled", "unscaled")
+CONNECTIONS, SCORE_FUNCTIONS = ("post", "pre"), ("scaled", "unscaled")
 
 IDS = 2  # float32 numbers that are as large as a token's id
 Side = tuple[int, float]  # width and number of some positions
@@ -33,7 +33,7 @@ Side = tuple[int, float]  # width and number of some positions
 
 def has_formulas(s: LayerSettings) -> bool:
     """Whether the formulas here cover these options; with others a model is counted."""
-    known = s.attention in WEIGHINGS and s.norm in WIRINGS
+    known = s.attention in SCORE_FUNCTIONS and s.norm in CONNECTIONS
     return known and s.feedforward in FEEDFORWARDS and s.normalisation in NORMS
 
 

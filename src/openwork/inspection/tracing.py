@@ -18,7 +18,7 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.distances import RelativeKeys, Rotary
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
-from openwork.nn.kernels import Weigh, reference
+from openwork.nn.kernels import WeightFunction, reference
 from openwork.nn.masks import Mask
 from openwork.nn.positions import LearnedPositions, NormalisedPositions, SinusoidalPositions
 from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual
@@ -170,9 +170,9 @@ class TracingKernel:
         scale: float,
         dropout: float = 0.0,
         bias: Tensor | None = None,
-        weigh: Weigh | None = None,
+        weight_function: WeightFunction | None = None,
     ) -> Tensor:
-        if weigh is not None:
+        if weight_function is not None:
             raise ValueError("the steps of this trace are those of equation 1")
         asking, asked = self._turned(query, key)
         products = reference.attention_scores(query, key, 1.0)

@@ -137,7 +137,7 @@ def turned(attention: MultiHeadAttention, axis: str) -> StepKind:
     return StepKind(
         "The same, turned by angles that grow with the position",
         f"R(pos) {'q' if axis == 'query' else 'k'}",
-        ("head", axis, "head_width"), type(attention.distances).turn, "Su et al. 2021, equation 34", inner=True,
+        ("head", axis, "head_width"), type(attention.distances).rotate, "Su et al. 2021, equation 34", inner=True,
     )  # fmt: skip
 
 

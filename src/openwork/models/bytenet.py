@@ -11,7 +11,7 @@ from torch.nn import functional
 from openwork.models.bytenet_settings import ByteNetSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.bytenet import ColumnDecoder, ColumnEncoder, block, columns_for
-from openwork.nn.convolution import Past, dilations, select_all, taken, without_padding
+from openwork.nn.convolution import Past, dilations, select_pasts, taken, without_padding
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.initialise import initialise, output_matrix
@@ -33,7 +33,7 @@ class ByteNetState:
     def select(self, rows: Int[Tensor, "rows"]) -> "ByteNetState":
         """The given rows, in the given order; a row may come several times."""
         columns, lengths = self.columns.index_select(0, rows), self.source_lengths.index_select(0, rows)
-        return ByteNetState(columns, lengths, self.source_size, select_all(self.pasts, rows), self.position)
+        return ByteNetState(columns, lengths, self.source_size, select_pasts(self.pasts, rows), self.position)
 
 
 class ByteNet(SequenceModel[ByteNetState]):

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.nn.convolution import Past, select_all
+from openwork.nn.convolution import Past, select_pasts
 from openwork.nn.convs2s import (
     ConvolutionalDecoder,
     ConvolutionalEncoder,
@@ -36,7 +36,7 @@ class ConvS2SState:
 
     def select(self, rows: Int[Tensor, "rows"]) -> "ConvS2SState":
         """The given rows, in the given order; a row may come several times."""
-        return ConvS2SState(self.memory.select(rows), select_all(self.pasts, rows), self.position)
+        return ConvS2SState(self.memory.select(rows), select_pasts(self.pasts, rows), self.position)
 
 
 class ConvS2S(SequenceModel[ConvS2SState]):

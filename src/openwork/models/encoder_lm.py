@@ -15,7 +15,7 @@ from openwork.base.errors import ConfigError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.interfaces import EncodingModel, MaskedModel
-from openwork.models.label_model import LabelMatrix, LabelModel, at_places, begun, word_places
+from openwork.models.label_model import LabelMatrix, LabelModel, at_places, with_start, word_places
 from openwork.models.parts import Parts
 from openwork.nn.batch_normalisation import real_positions
 from openwork.nn.dropout import Dropout
@@ -73,7 +73,7 @@ class EncoderModel(LabelModel, EncodingModel):
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch position width"]:
         """A vector for the start symbol and then one for each source token."""
-        tokens = begun(source)
+        tokens = with_start(source)
         x = self.source_embedding(tokens)
         if self.segments is not None:
             x = x + self.segments(segment_numbers(tokens, self.segments.num_embeddings))
@@ -82,7 +82,7 @@ class EncoderModel(LabelModel, EncodingModel):
             return self.encoder(x, Mask(key_lengths=source_lengths + 1))
 
     @abstractmethod
-    def told_from(
+    def predicted_from(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Int[Tensor, "batch place"]:
         """From which position's vector each place of the target is told; the start symbol is at position 0."""
@@ -91,15 +91,15 @@ class EncoderModel(LabelModel, EncodingModel):
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place width"]:
         """The vectors of these positions."""
-        return at_places(self.encode(source, source_lengths), self.told_from(source, source_lengths))
+        return at_places(self.encode(source, source_lengths), self.predicted_from(source, source_lengths))
 
-    def look(
+    def source_attention(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place source"]:
         """The last layer's attention, the mean of its heads, without its share for the start symbol."""
         with weights_of(self.encoder.layers[-1].self_attention) as kept:  # type: ignore[arg-type]
             self.encode(source, source_lengths)
-        weights = at_places(kept[0].mean(dim=1)[:, :, 1:], self.told_from(source, source_lengths))
+        weights = at_places(kept[0].mean(dim=1)[:, :, 1:], self.predicted_from(source, source_lengths))
         return weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
 
 
@@ -108,7 +108,7 @@ class LabelHead(EncoderModel, LabelMatrix):
 
     def __init__(self, reader: SourceReader, output: nn.Parameter) -> None:
         super().__init__(reader)
-        self.tell_by(output)
+        self.set_output(output)
 
 
 class SequenceClassifier(LabelHead):
@@ -118,7 +118,7 @@ class SequenceClassifier(LabelHead):
         super().__init__(reader, output)
         self.pooler = pooler
 
-    def told_from(
+    def predicted_from(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Int[Tensor, "batch place"]:
         return torch.stack([torch.zeros_like(source_lengths), source_lengths], dim=1)
@@ -132,7 +132,7 @@ class SequenceClassifier(LabelHead):
 class TokenClassifier(LabelHead):
     """One label for each word of a source, from the vector of its first piece (Devlin et al. 2019, section 5.3)."""
 
-    def told_from(
+    def predicted_from(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Int[Tensor, "batch place"]:
         return word_places(source, source_lengths, self.begins) + 1
@@ -163,7 +163,7 @@ class MaskedLM(EncoderModel, MaskedModel):
     def output_bias(self) -> Tensor:
         return self.bias
 
-    def told_from(
+    def predicted_from(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Int[Tensor, "batch place"]:
         positions = torch.arange(1, source.shape[1] + 1, device=source.device)
@@ -196,7 +196,7 @@ class SpanExtractor(EncoderModel):
     def output_weight(self) -> Tensor:
         return self.output
 
-    def told_from(
+    def predicted_from(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Int[Tensor, "batch place"]:
         return torch.zeros_like(source_lengths)[:, None]
@@ -229,7 +229,7 @@ class TextEncoder(EncoderModel):
     def output_weight(self) -> Tensor:
         return self.source_embedding.table.weight
 
-    def told_from(
+    def predicted_from(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Int[Tensor, "batch place"]:
         return torch.zeros_like(source_lengths)[:, None]

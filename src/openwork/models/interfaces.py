@@ -162,7 +162,7 @@ class NextTokenModel(ABC):
 
     @property
     @abstractmethod
-    def tells_backwards(self) -> bool:
+    def is_bidirectional(self) -> bool:
         """Whether each token is predicted a second time, from those behind it."""
 
 

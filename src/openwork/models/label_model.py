@@ -31,7 +31,7 @@ class LabelState:
         return LabelState(self.places.index_select(0, rows), source, lengths, self.position)
 
 
-def handed_out(table: Tensor, first: int, count: int) -> Tensor:
+def places_from(table: Tensor, first: int, count: int) -> Tensor:
     """Entries (rows, count, ...) of places `first` and after in a table (rows, place, ...), its last one repeated."""
     wanted = torch.arange(first, first + count, device=table.device).clamp(max=table.shape[1] - 1)
     return table.index_select(1, wanted)
@@ -40,7 +40,7 @@ def handed_out(table: Tensor, first: int, count: int) -> Tensor:
 class LabelModel(SequenceModel[LabelState]):
     """Reads a source as a whole and tells labels of it.
 
-    `begins`: which pieces of the source's vocabulary begin a word; all of them, unless `mark_beginnings` was told so.
+    `begins`: which pieces of the source's vocabulary begin a word; all of them, unless `set_word_starts` was told so.
     It is kept with the weights.
     """
 
@@ -50,7 +50,7 @@ class LabelModel(SequenceModel[LabelState]):
         super().__init__()
         self.register_buffer("begins", torch.ones(source_vocabulary, dtype=torch.bool))
 
-    def mark_beginnings(self, begins: Bool[Tensor, "vocabulary"]) -> None:
+    def set_word_starts(self, begins: Bool[Tensor, "vocabulary"]) -> None:
         """Says which pieces begin a word: a fact of the vocabulary, told once after the model was built."""
         self.begins.copy_(begins)
 
@@ -61,7 +61,7 @@ class LabelModel(SequenceModel[LabelState]):
         """A vector for each place of the target; that of the last place serves for all places after it as well."""
 
     @abstractmethod
-    def look(
+    def source_attention(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place source"]:
         """Where in the source each place looks: weights that add up to 1."""
@@ -74,12 +74,12 @@ class LabelModel(SequenceModel[LabelState]):
     ) -> tuple[Float[Tensor, "rows positions width"], LabelState]:
         count = tokens.shape[1]
         after = LabelState(state.places, state.source, state.source_lengths, state.position + count)
-        return handed_out(state.places, state.position, count), after
+        return places_from(state.places, state.position, count), after
 
     def attend(
         self, tokens: Int[Tensor, "rows positions"], state: LabelState
     ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], LabelState]:
-        looked = handed_out(self.look(state.source, state.source_lengths), state.position, tokens.shape[1])
+        looked = places_from(self.source_attention(state.source, state.source_lengths), state.position, tokens.shape[1])
         logits, state = self.step(tokens, state)
         return logits, looked, state
 
@@ -90,7 +90,7 @@ class LabelMatrix(LabelModel):
     output: nn.Parameter
     bias: nn.Parameter
 
-    def tell_by(self, output: nn.Parameter) -> None:
+    def set_output(self, output: nn.Parameter) -> None:
         """`output` (labels, width) becomes the matrix, with a bias of zeros; part of building."""
         self.output = output
         self.bias = nn.Parameter(torch.zeros(output.shape[0]))
@@ -104,7 +104,7 @@ class LabelMatrix(LabelModel):
         return self.bias
 
 
-def begun(source: Int[Tensor, "batch source"]) -> Int[Tensor, "batch position"]:
+def with_start(source: Int[Tensor, "batch source"]) -> Int[Tensor, "batch position"]:
     """With the start symbol in front."""
     return nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)
 

@@ -24,15 +24,15 @@ from openwork.nn.positions import (
     Positions,
     SinusoidalPositions,
 )
-from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, Wiring
-from openwork.nn.weighing import AdditiveScores, PlainProducts, RectifiedProducts, ScaledProducts
+from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, SublayerConnection
+from openwork.nn.score_functions import AdditiveScores, PlainProducts, RectifiedProducts, ScaledProducts
 
-WIRINGS: dict[str, type[PostNorm] | type[PreNorm] | type[BranchNorm]] = {
+CONNECTIONS: dict[str, type[PostNorm] | type[PreNorm] | type[BranchNorm]] = {
     "post": PostNorm,
     "pre": PreNorm,
     "branch": BranchNorm,
 }
-WEIGHINGS: dict[str, Callable[[LayerSettings], ScaledProducts]] = {
+SCORE_FUNCTIONS: dict[str, Callable[[LayerSettings], ScaledProducts]] = {
     "scaled": lambda _: ScaledProducts(),
     "unscaled": lambda _: PlainProducts(),
     "relu": lambda _: RectifiedProducts(),
@@ -69,7 +69,7 @@ class Parts:
     def __init__(self, settings: LayerSettings, kernel: Kernel) -> None:
         self.settings = settings
         self.kernel = kernel
-        self.wiring = WIRINGS[settings.norm]
+        self.wiring = CONNECTIONS[settings.norm]
         self.norm: Norm = partial(NORMS[settings.normalisation], epsilon=settings.norm_epsilon)
 
     def embedding(self, vocabulary: int) -> TokenEmbedding:
@@ -97,7 +97,7 @@ class Parts:
             width, Heads(s.heads, s.key_width, s.value_head_width, s.key_value_heads), output_width=s.width,
             bias=s.attention_bias, weight_dropout=s.attention_dropout, kernel=self.kernel, distances=distances,
         )  # fmt: skip
-        attention.weigh_by(WEIGHINGS[s.attention](s))
+        attention.use_score_function(SCORE_FUNCTIONS[s.attention](s))
         return attention
 
     def feedforward(self) -> nn.Module:
@@ -107,7 +107,7 @@ class Parts:
     def wire(self) -> PostNorm | PreNorm | BranchNorm:
         return self.wiring(self.settings.width, self.settings.dropout, self.norm)
 
-    def wire_self_attention(self, layer: int) -> Wiring:
+    def wire_self_attention(self, layer: int) -> SublayerConnection:
         """The first one of a stack must also bring the embeddings to the width, if theirs is another."""
         before, after = self.settings.stream_start, self.settings.width
         if layer > 0 or before == after:

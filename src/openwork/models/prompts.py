@@ -62,7 +62,7 @@ def in_place_of_start(
     return tokens if pending is None else torch.cat((pending[:, None], tokens[:, 1:]), dim=1)
 
 
-def looking_nowhere(
+def attention_to_end(
     source_lengths: Int[Tensor, "rows"], source_size: int, positions: int
 ) -> Float[Tensor, "rows positions source"]:
     """Weights of a model that has no attention: all of it is counted to the place of the source's end."""

@@ -11,7 +11,7 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise, output_matrix
-from openwork.nn.luong import DotAttention, GeneralAttention, Looking, LuongDecoder, NoAttention
+from openwork.nn.luong import DotAttention, GeneralAttention, GlobalAttention, LuongDecoder, NoAttention
 from openwork.nn.masks import padding
 from openwork.nn.recurrent import CellState, RecurrentDecoder, RecurrentEncoder, RecurrentMemory
 
@@ -104,7 +104,7 @@ def build_recurrent(settings: RecurrentSettings, source_vocabulary: int, target_
 def _decoder(s: RecurrentSettings) -> RecurrentDecoder | LuongDecoder:
     if s.attention == "additive":
         return RecurrentDecoder(s.width, s.memory_width, s.score_width, s.decoder_layers, s.dropout, s.cell)
-    looking: dict[str, Callable[[], Looking]] = {
+    looking: dict[str, Callable[[], GlobalAttention]] = {
         "dot": lambda: DotAttention(s.width),
         "general": lambda: GeneralAttention(s.width, s.memory_width),
         "none": NoAttention,

@@ -21,20 +21,20 @@ def last_positions(source_lengths: Int[Tensor, "batch"]) -> Int[Tensor, "batch"]
     return (source_lengths - 1).clamp(min=0)
 
 
-def looking_at(
+def attention_at(
     places: Int[Tensor, "batch place"], source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
 ) -> Float[Tensor, "batch place source"]:
     """All weight on one source token each; none where the source has no token."""
     return one_hot(places, source.shape[1]) * padding(source_lengths, source.shape[1])[:, 0].float()
 
 
-def looking_alike(
+def uniform_attention(
     source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
 ) -> Float[Tensor, "batch place source"]:
     """The same weight on each source token, then all of it on the end symbol."""
     real = padding(source_lengths, source.shape[1])[:, 0]
     alike = real / real.sum(dim=-1, keepdim=True).clamp(min=1)
-    return torch.cat([alike, looking_at(last_positions(source_lengths)[:, None], source, source_lengths)], dim=1)
+    return torch.cat([alike, attention_at(last_positions(source_lengths)[:, None], source, source_lengths)], dim=1)
 
 
 class RecurrentLabels(LabelMatrix, EncodingModel):
@@ -51,7 +51,7 @@ class RecurrentLabels(LabelMatrix, EncodingModel):
         self.embedding_dropout = Dropout(dropout)
         self.encoder = encoder
         self.label_dropout = Dropout(dropout)
-        self.tell_by(output)
+        self.set_output(output)
 
     def encode(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
@@ -77,11 +77,11 @@ class RecurrentTagger(RecurrentLabels):
     def told(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
         return at_places(memory, word_places(source, source_lengths, self.begins))
 
-    def look(
+    def source_attention(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place source"]:
         """There is no attention: a place looks at the piece at whose position its label is told."""
-        return looking_at(word_places(source, source_lengths, self.begins), source, source_lengths)
+        return attention_at(word_places(source, source_lengths, self.begins), source, source_lengths)
 
 
 class RecurrentClassifier(RecurrentLabels):
@@ -103,11 +103,11 @@ class RecurrentClassifier(RecurrentLabels):
         whole = torch.cat([end[..., :width], memory[:, :1, width:]], dim=-1)
         return torch.cat([torch.tanh(self.summary(whole)), end], dim=1)
 
-    def look(
+    def source_attention(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place source"]:
         """There is no attention: the label looks at all tokens alike, and what follows it at the end symbol."""
-        return looking_alike(source, source_lengths)
+        return uniform_attention(source, source_lengths)
 
 
 def build_recurrent_labels(

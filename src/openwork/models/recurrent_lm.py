@@ -9,23 +9,23 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.models.interfaces import EncodingModel, NextTokenModel
-from openwork.models.label_model import LabelMatrix, LabelModel, at_places, begun
-from openwork.models.recurrent_labels import last_positions, looking_alike, looking_at
+from openwork.models.label_model import LabelMatrix, LabelModel, at_places, with_start
+from openwork.models.recurrent_labels import attention_at, last_positions, uniform_attention
 from openwork.models.recurrent_lm_settings import RecurrentLMSettings
 from openwork.nn.batch_normalisation import real_positions
+from openwork.nn.bidirectional import LayerMixture, OneDirection, Topmost, greatest_of, reversed_rows
 from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.linear_block import LinearBlock
 from openwork.nn.pooling import mean_of
 from openwork.nn.recurrent import RecurrentEncoder
-from openwork.nn.two_way import LayerMixture, OneWayReader, Topmost, greatest_of, turned
 
 
-class TwoWayModel(LabelModel, EncodingModel):
+class BidirectionalModel(LabelModel, EncodingModel):
     """An embedding and what reads it; `backwards` is None where texts are read in one direction."""
 
     def __init__(
-        self, embedding: nn.Embedding, forwards: OneWayReader, backwards: OneWayReader | None, dropout: float
+        self, embedding: nn.Embedding, forwards: OneDirection, backwards: OneDirection | None, dropout: float
     ) -> None:
         super().__init__(embedding.num_embeddings)
         self.source_embedding = embedding
@@ -40,11 +40,13 @@ class TwoWayModel(LabelModel, EncodingModel):
 
         The numbers of the forward reader come first. Embeddings, which both read, stand there once for each of them.
         """
-        x = self.embedding_dropout(self.source_embedding(begun(source)))
+        x = self.embedding_dropout(self.source_embedding(with_start(source)))
         there = [x, *self.forwards(x)]
         if self.backwards is None:
             return there
-        back = [turned(known, source_lengths + 1) for known in self.backwards(turned(x, source_lengths + 1))]
+        back = [
+            reversed_rows(known, source_lengths + 1) for known in self.backwards(reversed_rows(x, source_lengths + 1))
+        ]
         return [torch.cat(both, dim=-1) for both in zip(there, [x, *back], strict=True)]
 
     def encode(
@@ -54,7 +56,7 @@ class TwoWayModel(LabelModel, EncodingModel):
         return self.layers_of(source, source_lengths)[-1]
 
 
-class RecurrentLM(TwoWayModel, NextTokenModel):
+class RecurrentLM(BidirectionalModel, NextTokenModel):
     """Tells each token twice, place after place: x_i by the forward reader, then x_(i-1) by the backward one.
 
     With one direction there is one place a token. x_0 is START; the last token told forwards is END. Both readers
@@ -62,14 +64,14 @@ class RecurrentLM(TwoWayModel, NextTokenModel):
     """
 
     def __init__(
-        self, embedding: nn.Embedding, forwards: OneWayReader, backwards: OneWayReader | None, dropout: float
+        self, embedding: nn.Embedding, forwards: OneDirection, backwards: OneDirection | None, dropout: float
     ) -> None:
         super().__init__(embedding, forwards, backwards, dropout)
         self.output_dropout = Dropout(dropout)
         self.bias = nn.Parameter(torch.zeros(embedding.num_embeddings))
 
     @property
-    def tells_backwards(self) -> bool:
+    def is_bidirectional(self) -> bool:
         """Whether each token is told a second time, from those behind it."""
         return self.backwards is not None
 
@@ -85,20 +87,20 @@ class RecurrentLM(TwoWayModel, NextTokenModel):
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place width"]:
         known = self.output_dropout(self.encode(source, source_lengths))
-        ways = known.chunk(2, dim=-1) if self.tells_backwards else (known,)
+        ways = known.chunk(2, dim=-1) if self.is_bidirectional else (known,)
         told = [ways[0][:, :-1], *(back[:, 1:] for back in ways[1:])]
         places = torch.stack(told, dim=2).flatten(1, 2)
         last = source_lengths.clamp(min=1) * len(ways) - 1  # a text's own last place stands for all behind it
         return at_places(places, torch.arange(places.shape[1], device=source.device).minimum(last[:, None]))
 
-    def look(
+    def source_attention(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place source"]:
         """There is no attention: all of it is counted to the token that is told, or stands behind the one told."""
         positions = torch.arange(source.shape[1], device=source.device)
         places = positions.minimum(last_positions(source_lengths)[:, None])
-        twice = 2 if self.tells_backwards else 1
-        return looking_at(places, source, source_lengths).repeat_interleave(twice, dim=1)
+        twice = 2 if self.is_bidirectional else 1
+        return attention_at(places, source, source_lengths).repeat_interleave(twice, dim=1)
 
 
 class TaskReader(nn.Module):
@@ -124,7 +126,7 @@ class TaskReader(nn.Module):
         return self.encoder(self.dropout(x), lengths)[0]
 
 
-class PoolingClassifier(TwoWayModel, LabelMatrix):
+class PoolingClassifier(BidirectionalModel, LabelMatrix):
     """One label for a text, by a head that reads [last; greatest; mean] (Howard and Ruder 2018, section 3.3).
 
     With `reader` these are of what its layers know, else of the language model's features. What each direction knows in
@@ -135,8 +137,8 @@ class PoolingClassifier(TwoWayModel, LabelMatrix):
     def __init__(
         self,
         embedding: nn.Embedding,
-        forwards: OneWayReader,
-        backwards: OneWayReader | None,
+        forwards: OneDirection,
+        backwards: OneDirection | None,
         features: LayerMixture | Topmost,
         reader: TaskReader | None,
         output: nn.Parameter,
@@ -149,14 +151,14 @@ class PoolingClassifier(TwoWayModel, LabelMatrix):
         both = reader is not None or backwards is not None
         self.head = LinearBlock(3 * self.width * (2 if both else 1), self.width, dropout)
         self.ending = nn.Parameter(nn.init.normal_(torch.empty(self.width), std=self.width**-0.5))
-        self.tell_by(output)
+        self.set_output(output)
 
     def known(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch position known"]:
         """What the label is told from, at the start symbol and then at each source token; the forward half first."""
         features = self.features(self.layers_of(source, source_lengths))
-        return features if self.reader is None else self.reader(begun(source), features, source_lengths + 1)
+        return features if self.reader is None else self.reader(with_start(source), features, source_lengths + 1)
 
     def read(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
@@ -170,21 +172,23 @@ class PoolingClassifier(TwoWayModel, LabelMatrix):
             told = self.head(whole[:, None])
         return torch.cat([told, self.ending.expand_as(told).to(told.dtype)], dim=1)
 
-    def look(
+    def source_attention(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch place source"]:
         """There is no attention: the label looks at all tokens alike, and what follows it at the end symbol."""
-        return looking_alike(source, source_lengths)
+        return uniform_attention(source, source_lengths)
 
 
-def build_recurrent_lm(settings: RecurrentLMSettings, source_vocabulary: int, target_vocabulary: int) -> TwoWayModel:
+def build_recurrent_lm(
+    settings: RecurrentLMSettings, source_vocabulary: int, target_vocabulary: int
+) -> BidirectionalModel:
     """The model in the sizes of `settings`, with fresh weights from torch's generator."""
     s = settings
     embedding = nn.Embedding(source_vocabulary, s.width)
-    forwards = OneWayReader(s.width, s.layers, s.dropout, s.cell)
-    backwards = OneWayReader(s.width, s.layers, s.dropout, s.cell) if s.bidirectional else None
+    forwards = OneDirection(s.width, s.layers, s.dropout, s.cell)
+    backwards = OneDirection(s.width, s.layers, s.dropout, s.cell) if s.bidirectional else None
     if s.task == "language-model":
-        model: TwoWayModel = RecurrentLM(embedding, forwards, backwards, s.dropout)
+        model: BidirectionalModel = RecurrentLM(embedding, forwards, backwards, s.dropout)
     else:
         features = LayerMixture(s.layers + 1) if s.features == "mixture" else Topmost()
         output = output_matrix(target_vocabulary, s.width)

@@ -7,9 +7,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.models.interfaces import SequenceModel
-from openwork.models.prompts import in_place_of_start, looking_nowhere, read_prompts
+from openwork.models.prompts import attention_to_end, in_place_of_start, read_prompts
 from openwork.models.wavenet_settings import WaveNetSettings
-from openwork.nn.convolution import Past, dilations, select_all
+from openwork.nn.convolution import Past, dilations, select_pasts
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.initialise import initialise, output_matrix
@@ -32,7 +32,7 @@ class WaveNetState:
         """The given rows, in the given order; a row may come several times."""
         return replace(
             self,
-            pasts=select_all(self.pasts, rows),
+            pasts=select_pasts(self.pasts, rows),
             pending=None if self.pending is None else self.pending.index_select(0, rows),
             source_lengths=self.source_lengths.index_select(0, rows),
         )
@@ -83,7 +83,7 @@ class WaveNet(SequenceModel[WaveNetState]):
         """There is no attention, and the prompt is read as one row with the target. What a language model does not look
         at in its prompt is counted to the place of the source's end: here that is all.
         """
-        weights = looking_nowhere(state.source_lengths, state.source_size, tokens.shape[1])
+        weights = attention_to_end(state.source_lengths, state.source_size, tokens.shape[1])
         logits, state = self.step(tokens, state)
         return logits, weights, state
 

@@ -9,7 +9,7 @@ from openwork.nn.cache import KeyValue
 from openwork.nn.distances import Distances, NoDistances, Rotary
 from openwork.nn.kernels import Kernel, fused, packed
 from openwork.nn.masks import Mask
-from openwork.nn.weighing import ScaledProducts
+from openwork.nn.score_functions import ScaledProducts
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class MultiHeadAttention(KernelAttention):
         super().__init__(kernel)
         shared = heads.key_value_count or heads.count
         self.heads = heads
-        self.weigh_by(ScaledProducts())
+        self.use_score_function(ScaledProducts())
         self.weight_dropout = weight_dropout
         self.query = nn.Linear(width, heads.count * heads.width, bias=bias)  # W^Q
         self.key = nn.Linear(width, shared * heads.width, bias=bias)  # W^K
@@ -74,7 +74,7 @@ class MultiHeadAttention(KernelAttention):
         self.output = nn.Linear(heads.count * heads.value_width, output_width or width, bias=bias)  # W^O
         self.distances = distances or NoDistances()
 
-    def weigh_by(self, weighing: ScaledProducts) -> None:
+    def use_score_function(self, weighing: ScaledProducts) -> None:
         """Makes weights of queries and keys by another formula than the paper's."""
         self.weighing = weighing
         self.scale = weighing.scale(self.heads.width)
@@ -91,12 +91,12 @@ class MultiHeadAttention(KernelAttention):
 
     def queries(self, x: Float[Tensor, "batch query width"], first: int = 0) -> Tensor:
         """Q W^Q for all heads, of the positions that ask; x begins at position `first`."""
-        return self.distances.turn(self.split(self.query(x), self.heads.width), first)
+        return self.distances.rotate(self.split(self.query(x), self.heads.width), first)
 
     def keys_values(self, x: Float[Tensor, "batch key width"], first: int = 0) -> KeyValue:
         """K W^K and V W^V for all heads, of the positions that will be asked; x begins at position `first`."""
         key = self.split(self.key(x), self.heads.width)
-        return KeyValue(self.distances.turn(key, first), self.split(self.value(x), self.heads.value_width))
+        return KeyValue(self.distances.rotate(key, first), self.split(self.value(x), self.heads.value_width))
 
     def forward(
         self, x: Float[Tensor, "batch query width"], asked: KeyValue, mask: Mask
@@ -106,7 +106,7 @@ class MultiHeadAttention(KernelAttention):
         query = self.queries(x, asked.size - x.shape[1])
         bias = self.distances.bias(query, asked.size, self.scale)
         asked = asked.for_heads(self.heads.count)
-        own = {} if self.weighing.weigh is None else {"weigh": self.weighing.weigh}
+        own = {} if self.weighing.weight_function is None else {"weight_function": self.weighing.weight_function}
         heads = self.kernel(query, asked.key, asked.value, mask, self.scale, dropout, bias, **own)
         return self.output(self.join(heads))
 
@@ -114,7 +114,7 @@ class MultiHeadAttention(KernelAttention):
         """Why the kernel for packed rows cannot compute it; None: it can."""
         if not isinstance(self.distances, NoDistances | Rotary):
             return "these positions add a number to each score, which the kernel for packed rows cannot"
-        if self.weighing.weigh is not None:
+        if self.weighing.weight_function is not None:
             return "the kernel for packed rows has the softmax of dot products alone"
         if self.weight_dropout > 0:
             return "the kernel for packed rows has no dropout of attention weights"

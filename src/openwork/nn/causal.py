@@ -8,14 +8,17 @@ from torch import Tensor, nn
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.cache import KeyValue, extend
 from openwork.nn.masks import CAUSAL, Mask
-from openwork.nn.residual import Wiring
+from openwork.nn.residual import SublayerConnection
 
 
 class CausalLayer(nn.Module):
     """Masked self-attention, then the feed-forward network, each inside its residual wiring."""
 
     def __init__(
-        self, self_attention: MultiHeadAttention, feedforward: nn.Module, wirings: tuple[Wiring, Wiring]
+        self,
+        self_attention: MultiHeadAttention,
+        feedforward: nn.Module,
+        wirings: tuple[SublayerConnection, SublayerConnection],
     ) -> None:
         super().__init__()
         self.self_attention = self_attention

@@ -92,7 +92,7 @@ Past = Tensor | None
 """The last inputs (rows, held, inputs) of a causal convolution, no more than it needs again; None: none was read."""
 
 
-def select_all(pasts: tuple[Past, ...], rows: Int[Tensor, "rows"]) -> tuple[Past, ...]:
+def select_pasts(pasts: tuple[Past, ...], rows: Int[Tensor, "rows"]) -> tuple[Past, ...]:
     """The given rows of each layer's past, in the given order; a row may come several times."""
     return tuple(None if past is None else past.index_select(0, rows) for past in pasts)
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.cache import KeyValue, extend
 from openwork.nn.masks import CAUSAL, Mask
-from openwork.nn.residual import Wiring
+from openwork.nn.residual import SublayerConnection
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class DecoderLayer(nn.Module):
         self_attention: MultiHeadAttention,
         cross_attention: MultiHeadAttention,
         feedforward: nn.Module,
-        wirings: tuple[Wiring, Wiring, Wiring],
+        wirings: tuple[SublayerConnection, SublayerConnection, SublayerConnection],
     ) -> None:
         super().__init__()
         self.self_attention = self_attention

@@ -19,7 +19,7 @@ from openwork.nn.positions import SinusoidTable
 class Distances(Protocol):
     """What attention asks of them."""
 
-    def turn(self, heads: Tensor, first: int) -> Tensor:
+    def rotate(self, heads: Tensor, first: int) -> Tensor:
         """Queries or keys (batch, head, position, head_width), the first of them at position `first`."""
         ...
 
@@ -37,7 +37,7 @@ def offsets(queries: int, keys: int, device: torch.device | None = None) -> Int[
 class NoDistances(nn.Module):
     """Queries and keys as they are, the paper's: the order is known from the embeddings."""
 
-    def turn(self, heads: Tensor, first: int) -> Tensor:
+    def rotate(self, heads: Tensor, first: int) -> Tensor:
         return heads
 
     def bias(self, query: Tensor, keys: int, scale: float) -> Tensor | None:
@@ -51,7 +51,7 @@ class Rotary(SinusoidTable):
     The angles are those of the sinusoids, so the table is the same.
     """
 
-    def turn(
+    def rotate(
         self, heads: Float[Tensor, "batch head position head_width"], first: int
     ) -> Float[Tensor, "batch head position head_width"]:
         """The pairs (x_2i, x_2i+1) turned; in float32 at least, as far positions need the digits."""
@@ -87,7 +87,7 @@ class LinearBiases(nn.Module):
         super().__init__()
         self.register_buffer("slopes", torch.tensor(slopes(heads)), persistent=False)
 
-    def turn(self, heads: Tensor, first: int) -> Tensor:
+    def rotate(self, heads: Tensor, first: int) -> Tensor:
         return heads
 
     def bias(
@@ -109,7 +109,7 @@ class RelativeKeys(nn.Module):
         self.clipping = clipping
         self.table = nn.Embedding(2 * clipping + 1, head_width)  # w^K, of the offsets -k to k
 
-    def turn(self, heads: Tensor, first: int) -> Tensor:
+    def rotate(self, heads: Tensor, first: int) -> Tensor:
         return heads
 
     def bias(
@@ -135,7 +135,7 @@ class BucketedBiases(nn.Module):
         self.both_ways = both_ways
         self.table = nn.Embedding(buckets, heads)
 
-    def turn(self, heads: Tensor, first: int) -> Tensor:
+    def rotate(self, heads: Tensor, first: int) -> Tensor:
         return heads
 
     def bias(

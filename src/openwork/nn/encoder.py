@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.masks import Mask
-from openwork.nn.residual import Wiring
+from openwork.nn.residual import SublayerConnection
 
 
 class EncoderLayer(nn.Module):
@@ -17,7 +17,7 @@ class EncoderLayer(nn.Module):
         self,
         self_attention: MultiHeadAttention,
         feedforward: nn.Module,
-        wirings: tuple[Wiring, Wiring],
+        wirings: tuple[SublayerConnection, SublayerConnection],
     ) -> None:
         super().__init__()
         self.self_attention = self_attention

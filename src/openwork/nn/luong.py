@@ -16,7 +16,7 @@ from openwork.nn.dropout import Dropout
 from openwork.nn.recurrent import CellState, RecurrentMemory, cell_layers, climb
 
 
-class Looking(nn.Module, ABC):
+class GlobalAttention(nn.Module, ABC):
     """Where a state of the decoder looks. `context_width`: numbers in what it sees there."""
 
     context_width: int
@@ -42,7 +42,7 @@ class Looking(nn.Module, ABC):
         return weights @ memory.values, weights
 
 
-class DotAttention(Looking):
+class DotAttention(GlobalAttention):
     """score(s, h) = s^T h (Luong et al. 2015, equation 8), for a memory of the decoder's width."""
 
     def __init__(self, width: int) -> None:
@@ -67,7 +67,7 @@ class GeneralAttention(DotAttention):
         return self.key(memory)
 
 
-class NoAttention(Looking):
+class NoAttention(GlobalAttention):
     """Looks at nothing: what it sees is empty, and its weights are the same for every real token of the source."""
 
     context_width = 0
@@ -89,7 +89,7 @@ class LuongDecoder(nn.Module):
     """
 
     def __init__(
-        self, width: int, state_width: int, layers: int, dropout: float, attention: Looking, cell: str = "lstm"
+        self, width: int, state_width: int, layers: int, dropout: float, attention: GlobalAttention, cell: str = "lstm"
     ) -> None:
         """`state_width`: numbers in the encoder's vector h."""
         super().__init__()

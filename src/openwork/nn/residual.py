@@ -18,7 +18,7 @@ from openwork.nn.normalisation import Norm, layer_norm
 
 
 @runtime_checkable
-class Wiring(Protocol):
+class SublayerConnection(Protocol):
     """What the layers ask of a residual wiring."""
 
     def before(self, x: Tensor) -> Tensor: ...

@@ -52,7 +52,7 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
     torch.manual_seed(settings.training.seed)
     model = build_model(settings.model, *sizes)
     if isinstance(model, LabelModel):
-        model.mark_beginnings(torch.tensor(beginnings(tokenizers.source)))
+        model.set_word_starts(torch.tensor(beginnings(tokenizers.source)))
     return model
 
 

@@ -17,7 +17,7 @@ from openwork.data.store import TokenStore
 from openwork.inference.golden import make_golden
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
-from openwork.models.unfilled import undrawn
+from openwork.models.empty_weights import uninitialised
 from openwork.models.weights import read_tensors, restore_weights
 from openwork.runs.folder import RunFolder, settings_of_run
 from openwork.text.pair import TokenizerPair
@@ -63,7 +63,7 @@ def average_bundles(
         say(f"averaging {member.path}")
     mean = average(_alike(members))
     sizes = home.tokenizers.source.vocabulary_size, home.tokenizers.target.vocabulary_size
-    with undrawn():
+    with uninitialised():
         model = build_model(home.settings.model, *sizes)
     restore_weights(model, mean, str(members[0].path))
     model.to(choose_device()).eval()

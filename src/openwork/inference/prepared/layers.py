@@ -22,7 +22,7 @@ from openwork.nn.encoder import EncoderLayer
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import fused
 from openwork.nn.masks import Mask
-from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, Wiring
+from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, SublayerConnection
 
 Make = Callable[..., Product]
 """One of the products' ways: from weight, bias and whether it is rectified."""
@@ -50,10 +50,10 @@ def _scaled(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     return torch.addcmul(shift, x, scale)
 
 
-class Wired:
+class PreparedConnection:
     """A residual wiring as in `nn/residual.py`: what a sub-layer sees, and the stream after it."""
 
-    def __init__(self, wiring: Wiring, make: Make) -> None:
+    def __init__(self, wiring: SublayerConnection, make: Make) -> None:
         self.project: Product | None = None
         if isinstance(wiring, ProjectedResidual):
             self.project = linear(wiring.projection, make)
@@ -184,8 +184,8 @@ class PreparedEncoderLayer:
     def __init__(self, layer: EncoderLayer, make: Make) -> None:
         self.attention = PreparedSelfAttention(layer.self_attention, make)
         self.feedforward = prepared_feedforward(layer.feedforward, make)
-        self.attention_wiring = Wired(layer.attention_wiring, make)
-        self.feedforward_wiring = Wired(layer.feedforward_wiring, make)
+        self.attention_wiring = PreparedConnection(layer.attention_wiring, make)
+        self.feedforward_wiring = PreparedConnection(layer.feedforward_wiring, make)
 
     def __call__(self, x: Tensor, mask: Mask) -> Tensor:
         x = self.attention_wiring.after(x, self.attention.over(self.attention_wiring.before(x), mask))
@@ -199,9 +199,9 @@ class PreparedDecoderLayer:
         self.self_attention = PreparedSelfAttention(layer.self_attention, make)
         self.cross_attention = PreparedCrossAttention(layer.cross_attention, make)
         self.feedforward = prepared_feedforward(layer.feedforward, make)
-        self.self_wiring = Wired(layer.self_wiring, make)
-        self.cross_wiring = Wired(layer.cross_wiring, make)
-        self.feedforward_wiring = Wired(layer.feedforward_wiring, make)
+        self.self_wiring = PreparedConnection(layer.self_wiring, make)
+        self.cross_wiring = PreparedConnection(layer.cross_wiring, make)
+        self.feedforward_wiring = PreparedConnection(layer.feedforward_wiring, make)
 
     def step(
         self, x: Float[Tensor, "rows width"], number: int, past: Past, state: PreparedState

@@ -44,7 +44,7 @@ def can_be_prepared(model: nn.Module) -> bool:
     attentions = [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
     return all(
         isinstance(one.distances, NoDistances)
-        and one.weighing.weigh is None
+        and one.weighing.weight_function is None
         and one.heads.key_value_count in (None, one.heads.count)
         for one in attentions
     )

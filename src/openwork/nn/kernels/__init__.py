@@ -7,7 +7,7 @@ from torch import Tensor
 
 from openwork.nn.masks import Mask
 
-Weigh = Callable[[Tensor, Tensor, Mask, float, Tensor | None], Tensor]
+WeightFunction = Callable[[Tensor, Tensor, Mask, float, Tensor | None], Tensor]
 """Weights (batch, head, query, key) of queries and keys, with a mask, a scale and a bias for their scores."""
 
 
@@ -15,8 +15,8 @@ Weigh = Callable[[Tensor, Tensor, Mask, float, Tensor | None], Tensor]
 class Kernel(Protocol):
     """Attention(Q, K, V) for queries, keys and values of shape (batch, head, position, ...).
 
-    `bias`, broadcastable to (batch, head, query, key), is added to the scores. `weigh` takes the place of the softmax
-    of scaled dot products (`nn/weighing.py`).
+    `bias`, broadcastable to (batch, head, query, key), is added to the scores. `weight_function` replaces the softmax
+    of scaled dot products (`nn/score_functions.py`).
     """
 
     def __call__(
@@ -28,7 +28,7 @@ class Kernel(Protocol):
         scale: float,
         dropout: float = 0.0,
         bias: Tensor | None = None,
-        weigh: Weigh | None = None,
+        weight_function: WeightFunction | None = None,
     ) -> Tensor: ...
 
 

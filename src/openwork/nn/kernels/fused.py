@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from openwork.nn.kernels import Weigh, reference, short
+from openwork.nn.kernels import WeightFunction, reference, short
 from openwork.nn.masks import Mask
 
 # Up to so many scores a head, the plain formula is a little quicker on a CPU (benchmarks/parts).
@@ -20,11 +20,11 @@ def attention(
     scale: float,
     dropout: float = 0.0,
     bias: Float[Tensor, "*#batch #head query key"] | None = None,
-    weigh: Weigh | None = None,
+    weight_function: WeightFunction | None = None,
 ) -> Float[Tensor, "batch head query value_width"]:
     """Attention(Q, K, V) = softmax(scale Q K^T) V, equation 1 with scale = 1 / sqrt(d_k)."""
-    if weigh is not None:
-        return reference.attention(query, key, value, mask, scale, dropout, bias, weigh)
+    if weight_function is not None:
+        return reference.attention(query, key, value, mask, scale, dropout, bias, weight_function)
     queries, keys = query.shape[-2], key.shape[-2]
     if short.is_short(query, key, bias, dropout):
         return short.attention(query, key, value, mask.boolean(queries, keys, query.device), scale)

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from openwork.nn.kernels import Weigh, fused
+from openwork.nn.kernels import WeightFunction, fused
 from openwork.nn.masks import Mask, Segments
 
 KERNEL_TYPES = (torch.bfloat16, torch.float16)
@@ -40,11 +40,11 @@ def attention(
     scale: float,
     dropout: float = 0.0,
     bias: Float[Tensor, "*#batch #head query key"] | None = None,
-    weigh: Weigh | None = None,
+    weight_function: WeightFunction | None = None,
 ) -> Float[Tensor, "batch head query value_width"]:
     """Equation 1; rows that are not packed, and biases and weights for all pairs of a row, are the fused kernel's."""
-    if mask.segments is None or bias is not None or weigh is not None:
-        return fused.attention(query, key, value, mask, scale, dropout, bias, weigh)
+    if mask.segments is None or bias is not None or weight_function is not None:
+        return fused.attention(query, key, value, mask, scale, dropout, bias, weight_function)
     widths = query.shape[-1], value.shape[-1]
     if dropout == 0.0 and query.dtype in KERNEL_TYPES and fits(*widths) and is_supported(query.device):
         return of_various_lengths(query, key, value, mask, scale)

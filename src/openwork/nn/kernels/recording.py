@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from torch import Tensor, nn
 
-from openwork.nn.kernels import Weigh
+from openwork.nn.kernels import WeightFunction
 from openwork.nn.kernels.reference import attention_weights, weighted_sum
 from openwork.nn.masks import Mask
 
@@ -25,9 +25,9 @@ class RecordingKernel:
         scale: float,
         dropout: float = 0.0,
         bias: Tensor | None = None,
-        weigh: Weigh | None = None,
+        weight_function: WeightFunction | None = None,
     ) -> Tensor:
-        weights = (weigh or attention_weights)(query, key, mask, scale, bias)
+        weights = (weight_function or attention_weights)(query, key, mask, scale, bias)
         self.keep(weights.detach())
         return weighted_sum(weights, value)
 

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from openwork.nn.dropout import dropout as dropped
-from openwork.nn.kernels import Weigh
+from openwork.nn.kernels import WeightFunction
 from openwork.nn.masks import Mask
 
 NOTHING = -math.inf  # a score whose weight is exactly zero
@@ -80,8 +80,8 @@ def attention(
     scale: float,
     dropout: float = 0.0,
     bias: Float[Tensor, "*#batch #head query key"] | None = None,
-    weigh: Weigh | None = None,
+    weight_function: WeightFunction | None = None,
 ) -> Float[Tensor, "batch head query value_width"]:
-    """Attention(Q, K, V) = softmax(scale Q K^T) V, equation 1 with scale = 1 / sqrt(d_k); or with `weigh`."""
-    weights = (weigh or attention_weights)(query, key, mask, scale, bias)
+    """Attention(Q, K, V) = softmax(scale Q K^T) V, equation 1 with scale = 1 / sqrt(d_k); or with `weight_function`."""
+    weights = (weight_function or attention_weights)(query, key, mask, scale, bias)
     return weighted_sum(dropped(weights, dropout) if dropout else weights, value)

@@ -13,9 +13,9 @@ from openwork.bundles.folder import WEIGHTS
 from openwork.bundles.settings import read_bundle_settings
 from openwork.bundles.versions import whole_bundle
 from openwork.models.build import build_model
+from openwork.models.empty_weights import empty_weights
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.models.unfilled import unfilled
 from openwork.models.weights import model_weights, read_tensors, restore_weights
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.tuning.transfer import Taken, fitting, is_another, take
@@ -46,7 +46,7 @@ class Beginning:
         folder = whole_bundle(usable_bundle(Path(path)))
         model, tokenizers = read_bundle_settings(folder, Path(path))[0].model, TokenizerPair.load(folder)
         sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-        with unfilled():  # before a model of its sizes takes memory
+        with empty_weights():  # before a model of its sizes takes memory
             restore_weights(build_model(model, *sizes), read_tensors(folder / WEIGHTS), path)
         return cls(folder, tokenizers, model)
 
@@ -157,7 +157,7 @@ def check_fine_tuning(settings: RunSettings) -> None:
     tuning, groups = settings.fine_tuning, settings.training.layer_groups
     if not (tuning.frozen or tuning.low_rank or groups):
         return
-    with unfilled():  # the names of the weights, without their memory
+    with empty_weights():  # the names of the weights, without their memory
         model = build_model(settings.model, SYMBOLS, SYMBOLS)
     made_tunable(model, tuning)
     group_layers(model, groups)

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
+from openwork.models.empty_weights import empty_weights
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.models.unfilled import unfilled
 from openwork.nn.batch_normalisation import running_statistics
 from openwork.text.pair import TokenizerPair
 
@@ -69,7 +69,7 @@ def _learnt(model: SequenceModel[Any]) -> dict[str, Tensor]:
 
 
 def _on_meta(settings: ModelSettings, source: int, target: int) -> SequenceModel[Any]:
-    with unfilled():
+    with empty_weights():
         return build_model(settings, source, target)
 
 

@@ -8,10 +8,10 @@ from torch import nn
 
 from openwork.inspection.trace import Printed, Step, Trace
 from openwork.models.build import build_transformer
+from openwork.models.empty_weights import empty_weights
 from openwork.models.interfaces import count_weights
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
-from openwork.models.unfilled import unfilled
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.initialise import initialise
@@ -27,7 +27,7 @@ LAYER_NORM, GLOROT = "Ba, Kiros and Hinton 2016", "Glorot and Bengio 2010, equat
 
 def model_of(settings: TransformerSettings, vocabulary: int) -> Transformer:
     """The model without numbers: shapes and counts need none."""
-    with unfilled():
+    with empty_weights():
         return build_transformer(settings, vocabulary, vocabulary)
 
 

@@ -9,11 +9,11 @@ from openwork.cost.table3 import VOCABULARY
 from openwork.inspection.trace import Trace
 from openwork.inspection.trace_table import shape_text
 from openwork.models.build import build_model
+from openwork.models.empty_weights import empty_weights
 from openwork.models.families import model_settings
 from openwork.models.presets import PRESETS
 from openwork.models.seq2seq import Transformer
 from openwork.models.table3 import BASE
-from openwork.models.unfilled import unfilled
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.encoder import EncoderLayer
@@ -65,7 +65,7 @@ ATTENTION = ("query", "key", "value", "products", "scores", "masked", "weights",
 
 def base_model() -> Transformer:
     """The paper's base model with all its layers, without numbers."""
-    with unfilled():
+    with empty_weights():
         model = build_model(model_settings(PRESETS[BASE]), VOCABULARY, VOCABULARY)
     assert isinstance(model, Transformer)
     return model

@@ -15,7 +15,7 @@ from openwork.nn.encoder import EncoderLayer
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.initialise import initialise
 from openwork.nn.masks import EVERYTHING
-from openwork.nn.residual import PostNorm, PreNorm, Wiring
+from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
 from openwork.study.studies.settings import DepthSettings
 from openwork.study.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result, Variant
 
@@ -43,7 +43,7 @@ def compound(factor: float, layers: int) -> float:
     return factor**layers
 
 
-def wiring(kind: Variant, width: int) -> Wiring:
+def wiring(kind: Variant, width: int) -> SublayerConnection:
     """A fresh wiring, without dropout."""
     return NoResidual() if kind == NONE else {POST: PostNorm, PRE: PreNorm}[kind](width, 0.0)
 

@@ -34,7 +34,7 @@ def arrangement(
     if isinstance(model, MaskedModel):
         return Masking.of(model, settings.mask_share, settings.mask_whole_words, settings.seed)
     if isinstance(model, NextTokenModel):
-        return NextTokenBatches(model.tells_backwards)
+        return NextTokenBatches(model.is_bidirectional)
     packed = choose_layout(settings.layout, model, precision, device) == "packed"
     return pack if packed else to_tensors
 
@@ -46,7 +46,7 @@ def validation_arrangement(
     if isinstance(model, MaskedModel):
         return Masking.of(model, settings.mask_share, settings.mask_whole_words, seed=0)
     if isinstance(model, NextTokenModel):
-        return NextTokenBatches(model.tells_backwards)
+        return NextTokenBatches(model.is_bidirectional)
     return to_tensors
 
 

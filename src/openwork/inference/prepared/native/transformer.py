@@ -29,7 +29,7 @@ from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.feedforward import FeedForward
-from openwork.nn.residual import PostNorm, PreNorm, Wiring
+from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
 
 
 class NativeTransformer(PreparedTransformer):
@@ -159,7 +159,7 @@ def _layer(layer: DecoderLayer, kept: Kept) -> LayerFields:
     def product(layers: Sequence[nn.Linear], scales: Sequence[float] = (1.0,)) -> ProductFields:
         return side_by_side(layers, kept.product, scales)
 
-    def norm(wiring: Wiring) -> NormFields:
+    def norm(wiring: SublayerConnection) -> NormFields:
         assert isinstance(wiring, PreNorm | PostNorm)
         return kept.norm(wiring.norm)
 

@@ -12,14 +12,14 @@ DRAWS = (Tensor.normal_, Tensor.uniform_, nn.init.normal_, nn.init.uniform_, nn.
 
 
 @contextmanager
-def unfilled() -> Iterator[None]:
+def empty_weights() -> Iterator[None]:
     """What is built within has names, shapes and types, but no memory and no numbers."""
     with torch.device("meta"), _NothingDrawn(lambda tensor: tensor.is_meta):
         yield
 
 
 @contextmanager
-def undrawn() -> Iterator[None]:
+def uninitialised() -> Iterator[None]:
     """What is built within has memory and whatever stands in it, to be overwritten with weights that were saved.
 
     To draw what is then thrown away takes a second for the paper's base model, and changes the random numbers that

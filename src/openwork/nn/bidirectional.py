@@ -13,7 +13,7 @@ from openwork.nn.masks import real
 from openwork.nn.recurrent import cell_layers, run_cells
 
 
-class OneWayReader(nn.Module):
+class OneDirection(nn.Module):
     """Layers of cells that read in one direction; padding stands on the right and is never read before a token."""
 
     def __init__(self, width: int, layers: int, dropout: float, cell: str = "lstm") -> None:
@@ -30,7 +30,7 @@ class OneWayReader(nn.Module):
         return known
 
 
-def turned(
+def reversed_rows(
     x: Float[Tensor, "batch position width"], lengths: Int[Tensor, "batch"]
 ) -> Float[Tensor, "batch position width"]:
     """Each row's first `lengths` vectors in the opposite order; what stands behind them stays there."""

@@ -14,7 +14,13 @@ from openwork.nn.kernels import fused, packed, reference
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask, Segments
 from openwork.nn.residual import BranchNorm
-from openwork.nn.weighing import AdditiveScores, PlainProducts, RectifiedProducts, ScaledProducts, rectified_weights
+from openwork.nn.score_functions import (
+    AdditiveScores,
+    PlainProducts,
+    RectifiedProducts,
+    ScaledProducts,
+    rectified_weights,
+)
 
 
 def heads(*shape: int, seed: int = 0) -> Tensor:
@@ -24,7 +30,7 @@ def heads(*shape: int, seed: int = 0) -> Tensor:
 def attention(weighing: ScaledProducts, kernel: object = fused.attention) -> MultiHeadAttention:
     torch.manual_seed(1)
     made = MultiHeadAttention(6, Heads(2, 4, 3), kernel=kernel)  # type: ignore[arg-type]
-    made.weigh_by(weighing)
+    made.use_score_function(weighing)
     return made.double()
 
 
@@ -80,8 +86,8 @@ def test_unscaled_is_the_softmax_of_the_products() -> None:
 def test_every_kernel_gives_what_the_formula_gives(weighing: ScaledProducts, mask: Mask) -> None:
     made, x = attention(weighing), heads(2, 5, 6)
     query, asked = made.queries(x), made.keys_values(x)
-    assert made.weighing.weigh is not None
-    weights = made.weighing.weigh(query, asked.key, mask, 0.5, None)
+    assert made.weighing.weight_function is not None
+    weights = made.weighing.weight_function(query, asked.key, mask, 0.5, None)
     expected = made.output(made.join(weights @ asked.value))
     for kernel in (fused.attention, packed.attention, reference.attention):
         made.kernel = kernel

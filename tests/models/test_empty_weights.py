@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from openwork.models.build import build_model
+from openwork.models.empty_weights import empty_weights, uninitialised
 from openwork.models.settings import TransformerSettings
-from openwork.models.unfilled import undrawn, unfilled
 from openwork.models.weights import model_weights, restore_weights
 
 SIZES = TransformerSettings(width=16, heads=2, feedforward_width=24, encoder_layers=1, decoder_layers=1)
 
 
 def test_names_and_shapes_are_those_of_a_model() -> None:
-    with unfilled():
+    with empty_weights():
         empty = build_model(SIZES, 30, 30)
     assert all(weight.is_meta for weight in empty.parameters())
     shapes = {name: weight.shape for name, weight in empty.named_parameters()}
@@ -24,7 +24,7 @@ def test_names_and_shapes_are_those_of_a_model() -> None:
 
 def test_what_has_numbers_draws_them_as_ever() -> None:
     wanted = torch.nn.init.normal_(torch.empty(5), generator=torch.Generator().manual_seed(1))
-    with unfilled():
+    with empty_weights():
         found = torch.nn.init.normal_(torch.empty(5, device="cpu"), generator=torch.Generator().manual_seed(1))
     assert torch.equal(found, wanted)
 
@@ -35,7 +35,7 @@ def test_weights_that_are_put_into_an_undrawn_model_make_the_model(monkeypatch: 
     monkeypatch.setattr(torch, "empty", lambda *sizes, **kinds: empty(*sizes, **kinds).fill_(float("nan")))
     learnt = build_model(SIZES, 30, 30)
     before = torch.random.get_rng_state()
-    with undrawn():
+    with uninitialised():
         model = build_model(SIZES, 30, 30)
     assert torch.equal(torch.random.get_rng_state(), before)
     assert all(bool(weight.isnan().all()) for weight in model.parameters() if weight.dim() == 2)
@@ -48,9 +48,10 @@ def test_weights_that_are_put_into_an_undrawn_model_make_the_model(monkeypatch: 
 def test_the_compiler_is_not_imported_for_them() -> None:
     """It takes almost two seconds, which every command that reads a bundle would wait."""
     code = (
-        "import sys; from openwork.models.build import build_model; from openwork.models.unfilled import unfilled\n"
+        "import sys; from openwork.models.build import build_model\n"
+        "from openwork.models.empty_weights import empty_weights\n"
         "from openwork.models.settings import TransformerSettings\n"
-        "with unfilled(): build_model(TransformerSettings(), 30, 30)\n"
+        "with empty_weights(): build_model(TransformerSettings(), 30, 30)\n"
         "print('torch._dynamo' in sys.modules)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -1,14 +1,14 @@
-"""How attention weights come from queries and keys: by equation 1 of the paper, and by what others had or tried.
+"""Score functions of attention: how weights follow from queries and keys, by equation 1 of the paper or others.
 
-Any kernel computes the two that are a softmax over dot products. The others bring a formula of their own, `weigh`,
-which a kernel uses in place of its own.
+Each kernel computes the two that are a softmax over dot products. The others have a formula of their own,
+`weight_function`, which replaces the kernel's.
 """
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from openwork.nn.kernels import Weigh, scale_of
+from openwork.nn.kernels import WeightFunction, scale_of
 from openwork.nn.kernels.reference import attention_scores, masked_scores, softmax_over
 from openwork.nn.masks import Mask
 
@@ -17,7 +17,7 @@ class ScaledProducts(nn.Module):
     """softmax(Q K^T / sqrt(d_k)): the paper's (equation 1)."""
 
     @property
-    def weigh(self) -> Weigh | None:
+    def weight_function(self) -> WeightFunction | None:
         """The formula that takes the place of a kernel's own; None: any kernel's is right."""
         return None
 
@@ -37,7 +37,7 @@ class RectifiedProducts(ScaledProducts):
     """max(0, Q K^T / sqrt(d_k)), divided by the number of keys (Wortsman et al. 2023, section 3)."""
 
     @property
-    def weigh(self) -> Weigh:
+    def weight_function(self) -> WeightFunction:
         return rectified_weights
 
 
@@ -73,7 +73,7 @@ class AdditiveScores(ScaledProducts):
         self.vector = nn.Parameter(nn.init.xavier_uniform_(torch.empty(heads, head_width)))  # v
 
     @property
-    def weigh(self) -> Weigh:
+    def weight_function(self) -> WeightFunction:
         return self.weights
 
     def scores(

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from openwork.nn.bidirectional import LayerMixture, OneDirection, Topmost, greatest_of, reversed_rows
 from openwork.nn.cells import CELLS, GateWeights, unroll
-from openwork.nn.two_way import LayerMixture, OneWayReader, Topmost, greatest_of, turned
 
 
 def test_the_mixture_by_hand() -> None:
@@ -25,15 +25,15 @@ def test_the_mixture_by_hand() -> None:
 def test_rows_are_turned_within_their_lengths() -> None:
     x = torch.arange(8.0).view(2, 4, 1)
     lengths = torch.tensor([4, 2])
-    assert turned(x, lengths)[..., 0].tolist() == [[3, 2, 1, 0], [5, 4, 6, 7]]
-    assert torch.equal(turned(turned(x, lengths), lengths), x)
+    assert reversed_rows(x, lengths)[..., 0].tolist() == [[3, 2, 1, 0], [5, 4, 6, 7]]
+    assert torch.equal(reversed_rows(reversed_rows(x, lengths), lengths), x)
     assert greatest_of(x, lengths).tolist() == [[3], [5]]
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_each_layer_reads_the_one_below_it(cell: str) -> None:
     torch.manual_seed(1)
-    reader, x = OneWayReader(3, 2, 0.5, cell).eval(), torch.randn(2, 5, 3)
+    reader, x = OneDirection(3, 2, 0.5, cell).eval(), torch.randn(2, 5, 3)
     known = reader(x)
     below, kind = x, CELLS[cell]
     for layer, found in zip(reader.layers, known, strict=True):
