@@ -25,7 +25,7 @@ from openwork.nn.positions import (
     SinusoidalPositions,
 )
 from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, SublayerConnection
-from openwork.nn.score_functions import AdditiveScores, PlainProducts, RectifiedProducts, ScaledProducts
+from openwork.nn.scores import AdditiveScores, PlainProducts, RectifiedProducts, ScaledProducts
 
 CONNECTIONS: dict[str, type[PostNorm] | type[PreNorm] | type[BranchNorm]] = {
     "post": PostNorm,

@@ -9,7 +9,7 @@ from openwork.nn.cache import KeyValue
 from openwork.nn.distances import Distances, NoDistances, Rotary
 from openwork.nn.kernels import Kernel, fused, packed
 from openwork.nn.masks import Mask
-from openwork.nn.score_functions import ScaledProducts
+from openwork.nn.scores import ScaledProducts
 
 
 @dataclass(frozen=True)

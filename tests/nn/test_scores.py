@@ -14,7 +14,7 @@ from openwork.nn.kernels import fused, packed, reference
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask, Segments
 from openwork.nn.residual import BranchNorm
-from openwork.nn.score_functions import (
+from openwork.nn.scores import (
     AdditiveScores,
     PlainProducts,
     RectifiedProducts,
