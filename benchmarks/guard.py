@@ -16,7 +16,7 @@ from pathlib import Path
 from machine import describe_machine
 from openwork.base.files import read_lines
 from openwork.bundles.bundle import load_bundle
-from openwork.inference.guarded import GuardedTranslator, custom_of, flagged
+from openwork.inference.guarded import GuardedTranslator, flagged, usual_texts
 from openwork.inference.loading import translator_of
 
 RESULTS = Path(__file__).parent / "results" / "guard.json"
@@ -69,15 +69,15 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200, help="sources that are spoilt in each way")
     options = parser.parse_args()
     bundle = load_bundle(options.bundle)
-    custom = custom_of(bundle)
-    guarded = GuardedTranslator(translator_of([bundle], bundle.settings.decoding, "auto"), custom)
+    usual = usual_texts(bundle)
+    guarded = GuardedTranslator(translator_of([bundle], bundle.settings.decoding, "auto"), usual)
     sources = list(read_lines(options.source))
     found = {}
     for name, spoil in ways_to_spoil(sources).items():
         generator = random.Random(1)
         texts = [spoil(text, generator) for text in (sources if name == "as it is" else sources[: options.count])]
         first = [
-            flagged(text, ways, custom) for text, ways in zip(texts, guarded.translator.translate(texts), strict=True)
+            flagged(text, ways, usual) for text, ways in zip(texts, guarded.translator.translate(texts), strict=True)
         ]
         found[name] = {"texts": len(texts), "first": shares(first), "careful": shares(guarded.translate(texts))}
         print(name, found[name], flush=True)

@@ -15,8 +15,8 @@ from openwork.inference.guard import (
     UNFAMILIAR,
     UNFINISHED,
     UNSURE,
-    Custom,
     GuardedText,
+    UsualTexts,
     flags,
     loops,
 )
@@ -74,16 +74,16 @@ def test_a_source_that_falls_into_small_pieces_is_unfamiliar(
     source: str, pieces: int, usual: float, expected: tuple[str, ...]
 ) -> None:
     one = said(source, "eins zwei drei vier fünf", source_pieces=pieces + 1, pieces=pieces + 1)
-    assert flags(one, Custom(usual)) == expected
+    assert flags(one, UsualTexts(usual)) == expected
 
 
 def test_another_language_on_either_side(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "other_language", lambda text, wanted: "fr" if text.startswith("Deux") else None)
     english, french, german = "Two men are walking.", "Deux hommes marchent.", "Zwei Männer gehen."
-    custom = Custom(0.0, "en", "de")
-    assert flags(said(english, german), custom) == ()
-    assert flags(said(french, german), custom) == flags(said(english, french), custom) == (LANGUAGE,)
-    assert flags(said(french, german), Custom(0.0, None, "de")) == ()  # nobody says what the source should be
+    usual = UsualTexts(0.0, "en", "de")
+    assert flags(said(english, german), usual) == ()
+    assert flags(said(french, german), usual) == flags(said(english, french), usual) == (LANGUAGE,)
+    assert flags(said(french, german), UsualTexts(0.0, None, "de")) == ()  # nobody says what the source should be
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_other_letters_are_another_language_without_any_package(
 ) -> None:
     monkeypatch.setattr(guard, "other_language", lambda text, wanted: None)
     one = said(source, text, source_pieces=6, pieces=6)
-    assert flags(one, Custom(0.0, *languages)) == expected
+    assert flags(one, UsualTexts(0.0, *languages)) == expected
 
 
 @given(st.text(), st.text())

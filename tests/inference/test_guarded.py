@@ -9,7 +9,7 @@ import pytest
 
 from openwork.bundles.bundle import Bundle, BundleSettings
 from openwork.inference.guard import LOOP, LOST, flags
-from openwork.inference.guarded import GuardedText, GuardedTranslator, custom_of, flagged
+from openwork.inference.guarded import GuardedText, GuardedTranslator, flagged, usual_texts
 from openwork.inference.requests import Request
 from openwork.inference.translator import BatchTranslator, Translation
 from openwork.models.build import build_model
@@ -24,7 +24,7 @@ TEXTS = ["a b c", "", "d e f g", "h"]
 def test_what_is_not_flagged_stays_as_it_is(tiny_bundle: Bundle, monkeypatch: Any) -> None:
     translator = BatchTranslator.of(tiny_bundle)
     plain = translator.translate(TEXTS)
-    monkeypatch.setattr("openwork.inference.guarded.flags", lambda said, custom: ())
+    monkeypatch.setattr("openwork.inference.guarded.flags", lambda translation, usual: ())
     assert GuardedTranslator(translator).translate(TEXTS) == plain
 
 
@@ -109,11 +109,11 @@ def test_an_address_comes_through_whether_or_not_the_model_knows_placeholders(pl
 
 
 def test_what_a_bundle_is_used_to_is_counted_in_its_golden_examples(tiny_bundle: Bundle) -> None:
-    custom = custom_of(tiny_bundle)
+    usual = usual_texts(tiny_bundle)
     pieces = sum(len(tiny_bundle.tokenizers.source.encode(golden.source)) for golden in tiny_bundle.golden)
     visible = sum(len(golden.source.replace(" ", "")) for golden in tiny_bundle.golden)
-    assert tiny_bundle.golden and custom.characters_a_piece == visible / pieces
-    assert custom_of(replace(tiny_bundle, golden=())).characters_a_piece == 0.0
+    assert tiny_bundle.golden and usual.characters_a_piece == visible / pieces
+    assert usual_texts(replace(tiny_bundle, golden=())).characters_a_piece == 0.0
 
 
 @pytest.mark.slow

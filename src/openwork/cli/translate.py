@@ -104,7 +104,7 @@ def translate(
         translation_filter,
         with_terms,
     )
-    from openwork.inference.guarded import GuardedTranslator, custom_of
+    from openwork.inference.guarded import GuardedTranslator, usual_texts
     from openwork.inference.loading import load_bundles, translator_of
     from openwork.inference.requests import read_json, read_text
     from openwork.runs.usable import usable_bundle
@@ -122,6 +122,6 @@ def translate(
     elif asked.alternatives is not None:
         lines_filter = alternatives_filter(translator, output, asked.alternatives, count)
     else:
-        guarded = GuardedTranslator(translator, custom_of(bundles[0])) if asked.guard else translator
+        guarded = GuardedTranslator(translator, usual_texts(bundles[0])) if asked.guard else translator
         lines_filter = translation_filter(guarded, output)
     answer_stream(lines_filter, say, read=read)

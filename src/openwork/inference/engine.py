@@ -1,4 +1,4 @@
-"""What a translator computes with: its models put to work for the wished precision, or as they are."""
+"""Inference engine: a model or an ensemble in the given precision, prepared where possible."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -22,15 +22,14 @@ from openwork.models.interfaces import SequenceModel, StepModel
 T = TypeVar("T")
 R = TypeVar("R")
 
-BATCHES_EACH = 8  # with fewer for each process, the tenth of a second that copying takes does not pay
+BATCHES_EACH = 8  # a process; with fewer, the tenth of a second for copying does not pay
 
 
 class Engine:
-    """Follows `model`: when its weights have changed, they are prepared anew.
+    """Prepares `model`, again whenever its weights have changed.
 
-    A model that cannot be prepared (`models/prepared`), or not on this processor, is used as it is, in float32 or
-    bfloat16. "auto" is the fastest
-    on this machine, by measurement. UsageError for int8 where there is none.
+    A model that cannot be prepared (`prepared/`), or not on this processor, is used as it is, in float32 or bfloat16.
+    "auto" is the fastest precision on this machine, by measurement. UsageError for int8 where it is not available.
     """
 
     def __init__(self, model: SequenceModel | Ensemble, precision: TranslationPrecision) -> None:
@@ -57,7 +56,7 @@ class Engine:
         return "int8" if wanted == "int8" else choose_precision(wanted, next(self.model.parameters()).device)
 
     def ready(self) -> StepModel:
-        """The model to search with, with the weights that it has now."""
+        """The model for a search, with its current weights."""
         if self.model.training:
             self.model.eval()
         if not self.is_prepared:
@@ -70,37 +69,36 @@ class Engine:
         return self._made
 
     def in_turn(self, search: Callable[[T], R], batches: Sequence[T]) -> Iterator[R]:
-        """The results of `search` in the order of the batches, on all the cores that the framework may use.
+        """The results of `search` in the order of the batches, on all cores that torch may use.
 
-        In processes where there is work enough to pay for their beginning, else in threads.
+        In processes if there is enough work to pay for starting them, else in threads.
         """
-        processes = self.is_prepared and len(batches) > BATCHES_EACH * self.cores > BATCHES_EACH and can_be_copied()
-        if processes:
+        if self.is_prepared and len(batches) > BATCHES_EACH * self.cores > BATCHES_EACH and can_be_copied():
             return in_processes(search, batches, self.cores)
         return self.workers.in_turn(search, batches)
 
     @property
     def cores(self) -> int:
-        """On how many cores searches run side by side; a GPU shares out its work itself."""
+        """The number of cores on which searches run in parallel; a GPU divides its work itself."""
         on_processor = next(self.model.parameters()).device.type == "cpu"
         return torch.get_num_threads() if on_processor else 1
 
     @cached_property
     def workers(self) -> Workers:
-        """Those whose searches run side by side in threads."""
+        """The threads that search in parallel."""
         return Workers(self.cores)
 
     def computing(self) -> AbstractContextManager[object]:
-        """Within it the model of `ready` computes: as it is in the precision, prepared on one thread."""
+        """The context for computing with the model of `ready`: its precision, or one thread if prepared."""
         if self.is_prepared or self.precision == "int8":  # int8 is never without preparing
             return one_thread()
         return computing_in(self.precision, next(self.model.parameters()).device)
 
 
 def _identity(model: nn.Module) -> object:
-    """Another value when a weight was changed or replaced: where each lies, and how often it was written to."""
+    """A value that changes when a weight is written or replaced: addresses and versions of all weights."""
     found, parts = [], [model]
-    while parts:  # by the modules' own tables: `parameters` and `buffers` take longer than some translations' steps
+    while parts:  # `parameters` and `buffers` take longer than some translations' steps
         part = parts.pop()
         parts += [inner for inner in part._modules.values() if inner is not None]
         passing = part._non_persistent_buffers_set  # such as tables that grow with the longest sentence

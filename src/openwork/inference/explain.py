@@ -1,4 +1,4 @@
-"""How a bundle comes from a sentence to its translation: every step with its numbers, and worked examples likewise."""
+"""Explanation of a translation: every step of the model with its numbers."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.text.tokenizer import Tokenizer
 
-LIKELY = 3  # pieces of each position that are told by name
+LIKELY = 3  # pieces of each position that are named
 
 _POSITIONS = ("position",)
 PROBABILITIES = StepKind(
@@ -79,9 +79,9 @@ def _names(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[str, ...]:
 
 
 def _note_choice(recorder: Recorder, logits: Tensor, output: Sequence[int], target: Tokenizer) -> None:
-    """From the logits to the chosen pieces. A row is named by what was given and what came out."""
-    came = _names(target, output)
-    rows = {"position": tuple(f"{a}→{b}" for a, b in zip(recorder.pieces["target"], came, strict=True))}
+    """Records the steps from the logits to the chosen pieces. A row is named by its input and output."""
+    outputs = _names(target, output)
+    rows = {"position": tuple(f"{a}→{b}" for a, b in zip(recorder.pieces["target"], outputs, strict=True))}
     allowed = allow(logits, SYMBOL_IDS)
     probabilities = (allowed - log_normaliser(allowed)).exp()
     everything = _names(target, range(logits.shape[-1]))
@@ -110,7 +110,7 @@ def _assumption_lines() -> list[str]:
 
 
 def check_transformer(bundle: Bundle) -> Transformer:
-    """The bundle's model. UsageError: it is of another kind."""
+    """The bundle's model; UsageError for another kind of model."""
     if not isinstance(bundle.model, Transformer):
         raise UsageError(
             "only a Transformer can be explained step by step",

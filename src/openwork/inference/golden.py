@@ -1,4 +1,4 @@
-"""Golden examples: translations that a bundle must give again."""
+"""Golden examples: translations that a bundle must reproduce."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from openwork.inference.translator import BatchTranslator
 
 
 def make_golden(bundle: Bundle, sources: Sequence[str]) -> Bundle:
-    """The same bundle with these sources and what it makes of them."""
+    """The bundle with golden examples: these sources and its translations of them."""
     translations = BatchTranslator.of(bundle).translate(sources)
     golden = tuple(
         Golden(source, best.text, best.log_probability)
@@ -21,7 +21,7 @@ GOLDEN_TOLERANCE = 1e-2  # nats: other machines add in another order, over a who
 
 
 def replay_golden(bundle: Bundle, tolerance: float = GOLDEN_TOLERANCE) -> list[tuple[Golden, Golden]]:
-    """The golden examples that come out differently now, with what they give; an empty list is what one wants."""
+    """The golden examples whose translation has changed, each with the new one; an empty list is right."""
     now = make_golden(bundle, [golden.source for golden in bundle.golden]).golden
     return [
         (then, here)

@@ -1,36 +1,44 @@
-"""A translator that looks at what it says: what is flagged is translated again in a more careful way."""
+"""Guarded translator: it flags doubtful translations and searches for them again with stricter settings."""
 
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 
 from openwork.bundles.bundle import Bundle
-from openwork.decoding.settings import DecodingSettings
-from openwork.inference.guard import LOST, NO_CUSTOM, Custom, GuardedText, characters_a_piece, flags, lost_placeholders
+from openwork.inference.guard import (
+    LOST,
+    UNKNOWN_TEXTS,
+    GuardedText,
+    UsualTexts,
+    characters_a_piece,
+    flags,
+    lost_placeholders,
+)  # fmt: skip
 from openwork.inference.requests import NOTHING, Request
 from openwork.inference.translator import BatchTranslator, Translation
 
 CAREFUL = {"beam": 5, "no_repeat": 3, "samples": 0, "groups": 1, "minimum_bayes_risk": "none"}
-"""The second way: a search, wider than greedy, in which no three pieces come twice, and placeholders must come."""
+"""The second search: a beam in which no three pieces are repeated, and lost placeholders are required."""
 
 
 class GuardedTranslator:
-    """Translates as `translator` does; the first translation of each text bears its flags.
+    """Translates as `translator` does; the first translation of each text has its flags.
 
-    What is flagged is searched for once more in the careful way, and that is taken if it has fewer flags, or nothing
-    is lost any more.
+    A flagged text is searched once more with the careful settings. The second translation is taken if it has fewer
+    flags, or if nothing is lost any more.
     """
 
-    def __init__(self, translator: BatchTranslator, custom: Custom = NO_CUSTOM) -> None:
+    def __init__(self, translator: BatchTranslator, usual: UsualTexts = UNKNOWN_TEXTS) -> None:
         self.translator = translator
-        self.custom = custom
+        self.usual = usual
         self.careful = copy(translator)
-        self.careful.decoding = _carefully(translator.decoding)
+        wider = {**CAREFUL, "beam": max(translator.decoding.beam, CAREFUL["beam"]), "best": 1}
+        self.careful.decoding = translator.decoding.model_copy(update=wider)
 
     def translate(self, texts: Sequence[str], requests: Sequence[Request] | None = None) -> list[list[Translation]]:
-        """As the translator's own, with flags."""
+        """The best translations of each text, the first of them with flags."""
         found = [
-            flagged(text, list(ways), self.custom)
+            flagged(text, ways, self.usual)
             for text, ways in zip(texts, self.translator.translate(texts, requests), strict=True)
         ]
         places = [place for place, ways in enumerate(found) if ways[0].flags]
@@ -40,42 +48,37 @@ class GuardedTranslator:
         ]
         again = self.careful.translate([texts[place] for place in places], asked)
         for place, ways in zip(places, again, strict=True):
-            second = flagged(texts[place], list(ways), self.custom)
+            second = flagged(texts[place], ways, self.usual)
             if not second[0].problem and _weight(second[0].flags) < _weight(found[place][0].flags):
                 found[place] = [second[0], *found[place][1:]]
         return found
 
 
 def _weight(flags: Sequence[str]) -> tuple[bool, int]:
-    """What is lost counts more than any number of doubts: a placeholder that a model never saw makes it unsure."""
+    """A loss counts more than any number of doubts: an unseen placeholder makes a model unsure."""
     return LOST in flags, len(flags)
 
 
 def _with_placeholders(request: Request, source: str, text: str) -> Request:
-    """What is asked, and besides it the placeholders that a translation has lost."""
+    """The request with the placeholders that the translation has lost."""
     lost = (placeholder for placeholder in lost_placeholders(source, text) if placeholder not in request.forbidden)
     return replace(request, required=tuple(dict.fromkeys((*request.required, *lost))))
 
 
-def _carefully(decoding: DecodingSettings) -> DecodingSettings:
-    wider = {**CAREFUL, "beam": max(decoding.beam, CAREFUL["beam"]), "best": 1}
-    return decoding.model_copy(update=wider)
-
-
-def custom_of(bundle: Bundle) -> Custom:
-    """What a bundle's translator is used to; how long its pieces are is counted in its golden examples."""
+def usual_texts(bundle: Bundle) -> UsualTexts:
+    """The usual texts of a bundle; the length of pieces comes from its golden examples."""
     sources = [golden.source for golden in bundle.golden]
     pieces = sum(len(bundle.tokenizers.source.encode(source)) for source in sources)
-    usual = characters_a_piece("".join(sources), pieces) if sources else 0.0
-    return Custom(usual, bundle.settings.source_language, bundle.settings.target_language)
+    characters = characters_a_piece("".join(sources), pieces) if sources else 0.0
+    return UsualTexts(characters, bundle.settings.source_language, bundle.settings.target_language)
 
 
-def flagged(text: str, ways: list[Translation], custom: Custom = NO_CUSTOM) -> list[Translation]:
-    """Its translations, the first one with its flags; what has a problem is told in another way."""
-    first = ways[0]
+def flagged(text: str, found: list[Translation], usual: UsualTexts = UNKNOWN_TEXTS) -> list[Translation]:
+    """The translations of a text, the first one with its flags unless it has a problem."""
+    first = found[0]
     if first.problem or first.log_probability == 0.0:  # none, or not translated at all
-        return ways
-    said = GuardedText(
+        return found
+    guarded = GuardedText(
         text, first.text, first.source_pieces, len(first.pieces) + 1, first.log_probability, first.finished
     )
-    return [replace(first, flags=flags(said, custom)), *ways[1:]]
+    return [replace(first, flags=flags(guarded, usual)), *found[1:]]

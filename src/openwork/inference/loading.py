@@ -1,4 +1,4 @@
-"""Several bundles that translate together."""
+"""Loading a translator: of one bundle, or of several as an ensemble."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from openwork.inference.translator import BatchTranslator
 
 
 def load_bundles(paths: Sequence[Path]) -> list[Bundle]:
-    """The bundles; BundleError if their vocabularies are not the same."""
+    """Loads bundles; BundleError if their vocabularies differ."""
     bundles = [load_bundle(path) for path in paths]
     for path, bundle in zip(paths[1:], bundles[1:], strict=True):
         if bundle.tokenizers.fingerprint != bundles[0].tokenizers.fingerprint:
@@ -32,9 +32,9 @@ def translator_of(
     precision: TranslationPrecision = "float32",
     shortlist: Path | None = None,
 ) -> BatchTranslator:
-    """One bundle's translator, or that of all together: the mean of their probabilities.
+    """The translator of one bundle, or of an ensemble: the mean of the bundles' probabilities.
 
-    With a shortlist's file only its pieces are looked at; UsageError where the models have no way to do that.
+    `shortlist`: a file; the search is limited to its pieces. UsageError for models that cannot do that.
     """
     if len(bundles) == 1:
         only = None if shortlist is None else read_shortlist(shortlist, bundles[0].tokenizers)

@@ -1,8 +1,8 @@
-"""Searches in processes of their own, which begin as copies of this one and so have the weights already.
+"""Searches in forked processes, which share the weights of this one.
 
-A search is thousands of small operations, and threads of one interpreter wait for each other at each of them. Copying
-takes a tenth of a second, so it pays for many sentences only (docs/speed.md has the figures). Only a process that is
-alone with itself may be copied: a copy has the locks of other threads and not the threads that would open them.
+A search is thousands of small operations, at each of which threads of one interpreter wait for each other. A fork takes
+a tenth of a second, so it pays for many sentences only (docs/speed.md has the figures). A process with other threads
+must not be forked: the copy has their locks but not the threads that release them.
 """
 
 import multiprocessing
@@ -21,15 +21,15 @@ R = TypeVar("R")
 
 
 def can_be_copied() -> bool:
-    """Whether this process may be: on Linux, from its main thread, beside which there is no other thread of Python."""
+    """Whether this process can be forked: on Linux, with no other Python thread than the main one."""
     return sys.platform == "linux" and threading.active_count() == 1
 
 
 def in_processes(task: Callable[[T], R], items: Sequence[T], count: int) -> Iterator[R]:
-    """The results in the order of the items, each as soon as it and those before it are there, from `count` processes.
+    """Yields the results of the items in their order, computed in `count` processes.
 
-    What a process could not do, because it ended or the task raised an error, is done here: so an error is raised in
-    the caller. No process is left when this ends, also when the caller stops early.
+    An item whose process ended or whose task raised an error is done here, so that the caller gets the error. No
+    process is left at the end, also when the caller stops early.
     """
     processes = [_Copy(task, items) for _ in range(count)]
     waiting = iter(range(len(items)))
@@ -56,28 +56,28 @@ def _ready(processes: "Sequence[_Copy]") -> "list[_Copy]":
 
 
 class _Copy:
-    """One process: it is given the numbers of items and gives back results, as tuples of one, or () for a failure."""
+    """One process: it gets numbers of items and returns results as tuples of one, or () for a failure."""
 
     def __init__(self, task: Callable[[T], R], items: Sequence[T]) -> None:
         context = multiprocessing.get_context("fork")
         self.here, there = context.Pipe()
-        self.number: int | None = None  # of the item under way
+        self.number: int | None = None  # of the item in work
         self.is_dead = False
         self.process = context.Process(target=_work, args=(task, items, there, self.here), daemon=True)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of threads; those of libraries hold no lock of ours
+            warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries hold no lock of ours
             self.process.start()
         there.close()
 
     def give(self, number: int | None) -> None:
-        """The next item, or None: there are no more."""
+        """Sends the next item, or None: there are no more."""
         self.number = number
         if number is not None:
-            with suppress(OSError):  # a process that is gone is noticed when its answer is taken
+            with suppress(OSError):  # a dead process is noticed when its answer is taken
                 self.here.send(number)
 
     def take(self) -> tuple[int, tuple[Any, ...]]:
-        """The number of the item under way and what came of it."""
+        """The number of the item in work and its result."""
         assert self.number is not None
         number, self.number = self.number, None
         try:
@@ -102,6 +102,6 @@ def _work(task: Callable[[Any], Any], items: Sequence[Any], there: Connection, h
             number = there.recv()
             try:
                 answer: tuple[Any, ...] = (task(items[number]),)
-            except Exception:  # whatever it is, it will come again where it can be seen
+            except Exception:  # it is raised again where the caller sees it
                 answer = ()
             there.send(answer)

@@ -1,12 +1,11 @@
-"""What is asked of a translation, as text: its beginning, what it must hold, what it must not; and as constraints."""
+"""Requests for a translation: its prefix, required and forbidden texts; and their constraints on pieces."""
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from openwork.decoding.automaton import Automaton, text_automaton
+from openwork.decoding.automaton import text_automaton
 from openwork.decoding.constraints import AnyOf, Phrase, SentenceConstraints
 from openwork.decoding.phrases import RequiredPhrases
 from openwork.decoding.settings import DecodingSettings
@@ -22,7 +21,7 @@ LONGEST_FORBIDDEN = 200  # characters
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of one translation."""
+    """The prefix, required and forbidden texts of one translation."""
 
     prefix: str = ""
     required: tuple[str, ...] = ()
@@ -45,7 +44,7 @@ NOTHING = Request()
 
 @dataclass(frozen=True)
 class Asked:
-    """A line of input: a text, what is asked of its translation, and what is wrong with the line (empty: nothing)."""
+    """A line of input: a text, the request for its translation, and the problem of the line (empty: none)."""
 
     text: str
     request: Request = NOTHING
@@ -53,16 +52,16 @@ class Asked:
 
 
 Read = Callable[[str], Asked]
-"""How a line of input is understood."""
+"""Parses a line of input."""
 
 
 def read_text(line: str) -> Asked:
-    """The line is the text."""
+    """The line as text."""
     return Asked(line)
 
 
 def read_json(line: str) -> Asked:
-    """The line is a JSON object: `text`, and if wanted `prefix` and the lists `required` and `forbidden`."""
+    """The line as a JSON object: `text`, and optionally `prefix` and the lists `required` and `forbidden`."""
     if not line.strip():
         return Asked(line)
     try:
@@ -75,20 +74,13 @@ def read_json(line: str) -> Asked:
     if unknown:
         return Asked("", problem=f"unknown key {unknown[0]!r}, left blank")
     prefix, lists = found.get("prefix", ""), [found.get(key, []) for key in ("required", "forbidden")]
-    if not isinstance(prefix, str) or not all(_is_list_of_texts(one) for one in lists):
+    are_texts = all(isinstance(one, list) and all(isinstance(text, str) for text in one) for one in lists)
+    if not isinstance(prefix, str) or not are_texts:
         return Asked("", problem='"prefix" is a text, "required" and "forbidden" are lists of texts; left blank')
-    if not all(_is_unicode(text) for text in (found["text"], prefix, *lists[0], *lists[1])):
+    if any("\ud800" <= character <= "\udfff" for character in "".join((found["text"], prefix, *lists[0], *lists[1]))):
         return Asked("", problem="half a character (a lone surrogate), left blank")
-    # one line of output for one of input: the text may not hold another
+    # the text may not contain a line end: one line of output for each line of input
     return Asked(_one_line(found["text"]), Request(prefix, tuple(lists[0]), tuple(lists[1])))
-
-
-def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _one_line(text: str) -> str:
@@ -96,18 +88,19 @@ def _one_line(text: str) -> str:
 
 
 class Constrainer:
-    """Makes constraints on pieces of what is asked as text."""
+    """Turns requests into constraints on pieces."""
 
     def __init__(self, tokenizers: TokenizerPair) -> None:
         self.tokenizers = tokenizers
-        # the tables of an automaton are large and made anew for nothing
-        self._automaton = lru_cache(maxsize=256)(self._make_automaton)
+        # the tables of an automaton are large
+        self._automaton = lru_cache(maxsize=256)(
+            lambda text: text_automaton(text.encode(), piece_bytes(self.tokenizers.target))
+        )
 
     def constraints(self, request: Request, spans: Spans, limit: int) -> tuple[SentenceConstraints, str]:
-        """The constraints, and why they cannot be met (empty: they can, as far as can be told before the search).
+        """The constraints, and why they cannot be met (empty: they can, as far as is known before the search).
 
-        `spans` are the placeholders of the source; `limit` is the most pieces that the target may have, its end
-        included.
+        `spans` are the placeholders of the source; `limit` is the maximum length of the target with its end symbol.
         """
         prefix = tuple(self.tokenizers.encode_target(request.prefix, spans)) if request.prefix else ()
         required = tuple(self._ways(text, spans) for text in request.required if text)
@@ -118,7 +111,7 @@ class Constrainer:
         return SentenceConstraints(prefix, required, forbidden), ""
 
     def _ways(self, text: str, spans: Spans) -> AnyOf:
-        """How a text is written inside a sentence and at its start, where no space stands before it."""
+        """The pieces of a text inside a sentence, and at its start without a space."""
         as_it_is = tuple(self.tokenizers.encode_target(text, spans))
         if text[0].isspace() or not _has_space_before(text[0]):
             return AnyOf((as_it_is,))
@@ -152,18 +145,15 @@ class Constrainer:
             return f"prefix and required texts need {count} pieces, the translation may have {limit - 1}"
         return ""
 
-    def _make_automaton(self, text: str) -> Automaton:
-        return text_automaton(text.encode(), piece_bytes(self.tokenizers.target))
-
 
 def _has_space_before(character: str) -> bool:
-    """Whether a word that begins so has a space before it inside a sentence."""
+    """Whether a word with this first character has a space before it inside a sentence."""
     return character.isalnum() and not written_without_spaces(character)
 
 
 @lru_cache(maxsize=4)
 def piece_bytes(tokenizer: Tokenizer) -> list[bytes]:
-    """What each piece adds to a target, as UTF-8: known of our own kinds, seen after another piece of foreign ones."""
+    """The UTF-8 bytes that each piece adds to a target; of external tokenizers, as decoded after another piece."""
     if isinstance(tokenizer, LearntTokenizer):
         return tokenizer.piece_bytes
     first = len(SYMBOL_NAMES)

@@ -1,4 +1,4 @@
-"""Choosing among translations by minimum Bayes risk, with the metrics that scores are reported in."""
+"""Reranking by minimum Bayes risk with BLEU or chrF."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ def _chrf(texts: Sequence[str]) -> Utility:
 
 
 def _bleu(texts: Sequence[str]) -> Utility:
-    """With the n-gram orders that a short sentence has (sacreBLEU's effective order)."""
+    """BLEU with the n-gram orders that a short sentence has (sacreBLEU's effective order)."""
     from sacrebleu.metrics.bleu import BLEU
 
     metric = BLEU(tokenize=bleu_tokenisation(None, texts), effective_order=True)
@@ -24,5 +24,5 @@ UTILITIES = {"chrf": _chrf, "bleu": _bleu}
 
 
 def agreements(texts: Sequence[str], weights: Sequence[float], metric: str) -> list[float]:
-    """How well the others agree with each text, from 0 to 100."""
+    """The agreement of the other texts with each text, from 0 to 100."""
     return expected_utilities(texts, weights, UTILITIES[metric](texts))

@@ -1,4 +1,4 @@
-"""What `openwork translate` is to do, written down in a file instead of options. No torch here."""
+"""Settings of `openwork translate`: a file in place of options. No torch here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ TranslationPrecision = Literal["float32", "bfloat16", "int8", "auto"]
 _DecodingKeys = create_model(
     "DecodingKeys",
     __base__=Settings,
-    __doc__="What differs from the bundle's own settings.",
+    __doc__="Differences from the bundle's own settings.",
     **{name: (known.annotation, known) for name, known in DecodingSettings.model_fields.items()},  # pyright: ignore
 )
 
 
 class LineSettings(Settings):
-    """Who translates, what a line of input is, and what a line of output."""
+    """The bundles, and the form of a line of input and of output."""
 
     bundle: tuple[Path, ...] = Field(
         default=(),
@@ -56,7 +56,7 @@ class LineSettings(Settings):
 
 
 class TranslationSettings(LineSettings):
-    """All that a translation file may say."""
+    """The keys of a translation file."""
 
     decoding: _DecodingKeys = _DecodingKeys()  # pyright: ignore[reportInvalidTypeForm]
 
@@ -67,7 +67,7 @@ class _Whole(Settings):
 
 @dataclass(frozen=True)
 class TranslationFile:
-    """What a translation file says; paths are those of the file system. Without a file nothing is said."""
+    """The values of a translation file, with paths of the file system; empty without a file."""
 
     lines: LineSettings = field(default_factory=LineSettings)
     decoding: Mapping[str, Any] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class TranslationFile:
 
 
 def read_translation_file(path: Path) -> TranslationFile:
-    """The file's values; ConfigError names the line of a mistake."""
+    """Reads a translation file; ConfigError names the line of a mistake."""
     layer = read_run_file(path)
     said = build(TranslationSettings, layer.mapping, layer.origins)
     values: dict[str, Any] = {key: getattr(said, key) for key in LineSettings.model_fields}
@@ -87,17 +87,17 @@ def read_translation_file(path: Path) -> TranslationFile:
 
 
 def decoding_settings(values: Mapping[str, Any], origins: Mapping[str, ValueOrigin]) -> DecodingSettings:
-    """Those of a bundle with others laid over them; ConfigError names the line of a mistake."""
+    """The settings of these values; ConfigError names the line of a mistake."""
     return build(_Whole, {"decoding": values}, origins).decoding
 
 
 def settings_over(settings: Any, options: dict[str, Any], origins: Mapping[str, Any] | None = None) -> Any:
-    """The bundle's settings with the options over them; what was not asked for makes room for what was.
+    """The bundle's settings with options over them; settings that exclude an option go back to their defaults.
 
-    `origins` tells which options come from a file, and from where in it.
+    `origins`: the places in a file that options come from.
     """
     values = {**settings.model_dump(mode="json"), "best": 1, **options}
-    if options.get("samples") == 0 or "beam" in options:  # a search, whatever the bundle does
+    if options.get("samples") == 0 or "beam" in options:  # a search, even if the bundle samples
         plain = type(settings)()
         kept = {"samples": 0, "temperature": plain.temperature, "top_k": plain.top_k, "top_p": plain.top_p}
         values = {**values, **{key: value for key, value in kept.items() if key not in options}}

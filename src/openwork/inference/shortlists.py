@@ -1,4 +1,4 @@
-"""Shortlists as files: made from the pairs that a bundle was trained on, or others like them, and read again."""
+"""Files of shortlists: learned from a bundle's training pairs or similar ones, and read again."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from openwork.decoding.shortlist import Shortlist
 from openwork.text.lexicon import learn_lexicon
 from openwork.text.pair import TokenizerPair
 
-MOST_PAIRS = 500_000  # that are looked at
+MOST_PAIRS = 500_000  # that are read
 LARGEST_FILE = 1 << 30
 ALWAYS, TABLE, FINGERPRINT = "always", "table", "tokenizers"
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """`each`: translations of a source piece; `common`: pieces that may always come."""
+    """`each`: translations of a source piece; `common`: frequent pieces that are always allowed."""
 
     each: int = 16
     common: int = 100
@@ -43,40 +43,38 @@ def write_shortlist(
     target: Path | None,
     corpus: str | None,
     sizes: Sizes,
-    say: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Shortlist:
-    """Learns which pieces translate which from the pairs of two files or of a corpus; DataError if there are none.
+    """Learns from the pairs of two files or of a corpus which pieces translate which. DataError if there are none.
 
-    UsageError for a place where another file is, or that lies in the bundle; an older shortlist is replaced.
+    UsageError for the path of another file or one in the bundle; an older shortlist is replaced.
     """
     check_file(path, is_shortlist, (bundle, source, target))
     tokenizers = load_bundle(bundle).tokenizers
-    if corpus is None and (source is None or target is None):
+    if corpus is not None:
+        pairs = corpora.load(corpus, "train")
+    elif source is not None and target is not None:
+        pairs = read_parallel(source, target)
+    else:
         raise DataError(
             "name a corpus, or a source and a target file",
             hint="give --corpus NAME, or --source FILE and --target FILE",
             code="D095",
         )
-    if corpus is not None:
-        pairs = corpora.load(corpus, "train")
-    else:
-        assert source is not None
-        assert target is not None
-        pairs = read_parallel(source, target)
     encoded = [pair for pair in islice(encoded_pairs(pairs, tokenizers), MOST_PAIRS) if all(pair)]
     if not encoded:
         raise DataError(
             "there are no pairs to learn from", hint="give text that has something on both sides", code="D097"
         )
-    say(f"learning from {len(encoded):,} pairs which pieces translate which")
+    report(f"learning from {len(encoded):,} pairs which pieces translate which")
     made = make_shortlist(encoded, tokenizers, sizes)
-    told = {FINGERPRINT: tokenizers.fingerprint}
-    atomic_write_bytes(path, save({ALWAYS: made.always, TABLE: made.table.to(torch.int32)}, told))
+    facts = {FINGERPRINT: tokenizers.fingerprint}
+    atomic_write_bytes(path, save({ALWAYS: made.always, TABLE: made.table.to(torch.int32)}, facts))
     return made
 
 
 def make_shortlist(pairs: list[tuple[list[int], list[int]]], tokenizers: TokenizerPair, sizes: Sizes) -> Shortlist:
-    """From pairs of ids: the best of each source piece, and besides them the commonest of the target."""
+    """The shortlist of pairs of ids: the best translations of each source piece, and frequent target pieces."""
     written = np.concatenate([np.asarray(target, np.int64) for _, target in pairs])
     counts = np.bincount(written, minlength=tokenizers.target.vocabulary_size)
     common = np.argsort(-counts, kind="stable")[: sizes.common]
@@ -88,7 +86,7 @@ def make_shortlist(pairs: list[tuple[list[int], list[int]]], tokenizers: Tokeniz
 
 
 def is_shortlist(path: Path) -> bool:
-    """Whether the file is one of ours, for whatever vocabularies."""
+    """Whether the file is a shortlist, for any vocabularies."""
     try:
         with safe_open(path, "pt") as file:
             return FINGERPRINT in (file.metadata() or {}) and set(file.keys()) == {ALWAYS, TABLE}
@@ -97,12 +95,12 @@ def is_shortlist(path: Path) -> bool:
 
 
 def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:
-    """The shortlist of a file; BundleError if it is damaged or of other vocabularies."""
+    """Reads a shortlist; BundleError if it is damaged or of other vocabularies."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise BundleError(f"{path}: too large for a shortlist", hint="openwork shortlist makes one", code="B049")
         with safe_open(path, "pt") as file:
-            told = file.metadata() or {}
+            facts = file.metadata() or {}
             always, table = file.get_tensor(ALWAYS), file.get_tensor(TABLE)
     except OSError as error:
         raise BundleError(
@@ -115,7 +113,7 @@ def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:
         raise BundleError(
             f"{path}: damaged or not a shortlist", hint="openwork shortlist makes one", code="B050"
         ) from error
-    if told.get(FINGERPRINT) != tokenizers.fingerprint:
+    if facts.get(FINGERPRINT) != tokenizers.fingerprint:
         raise BundleError(
             f"{path}: this shortlist is of other vocabularies than the bundle's",
             hint="openwork shortlist makes one for this bundle",
@@ -127,7 +125,7 @@ def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:
 
 
 def _fits(always: Tensor, table: Tensor, tokenizers: TokenizerPair) -> bool:
-    """Whether all are ids of these vocabularies, each where it belongs."""
+    """Whether all ids are of these vocabularies, each in its place."""
     if always.is_floating_point() or table.is_floating_point() or always.dim() != 1 or table.dim() != 2:
         return False
     symbols = list(range(SYMBOL_IDS.end + 1))

@@ -1,10 +1,9 @@
-"""Models put to work: weights packed once for the processor, and a decoder that computes in place.
+"""Models prepared for inference: weights packed once for the processor, and a decoder that computes in place.
 
-    model = prepare(model, "int8")        offers start, step and select, as `models/interfaces.py` has them
+    model = prepare(model, "int8")        has start, step and select, as in `models/interfaces.py`
 
-Each trick stands in one file: products in fewer bits (`products.py`), caches that stay where they are (`caches.py`),
-attention of single queries (`attention.py`), projections side by side (`layers.py`), a whole step as one compiled
-function (`native/`).
+One file for each optimisation: products in fewer bits (`products.py`), caches in place (`caches.py`), attention of
+single queries (`attention.py`), joined projections (`layers.py`), a whole step as one compiled function (`native/`).
 """
 
 import time
@@ -23,9 +22,9 @@ ROWS = 128  # what a step of a search multiplies at once
 
 
 def prepare(model: SequenceModel, products: ProductType = "float32") -> AttendingModel:
-    """The model put to work, its products made in the given way; one that cannot be prepared comes back as it is.
+    """The model prepared with products of the given type, or the model itself if it cannot be prepared.
 
-    Products in eight bits are compiled where that is possible.
+    Products in eight bits are compiled where possible.
     """
     if not can_be_prepared(model):
         return model
@@ -36,18 +35,18 @@ def prepare(model: SequenceModel, products: ProductType = "float32") -> Attendin
 
 
 def fastest(model: SequenceModel, repeats: int = 12) -> ProductType:
-    """The way in which this machine multiplies the model's output matrix fastest, by measurement.
+    """The type of product with which this machine multiplies the model's output matrix fastest, by measurement.
 
-    The ways are taken in turn: a machine that is busy for a moment is then slow for all of them.
+    The types take turns, so that a machine that is busy for a moment is slow for all of them.
     """
     weight = model.output_weight.detach()[:4096]
     x = torch.ones(ROWS, weight.shape[1])
     with torch.inference_mode():
-        ways: dict[ProductType, Product] = {products: PRODUCTS[products](weight, None) for products in available()}
-        best: dict[ProductType, float] = {products: float("inf") for products in ways}
+        products: dict[ProductType, Product] = {kind: PRODUCTS[kind](weight, None) for kind in available()}
+        best = dict.fromkeys(products, float("inf"))
         for _ in range(repeats):
-            for products, product in ways.items():
+            for kind, product in products.items():
                 before = time.perf_counter()
                 product(x)
-                best[products] = min(best[products], time.perf_counter() - before)
-    return min(ways, key=best.__getitem__)
+                best[kind] = min(best[kind], time.perf_counter() - before)
+    return min(best, key=best.__getitem__)

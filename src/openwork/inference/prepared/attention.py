@@ -1,6 +1,6 @@
-"""Attention of one query a row, as a step of a search has it: equation 1 without masks and without copies.
+"""Attention of one query a row in a step of a search: equation 1 without masks and without copies.
 
-Both functions take the queries already multiplied by 1 / sqrt(d_k): `layers.py` puts it into the weights.
+The queries are already multiplied by 1 / sqrt(d_k): `layers.py` puts it into the weights.
 """
 
 import torch
@@ -16,20 +16,20 @@ def attend_to_past(
     value: Float[Tensor, "position rows values_width"],
     heads: int,
 ) -> Float[Tensor, "rows values_width"]:
-    """Each row asks all positions of its own past, so there is nothing to mask.
+    """Each row attends to all positions of its own past, without a mask.
 
-    The position comes first: a new one is then written, and rows are reordered, in whole lines of memory; and the
-    softmax runs along the first axis, where the processor takes sixteen rows at once. Along a last axis shorter than
-    sixteen it takes number by number, and costs more than the products.
+    Positions are the first axis, so that writing one and reordering rows move whole lines of memory, and the softmax
+    along it takes sixteen rows at once. Along a last axis shorter than sixteen it takes number by number, and costs
+    more than the products.
     """
     positions, rows = key.shape[:2]
-    asked, answers = key.view(positions, rows * heads, -1), value.view(positions, rows * heads, -1)
+    keys, values = key.view(positions, rows * heads, -1), value.view(positions, rows * heads, -1)
     if positions <= FEW_POSITIONS:
-        scores = (asked * query.view(rows * heads, -1)).sum(-1)
-        return (scores.softmax(0).unsqueeze(-1) * answers).sum(0).view(rows, -1)
-    scores = torch.bmm(query.view(rows * heads, 1, -1), asked.permute(1, 2, 0))
+        scores = (keys * query.view(rows * heads, -1)).sum(-1)
+        return (scores.softmax(0).unsqueeze(-1) * values).sum(0).view(rows, -1)
+    scores = torch.bmm(query.view(rows * heads, 1, -1), keys.permute(1, 2, 0))
     weights = scores.view(rows * heads, positions).t().contiguous().softmax(0).t().contiguous()
-    return torch.bmm(weights.unsqueeze(1), answers.transpose(0, 1)).view(rows, -1)
+    return torch.bmm(weights.unsqueeze(1), values.transpose(0, 1)).view(rows, -1)
 
 
 def attend_to_memory(
@@ -38,8 +38,8 @@ def attend_to_memory(
     value: Float[Tensor, "sentence head source value_width"],
     bias: Float[Tensor, "sentence head 1 source"],
 ) -> tuple[Float[Tensor, "rows values_width"], Float[Tensor, "sentence head queries source"]]:
-    """The rows of a sentence ask its memory together, as the queries of one product: it stands there once, not once
-    for each hypothesis. `bias` hides the padding. Gives the weights too.
+    """The output of attention, and its weights. The rows of a sentence attend together to its memory, which is held
+    once, not once for each hypothesis. `bias` masks the padding.
     """
     sentences, heads = key.shape[:2]
     each = query.shape[0] // sentences

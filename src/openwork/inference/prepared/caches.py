@@ -1,8 +1,8 @@
-"""What a prepared decoder needs again: written in place and moved only when that pays, and yet never changed.
+"""Caches of a prepared decoder: keys and values that are written in place and moved only when that pays.
 
 A search drops rows at nearly every step and reorders beams at each. Moving all keys and values every time costs more
-than attending to them. So the buffers stay where they are and a state says which of their rows are alive, until a
-quarter of them is not; and the memory of a sentence stands there once, however many hypotheses ask it.
+than attention. So the buffers stay where they are, and a state lists their live rows until fewer than three quarters
+are alive. The memory of a sentence is held once for all its hypotheses.
 """
 
 from collections.abc import Sequence
@@ -13,25 +13,25 @@ from jaxtyping import Int
 from torch import Tensor
 
 ROOM = 32  # positions that a buffer grows by
-ALIVE = 0.75  # the least share of a buffer's rows that must be alive; with fewer, these move together
-HIDDEN = -1e30  # a score that leaves no weight, yet is a number: a sentence of nothing but padding gives no NaN
+ALIVE = 0.75  # the least share of live rows in a buffer; with fewer they are copied together
+HIDDEN = -1e30  # a score that leaves no weight, and no NaN in a sentence of padding alone
 VECTOR = 16  # numbers that the processor takes at once
 
 
 class Past:
-    """The keys and values (position, row, width) of the positions so far, for each layer, with room for more."""
+    """The keys and values (position, row, width) of past positions, for each layer, with space for more."""
 
     def __init__(self, buffers: list[tuple[Tensor, Tensor]], written: int) -> None:
         self.buffers = buffers
-        self.written = written  # positions that some state has filled already
+        self.written = written  # positions that a state has filled
 
     @property
     def rows(self) -> int:
-        """Rows that the buffers hold."""
+        """Rows in the buffers."""
         return self.buffers[0][0].shape[1]
 
     def with_room(self, position: int) -> "Past":
-        """A past whose place `position` is free: this one, unless it is full or another state has gone on from here."""
+        """A past with `position` free: this one, unless it is full or another state has continued from here."""
         if self.written == position < self.buffers[0][0].shape[0]:
             return self
         return self._copy(position, None)
@@ -41,7 +41,7 @@ class Past:
         return self._copy(positions, rows)
 
     def _copy(self, positions: int, rows: Tensor | None) -> "Past":
-        # a multiple, so that buffers of successive steps are of one size and their pages are used again
+        # a multiple, so that successive buffers have one size and reuse their pages
         room = (positions // ROOM + 1) * ROOM
         return Past([(_copied(k, positions, room, rows), _copied(v, positions, room, rows)) for k, v in self.buffers],
                     positions)  # fmt: skip
@@ -60,19 +60,19 @@ def _copied(buffer: Tensor, positions: int, room: int, rows: Tensor | None) -> T
 @dataclass(frozen=True)
 class PreparedMemory:
     """The encoder's output as keys and values (sentence, head, source, width) of each layer, and the bias (sentence,
-    head, 1, source) that hides the padding.
+    head, 1, source) that masks the padding.
 
-    A short source is filled up to what the processor takes at once: a softmax over fewer is much slower.
+    A short source is padded to the vector width of the processor: a softmax over fewer positions is much slower.
     """
 
     layers: Sequence[tuple[Tensor, Tensor]]
     bias: Tensor
     lengths: Tensor  # of each source (sentence)
-    size: int  # positions of the source without that filling
+    size: int  # positions of the source without that padding
 
     @property
     def sentences(self) -> int:
-        """How many it holds."""
+        """The number of sentences."""
         return self.bias.shape[0]
 
     def select(self, sentences: Int[Tensor, "sentences"]) -> "PreparedMemory":
@@ -83,20 +83,20 @@ class PreparedMemory:
 
 
 def padded_size(size: int) -> int:
-    """At least as many positions as the processor takes numbers at once."""
+    """At least the vector width of the processor."""
     return max(size, VECTOR)
 
 
 def stay(places: Int[Tensor, "chosen"], held: int) -> bool:
-    """Whether rows at these places of a buffer of `held` are better left there: in order, once each, and enough."""
+    """Whether rows at these places of a buffer of `held` can stay: in order, once each, and enough of them."""
     return places.shape[0] >= ALIVE * held and bool((places[1:] > places[:-1]).all())
 
 
 @dataclass(frozen=True)
 class PreparedState:
-    """The sentences that are translated and the rows of each, `each` of them, next to each other.
+    """The sentences under search, and `each` rows of each, next to each other.
 
-    `sentences` and `rows` say where these stand in the memory and in the past; None: they are all there is, in order.
+    `sentences` and `rows` are their places in the memory and in the past; None: all, in order.
     """
 
     memory: PreparedMemory

@@ -1,11 +1,10 @@
-"""The layers of a Transformer as plain functions of prepared products: no module is called and no keyword looked up.
+"""Prepared layers of a Transformer: plain functions of prepared products, without calls of modules.
 
-What can be done once is done here: the projections of queries, keys and values become one matrix, those of all layers'
-memories another, the scale of the scores goes into the queries' weights, activation and bias into the product.
+The projections of queries, keys and values become one matrix, those of all layers' memories another; the scale of the
+scores goes into the weights of the queries, activation and bias into the product.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TypeVar
 
 import torch
@@ -25,7 +24,7 @@ from openwork.nn.masks import Mask
 from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, SublayerConnection
 
 Make = Callable[..., Product]
-"""One of the products' ways: from weight, bias and whether it is rectified."""
+"""Makes a product of weight, bias and whether it is rectified."""
 
 Function = Callable[[Tensor], Tensor]
 
@@ -33,25 +32,19 @@ Made = TypeVar("Made")
 
 
 def prepared_norm(norm: nn.Module) -> Function:
-    """The same function without the module around it; with statistics that stay, a norm is a scale and a shift."""
+    """The function of a norm without its module; with fixed statistics, batch normalisation is a scale and a shift."""
     if isinstance(norm, BatchNorm):
         scale = norm.weight / torch.sqrt(norm.running_variance + norm.epsilon)
-        return partial(_scaled, scale=scale, shift=norm.bias - norm.running_mean * scale)
+        shift = norm.bias - norm.running_mean * scale
+        return lambda x: torch.addcmul(shift, x, scale)
     if not isinstance(norm, nn.LayerNorm):
         return norm
-    return partial(_layer_norm, shape=norm.normalized_shape, gain=norm.weight, shift=norm.bias, epsilon=norm.eps)
-
-
-def _layer_norm(x: Tensor, shape: Sequence[int], gain: Tensor, shift: Tensor, epsilon: float) -> Tensor:
-    return torch.layer_norm(x, shape, gain, shift, epsilon)
-
-
-def _scaled(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
-    return torch.addcmul(shift, x, scale)
+    shape, gain, bias, epsilon = norm.normalized_shape, norm.weight, norm.bias, norm.eps
+    return lambda x: torch.layer_norm(x, shape, gain, bias, epsilon)
 
 
 class PreparedConnection:
-    """A residual wiring as in `nn/residual.py`: what a sub-layer sees, and the stream after it."""
+    """A sub-layer connection of `nn/residual.py`: the input of the sub-layer, and the stream after it."""
 
     def __init__(self, wiring: SublayerConnection, make: Make) -> None:
         self.project: Product | None = None
@@ -68,7 +61,7 @@ class PreparedConnection:
         return x if self.norm_before is None else self.norm_before(x)
 
     def after(self, x: Tensor, made: Tensor) -> Tensor:
-        """`made`, the sub-layer's output, is written over."""
+        """Overwrites `made`, the output of the sub-layer."""
         made = made if self.norm_made is None else self.norm_made(made)
         made += x if self.project is None else self.project(x)
         return made if self.norm_after is None else self.norm_after(made)
@@ -89,9 +82,16 @@ def side_by_side(layers: Sequence[nn.Linear], make: Callable[..., Made], scales:
 
 
 def prepared_feedforward(network: nn.Module, make: Make) -> Function:
-    """Equation 2, and its gated kin with both their first matrices as one."""
+    """The feed-forward network of equation 2, or a gated one with its first two matrices joined."""
     if isinstance(network, GatedFeedForward):
-        return _gated(network, make)
+        both = side_by_side([network.gate, network.expand], make, [1.0, 1.0])
+        last, gating = linear(network.contract, make), network.activation
+
+        def gated(x: Tensor) -> Tensor:
+            gate, expanded = both(x).chunk(2, dim=-1)
+            return last(gating(gate) * expanded)
+
+        return gated
     assert isinstance(network, FeedForward)
     contract = linear(network.contract, make)
     if isinstance(network.activation, nn.ReLU):
@@ -99,17 +99,6 @@ def prepared_feedforward(network: nn.Module, make: Make) -> Function:
         return lambda x: contract(rectified(x))
     expand, activation = linear(network.expand, make), network.activation
     return lambda x: contract(activation(expand(x)))
-
-
-def _gated(network: GatedFeedForward, make: Make) -> Function:
-    both = side_by_side([network.gate, network.expand], make, [1.0, 1.0])
-    contract, activation = linear(network.contract, make), network.activation
-
-    def gated(x: Tensor) -> Tensor:
-        gate, expanded = both(x).chunk(2, dim=-1)
-        return contract(activation(gate) * expanded)
-
-    return gated
 
 
 class PreparedSelfAttention:
@@ -123,7 +112,7 @@ class PreparedSelfAttention:
         self.output = linear(attention.output, make)
 
     def over(self, x: Float[Tensor, "batch position width"], mask: Mask) -> Float[Tensor, "batch position after"]:
-        """Every position asks every other one that is no padding."""
+        """Every position attends to every position that is not padding."""
         query, key, value = (
             part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.project(x).split(self.widths, -1)
         )
@@ -133,9 +122,9 @@ class PreparedSelfAttention:
     def step(
         self, x: Float[Tensor, "rows width"], cache: tuple[Tensor, Tensor], position: int, rows: Tensor | None
     ) -> Float[Tensor, "rows after"]:
-        """One new position of each row asks its past and itself; it is written into the cache.
+        """One new position of each row attends to its past and itself; it is written into the cache.
 
-        `rows`: which of the cache's rows these are. The others are asked nothing that anybody looks at.
+        `rows`: the cache's rows of these; results of the others are dropped.
         """
         query, key, value = self.project(x).split(self.widths, -1)
         keys, values = cache
@@ -151,7 +140,7 @@ class PreparedSelfAttention:
 
 
 class PreparedCrossAttention:
-    """Asks memories whose keys and values were made when they were read."""
+    """Attends to memories, of which keys and values were computed when they were read."""
 
     def __init__(self, attention: MultiHeadAttention, make: Make) -> None:
         self.heads = attention.heads.count
@@ -165,7 +154,7 @@ class PreparedCrossAttention:
         memory: PreparedMemory,
         sentences: Tensor | None,
     ) -> tuple[Float[Tensor, "rows after"], Float[Tensor, "sentence head queries source"]]:
-        """The rows of the sentences that are alive ask these; gives the weights too, of all that the memory holds."""
+        """The rows of the live sentences attend to these; returns also the weights, of all sentences in the memory."""
         query = self.query(x)
         key, value = cache
         if sentences is None:
@@ -206,7 +195,7 @@ class PreparedDecoderLayer:
     def step(
         self, x: Float[Tensor, "rows width"], number: int, past: Past, state: PreparedState
     ) -> tuple[Float[Tensor, "rows after"], Float[Tensor, "sentence head queries source"]]:
-        """As layer `number` of its stack; gives the weights of the cross-attention too."""
+        """Layer `number` of its stack; returns also the weights of the cross-attention."""
         made = self.self_attention.step(self.self_wiring.before(x), past.buffers[number], state.position, state.rows)
         x = self.self_wiring.after(x, made)
         inside = self.cross_wiring.before(x)
@@ -225,11 +214,11 @@ class MemoryProjection:
         self.project = side_by_side(self.layers, make, [1.0] * len(self.layers))
 
     def empty(self, sentences: int, size: int) -> PreparedMemory:
-        """Room for the memories of so many sentences of at most `size` positions, all of it hidden."""
+        """Space for the memories of so many sentences of at most `size` positions, all masked."""
 
         def room(width: int) -> Tensor:
             made = torch.empty(sentences, self.heads, padded_size(size), width // self.heads)
-            made[:, :, size:] = 0.0  # hidden, and yet a weight of nothing times chance may be no number
+            made[:, :, size:] = 0.0  # masked, but weight 0 times an arbitrary number may be NaN
             return made
 
         made = [room(width) for width in self.widths]
@@ -244,10 +233,10 @@ class MemoryProjection:
         lengths: Int[Tensor, "sentence"],
         first: int,
     ) -> None:
-        """Writes the memories of these sentences, the first of which is number `first`."""
+        """Writes the memories of these sentences from place `first` on."""
         sentences, size = x.shape[:2]
         made = self.project(x)
-        nothing = lengths == 0  # such a sentence weighs all positions alike: of zeros that is nothing too
+        nothing = lengths == 0  # an empty sentence has equal weights everywhere; of zeros they give zeros
         if bool(nothing.any()):
             made = made.masked_fill(nothing[:, None, None], 0.0)
         here = slice(first, first + sentences)
@@ -262,9 +251,6 @@ class MemoryProjection:
 
 def empty_past(layers: Sequence[DecoderLayer], rows: int, room: int) -> Past:
     """Buffers in which nothing is written yet."""
-
-    def buffer(width: int) -> Tensor:
-        return torch.empty(room, rows, width)
-
     attentions = [layer.self_attention for layer in layers]
-    return Past([(buffer(one.key.out_features), buffer(one.value.out_features)) for one in attentions], 0)
+    widths = [(one.key.out_features, one.value.out_features) for one in attentions]
+    return Past([(torch.empty(room, rows, key), torch.empty(room, rows, value)) for key, value in widths], 0)

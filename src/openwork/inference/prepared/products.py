@@ -1,6 +1,6 @@
-"""The matrix products of a prepared model: x W^T + b, with the weights brought into the form that the processor likes.
+"""Matrix products of a prepared model: x W^T + b, with the weights packed for the processor.
 
-Each way takes and gives float32, so nothing around it knows which one it is. Packing costs time once, at loading:
+Each takes and returns float32. Packing costs time once, at loading:
 
     float32    weights in blocks for the vector unit
     bfloat16   the same at half the size; the terms are multiplied as bf16 and added up in float32
@@ -25,7 +25,7 @@ Product = Callable[[Tensor], Tensor]
 
 ProductType = Literal["float32", "bfloat16", "int8"]
 
-FEW_ROWS = 8  # float32: up to so many rows, weights as they are serve better than blocks of them
+FEW_ROWS = 8  # float32: up to so many rows, plain weights are faster than packed ones
 MANY_ROWS, MANY_OUTPUTS = 96, 2048  # int8: from here on the library for large products is the faster one
 
 
@@ -44,7 +44,7 @@ def float32_product(weight: Tensor, bias: Tensor | None, rectified: bool = False
 
 
 def bfloat16_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) -> Product:
-    """Multiplied in bf16, whose eight bits of precision a translation does not miss."""
+    """Multiplied in bf16: its eight bits of precision are enough for translations."""
     packed = torch.ops.mkldnn._reorder_linear_weight(weight.bfloat16())
     narrow = None if bias is None else bias.bfloat16()
     after = "relu" if rectified else "none"
@@ -56,11 +56,11 @@ def bfloat16_product(weight: Tensor, bias: Tensor | None, rectified: bool = Fals
 
 
 def int8_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) -> Product:
-    """Multiplied in integers of eight bits. One scale serves all rows, so a row's result depends on its company."""
+    """Multiplied in integers of eight bits. All rows share one scale, so a row's result depends on the other rows."""
     few = _packed(weight, bias, "fbgemm")
     many = _packed(weight, bias, "onednn") if weight.shape[0] >= MANY_OUTPUTS else few
     operator = torch.ops.quantized.linear_relu_dynamic if rectified else torch.ops.quantized.linear_dynamic
-    multiply = operator.default._op  # without the question, asked in Python at each call, whether Python implements it
+    multiply = operator.default._op  # skips the check at each call whether Python implements it
 
     def product(x: Tensor) -> Tensor:
         packed = many if x.numel() >= MANY_ROWS * x.shape[-1] else few
@@ -72,7 +72,7 @@ def int8_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) -
 def quantised(
     weight: Float[Tensor, "outputs width"],
 ) -> tuple[Int8[Tensor, "outputs width"], Float[Tensor, "outputs"]]:
-    """The weights as integers from -127 to 127, and what one step is of each output."""
+    """The weights as integers from -127 to 127, and the scale of each output."""
     scale = weight.abs().amax(1).clamp(min=torch.finfo(torch.float32).tiny) / 127
     return (weight / scale[:, None]).round().to(torch.int8), scale
 
@@ -84,7 +84,7 @@ def _packed(weight: Tensor, bias: Tensor | None, library: str) -> torch.ScriptOb
     torch.backends.quantized.engine = library
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # this way of making quantised tensors is to go one day: see `available`
+            warnings.simplefilter("ignore")  # of deprecation: see `available`
             made = torch._make_per_channel_quantized_tensor(  # pyright: ignore[reportPrivateImportUsage]
                 integers, scale.double(), zero, 0
             )
@@ -101,9 +101,9 @@ PRODUCTS: Mapping[ProductType, Callable[..., Product]] = {
 
 
 def available() -> list[ProductType]:
-    """What this processor multiplies with instructions of its own, and this torch offers; float32 always.
+    """The product types for which this processor has instructions and this torch has operators; float32 always.
 
-    Without the instructions bf16 is slower than float32, and int8 on an older processor clips its sums.
+    Without the instructions bf16 is slower than float32, and int8 on an older processor saturates its sums.
     """
     found: list[ProductType] = ["float32"]
     if torch.cpu._is_avx512_bf16_supported():

@@ -1,7 +1,6 @@
-"""A Transformer put to work: the same start, step and select, with all done once that can be done once.
+"""A Transformer prepared for inference: the same start, step and select, with work done once that can be done once.
 
-It translates as the model does and is held equal to it by test; it cannot be trained, and it does not follow later
-changes of the model's weights.
+Tests hold it equal to the model. It cannot be trained and does not follow later changes of the model's weights.
 """
 
 from collections.abc import Callable
@@ -32,11 +31,11 @@ from openwork.nn.low_rank import AdaptedLinear
 from openwork.nn.masks import Mask
 from openwork.nn.positions import NoPositions, NormalisedPositions, Positions
 
-READ_TOGETHER = 1024  # source positions that the encoder reads at once: their inner vectors fit into a core's cache
+READ_TOGETHER = 1024  # source positions that the encoder reads at once, so that their vectors fit into a core's cache
 
 
 def can_be_prepared(model: nn.Module) -> bool:
-    """Whether it is a Transformer on a CPU whose attention is a softmax of products alone, with no shared heads."""
+    """Whether it is a Transformer in float32 on a CPU with plain dot-product attention and no shared heads."""
     if type(model) is not Transformer or model.output.device.type != "cpu" or model.output.dtype is not torch.float32:
         return False
     if any(isinstance(part, ConvolutionalFeedForward | AdaptedLinear) for part in model.modules()):
@@ -51,7 +50,7 @@ def can_be_prepared(model: nn.Module) -> bool:
 
 
 class PreparedTransformer:
-    """`model` with its products made in the way of `products`; it must be one that `can_be_prepared`."""
+    """`model`, which `can_be_prepared`, with products of type `products`."""
 
     @torch.no_grad()
     def __init__(self, model: Transformer, products: ProductType = "float32") -> None:
@@ -67,7 +66,7 @@ class PreparedTransformer:
         self._prepare_steps(model, make)
 
     def _prepare_steps(self, model: Transformer, make: Make) -> None:
-        """What a step needs besides embeddings and what it asks."""
+        """What a step needs besides embeddings and memories."""
         self.layers = [PreparedDecoderLayer(layer, make) for layer in model.decoder.layers]  # type: ignore[arg-type]
         self.decoder_norm = prepared_norm(model.decoder.final_norm)
         self.narrow = linear(model.narrow, make) if isinstance(model.narrow, nn.Linear) else None
@@ -75,7 +74,7 @@ class PreparedTransformer:
         self.output = self._output(slice(None))
 
     def among(self, pieces: Int[Tensor, "pieces"]) -> "PreparedTransformer":
-        """The same with these target pieces for a vocabulary: a token is the place of its piece among them."""
+        """The same model with these target pieces as vocabulary: a token is the place of its piece among them."""
         fewer = copy(self)
         fewer.table = self.table.index_select(0, pieces)
         fewer.output = self._output(pieces)
@@ -103,10 +102,10 @@ class PreparedTransformer:
     def step(
         self, tokens: Int[Tensor, "rows positions"], state: PreparedState
     ) -> tuple[Float[Tensor, "rows positions vocabulary"], PreparedState]:
-        """The logits of what follows each token; several positions are taken one after the other."""
+        """The logits after each token; several positions are computed one after the other."""
         made = []
         for column in tokens.unbind(1):
-            logits, state, _ = self._advance(column, state, looks=False)
+            logits, state, _ = self._advance(column, state, attends=False)
             made.append(logits)
         return made[0].unsqueeze(1) if len(made) == 1 else torch.stack(made, dim=1), state
 
@@ -114,17 +113,17 @@ class PreparedTransformer:
         self, tokens: Int[Tensor, "rows positions"], state: PreparedState
     ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], PreparedState]:
         """As `step`, with the weights of the last cross-attention, the mean of its heads."""
-        made, looked = [], []
+        made, attended = [], []
         for column in tokens.unbind(1):
-            logits, state, there = self._advance(column, state, looks=True)
+            logits, state, weights = self._advance(column, state, attends=True)
             made.append(logits)
-            looked.append(there)
-        return torch.stack(made, dim=1), torch.stack(looked, dim=1), state
+            attended.append(weights)
+        return torch.stack(made, dim=1), torch.stack(attended, dim=1), state
 
     def _advance(
-        self, tokens: Int[Tensor, "rows"], state: PreparedState, *, looks: bool
+        self, tokens: Int[Tensor, "rows"], state: PreparedState, *, attends: bool
     ) -> tuple[Tensor, PreparedState, Tensor | None]:
-        """The logits, the next state, and, if asked for, where each row's last layer looked (rows, source)."""
+        """The logits, the next state, and with `attends` the attention of each row's last layer (rows, source)."""
         past = state.past.with_room(state.position)
         x = weights = self._embedded(tokens, state.position)
         for number, layer in enumerate(self.layers):
@@ -132,26 +131,26 @@ class PreparedTransformer:
         past.written = state.position + 1
         x = self.decoder_norm(x)
         logits = self.output(x if self.narrow is None else self.narrow(x))
-        return logits, state.after_step(past), _looked(weights, state) if looks else None
+        return logits, state.after_step(past), _attended(weights, state) if attends else None
 
     def _embedded(self, tokens: Int[Tensor, "rows"], place: int) -> Float[Tensor, "rows width"]:
         return _placed(functional.embedding(tokens, self.table), self.scale, self.target_positions, place)
 
 
-def _looked(weights: Float[Tensor, "sentence head queries source"], state: PreparedState) -> Tensor:
-    """The mean of the heads, of the rows that are alive."""
+def _attended(weights: Float[Tensor, "sentence head queries source"], state: PreparedState) -> Tensor:
+    """The mean over heads, of the live rows."""
     mean = weights.mean(1)
     alive = mean if state.sentences is None else mean.index_select(0, state.sentences)
     return alive.flatten(0, 1)[:, : state.memory.size]
 
 
 def _some_outputs(make: Make, weight: Tensor, bias: Tensor | None, which: Tensor | slice) -> Product:
-    """The product with those rows of the output matrix."""
+    """The product with some rows of the output matrix."""
     return make(weight[which], None if bias is None else bias[which])
 
 
 def _placed(x: Float[Tensor, "rows width"], scale: float, positions: Positions, place: int) -> Tensor:
-    """Embeddings, scaled, with the position at which all of these rows stand."""
+    """Scaled embeddings with the position of all of these rows."""
     if isinstance(positions, NormalisedPositions):
         return positions.norm(_placed(x, scale, positions.added, place))
     if isinstance(positions, NoPositions):

@@ -1,6 +1,6 @@
-"""A step of the decoder as one function in C++, compiled for this processor where there is a compiler.
+"""A step of the decoder as one C++ function, compiled for this processor.
 
-Without one, or without the instructions it needs, everything works as before: `problem` says what is missing.
+Without a compiler or the processor's instructions the prepared model is used: `problem` says what is missing.
 """
 
 from openwork.inference.prepared.native.requirements import can_be_native, problem

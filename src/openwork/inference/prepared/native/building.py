@@ -1,8 +1,8 @@
-"""Compiles the functions in C++ once for this processor, and keeps the library in the user's cache.
+"""Compilation of the C++ functions, once for each processor; the library is kept in the user's cache.
 
-The library lies in a folder of the user's own. Its name holds a fingerprint of the sources and of the processor's
-instructions, and the checksum of its bytes. A library that others could have written is not loaded; one whose bytes do
-not have their checksum is compiled anew, since loading it could end the process.
+The name of the library has a fingerprint of the sources and of the processor's instructions, and the checksum of its
+bytes. A library that another user could have written is not loaded. One with a wrong checksum is compiled again, since
+loading it could end the process.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ SWITCH = "OPENWORK_NATIVE"
 
 
 class NotBuilt(Exception):
-    """There is no library; the text says why."""
+    """There is no library; the text gives the reason."""
 
 
 @lru_cache(maxsize=1)
@@ -66,7 +66,7 @@ def find_compiler() -> str:
 
 
 def _fingerprint(compiler: str) -> str:
-    """Of all that the compiled code depends on: a home may be shared by machines of different processors."""
+    """The hash of all that the compiled code depends on; machines with different processors may share a home."""
     instructions = ""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -79,7 +79,7 @@ def _fingerprint(compiler: str) -> str:
 
 
 def _find_whole(folder: Path, begin: str) -> Path | None:
-    """The library whose bytes have the checksum of its name. Damaged ones are removed."""
+    """The library with the checksum of its name. Damaged ones are removed."""
     for path in sorted(folder.glob(f"{begin}*.so")):
         if path.is_file() and path.name == _name(begin, path):
             return path
@@ -117,7 +117,7 @@ def _first_error(said: str) -> str:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """NotBuilt for what another user owns or may write: loading it would run that user's code."""
+    """NotBuilt for a path that another user owns or may write: loading it would run that user's code."""
     about = path.stat()
     if about.st_uid != getattr(os, "getuid", lambda: about.st_uid)() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise NotBuilt(f"{path} could have been written by others")

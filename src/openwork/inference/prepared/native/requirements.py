@@ -1,4 +1,4 @@
-"""Which models the function in step.cpp computes, and whether it is to be had here."""
+"""Requirements of step.cpp: the models that it can compute, and the machine."""
 
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ LANES = 16
 
 
 def problem() -> str:
-    """Why there is no such function on this machine; nothing where there is."""
+    """Why the function is not available on this machine; empty: it is."""
     if not (has_avx512() and torch.cpu._is_vnni_supported()):
         return "the processor has no AVX-512 with VNNI"
     try:
@@ -27,7 +27,7 @@ def problem() -> str:
 
 
 def can_be_native(model: Transformer) -> bool:
-    """Whether its decoder is of the paper's parts, in sizes that fill registers; `model` can be prepared."""
+    """Whether a prepared model has a decoder of the paper's parts, in sizes that fill registers."""
     decoder = model.decoder
     ends = isinstance(model.narrow, nn.Identity) and type(decoder.final_norm) in (nn.LayerNorm, nn.Identity)
     return ends and all(_is_supported(layer) for layer in decoder.layers) and not problem()

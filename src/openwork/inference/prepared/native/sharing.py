@@ -1,8 +1,8 @@
-"""Hypotheses that share what they wrote: nothing is moved when a search reorders, doubles or drops them.
+"""Caches that hypotheses share: nothing is moved when a search reorders, doubles or drops rows.
 
-Each row of a step writes its keys and values where it stands in that step. A table says for each row where those of
-its earlier positions stand; to select rows is to select columns of the table. The framework's operations would have to
-gather the keys by it, which costs what moving them costs; step.cpp follows it.
+Each row of a step writes its keys and values at its own place of that step. A table lists for each row the places of
+its earlier positions; selecting rows selects columns of the table. Torch would have to gather the keys, which costs as
+much as moving them; step.cpp follows the table.
 """
 
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from openwork.inference.prepared.caches import Past, PreparedState
 
 @dataclass(frozen=True)
 class SharingState(PreparedState):
-    """As PreparedState, but `rows` is that table (position, row); None: each row has stood where it stands."""
+    """A PreparedState whose `rows` is that table (position, row); None: each row has always had its place."""
 
     def after_step(self, past: Past, rows: int = 0) -> "SharingState":
-        """The state when `rows` rows have written the next position into `past`, each at its own place."""
+        """The state after `rows` rows have written the next position into `past`, each at its own place."""
         table = None if self.rows is None else torch.cat([self.rows, torch.arange(rows)[None]])
         return replace(self, past=past, position=self.position + 1, rows=table)
 
@@ -29,7 +29,7 @@ class SharingState(PreparedState):
 
 
 def with_room(past: Past, position: int, rows: int) -> Past:
-    """A past in which so many rows can write the position: this one, or a copy."""
+    """A past in which so many rows can write the position: this one or a copy."""
     free = past.with_room(position)
     if rows <= free.rows:
         return free

@@ -64,7 +64,7 @@ struct Step {
     const float* const* memory_keys;    // of each layer (sentence, head, source, key_width)
     const float* const* memory_values;  // of each layer (sentence, head, source, value_width)
     float* logits;                      // (rows, outputs)
-    float* looked;                      // (rows, head, source): where the last layer looked; or null
+    float* attended;                      // (rows, head, source): attention of the last layer; or null
 };
 
 namespace {
@@ -311,10 +311,10 @@ struct Work {
                     attend(query, {step.memory_keys[number] + place * d_k, room.in_order.data(), d_k, d_k},
                            {step.memory_values[number] + place * d_v, room.in_order.data(), d_v, d_v}, length,
                            room.scores.data(), found);
-                if (step.looked && is_last) {
-                    float* looked = step.looked + (static_cast<size_t>(row) * heads + head) * step.source;
-                    std::copy_n(room.scores.data(), length, looked);
-                    std::fill_n(looked + length, step.source - length, 0.0f);
+                if (step.attended && is_last) {
+                    float* attended = step.attended + (static_cast<size_t>(row) * heads + head) * step.source;
+                    std::copy_n(room.scores.data(), length, attended);
+                    std::fill_n(attended + length, step.source - length, 0.0f);
                 }
             }
         }

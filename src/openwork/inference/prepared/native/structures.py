@@ -1,4 +1,4 @@
-"""The structures of step.cpp and best.cpp, field for field, and how they are filled; what they point to is kept."""
+"""The structures of step.cpp and best.cpp, field for field, and their contents."""
 
 import ctypes
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class ProductFields(Structure):
 
 
 class NormFields(Structure):
-    """Layer normalisation; without a gain there is none."""
+    """Layer normalisation; without a gain, no norm."""
 
     _fields_ = (("gain", c_void_p), ("shift", c_void_p), ("epsilon", c_float))
 
@@ -51,18 +51,18 @@ class DecoderFields(Structure):
 
 
 class StepFields(Structure):
-    """What one step is about."""
+    """The input and output of one step."""
 
     _fields_ = (
         ("rows", c_int32), ("position", c_int32), ("past_rows", c_int32), ("source", c_int32),
         ("x", c_void_p), ("past_row", c_void_p), ("sentence", c_void_p), ("lengths", c_void_p),
         ("past_keys", c_void_p), ("past_values", c_void_p), ("memory_keys", c_void_p), ("memory_values", c_void_p),
-        ("logits", c_void_p), ("looked", c_void_p),
+        ("logits", c_void_p), ("attended", c_void_p),
     )  # fmt: skip
 
 
 class ChoiceFields(Structure):
-    """The best few of a vocabulary, for many rows."""
+    """The best few tokens of a vocabulary, for many rows."""
 
     _fields_ = (
         ("rows", c_int32), ("vocabulary", c_int32), ("count", c_int32), ("logits", c_void_p), ("added", c_void_p),
@@ -71,13 +71,13 @@ class ChoiceFields(Structure):
 
 
 class Kept:
-    """Makes structures, and keeps the tensors to which they point for as long as it lives itself."""
+    """Makes structures, and keeps the tensors they point to alive."""
 
     def __init__(self) -> None:
         self._tensors: list[Tensor] = []
 
     def product(self, weight: Tensor, bias: Tensor | None) -> ProductFields:
-        """Of a matrix (outputs, inputs) in float32, as integers of eight bits."""
+        """A matrix (outputs, inputs) in float32 as integers of eight bits."""
         integers, scales = quantised(weight)
         return ProductFields(
             weight.shape[1], weight.shape[0], self._address(in_panels(integers)), self._address(scales),
@@ -85,7 +85,7 @@ class Kept:
         )  # fmt: skip
 
     def norm(self, norm: nn.Module) -> NormFields:
-        """Of a layer normalisation; of anything else, none."""
+        """A layer normalisation; for anything else no norm."""
         if not isinstance(norm, nn.LayerNorm):
             return NormFields()
         shift = None if norm.bias is None else self._address(norm.bias)
@@ -100,7 +100,7 @@ class Kept:
 def in_panels(integers: Tensor) -> Tensor:
     """Weights (outputs, inputs) from -127 to 127 as step.cpp reads them: [outputs / PANEL][inputs / FOUR][PANEL][FOUR].
 
-    The last panel is filled up with outputs that nobody looks at.
+    The last panel is padded with unused outputs.
     """
     outputs, inputs = integers.shape
     unsigned = (integers.to(torch.int16) + UNSIGNED).to(torch.uint8)
@@ -109,5 +109,5 @@ def in_panels(integers: Tensor) -> Tensor:
 
 
 def addresses(tensors: Sequence[Tensor]) -> ctypes.Array[c_void_p]:
-    """Where each of them lies."""
+    """The addresses of the tensors."""
     return (c_void_p * len(tensors))(*(tensor.data_ptr() for tensor in tensors))

@@ -1,6 +1,6 @@
-"""A prepared Transformer whose decoder steps in one call of step.cpp, in integers of eight bits.
+"""A prepared Transformer with a decoder step as one call of step.cpp, in integers of eight bits.
 
-Each row has a scale of its own, so what is said of a sentence does not depend on the batch that it is in.
+Each row has its own scale, so the result for a sentence does not depend on the others in the batch.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
 
 
 class NativeTransformer(PreparedTransformer):
-    """`model`, one that `can_be_native`; the encoder is the prepared one's."""
+    """`model`, which `can_be_native`; the encoder is that of PreparedTransformer."""
 
     @torch.no_grad()
     def __init__(self, model: Transformer) -> None:
@@ -43,7 +43,7 @@ class NativeTransformer(PreparedTransformer):
         self.decoder = NativeDecoder(model)
 
     def among(self, pieces: Int[Tensor, "pieces"]) -> "NativeTransformer":
-        """The same with these target pieces for a vocabulary: a token is the place of its piece among them."""
+        """The same model with these target pieces as vocabulary: a token is the place of its piece among them."""
         fewer = copy(self)
         fewer.table = self.table.index_select(0, pieces)
         fewer.decoder = self.decoder.among(pieces)
@@ -57,7 +57,7 @@ class NativeTransformer(PreparedTransformer):
     def best(
         self, logits: Float[Tensor, "rows vocabulary"], added: Float[Tensor, "vocabulary"], count: int
     ) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"], Float[Tensor, "rows 1"]]:
-        """As `models/interfaces.py` has it, in one call of best.cpp."""
+        """`best` of `models/interfaces.py` in one call of best.cpp."""
         logits, added, (rows, vocabulary) = logits.contiguous(), added.contiguous(), logits.shape
         scores, normaliser = logits.new_empty(rows, count), logits.new_empty(rows, 1)
         ids = torch.empty(rows, count, dtype=torch.int64)
@@ -66,18 +66,18 @@ class NativeTransformer(PreparedTransformer):
         return scores, ids, normaliser
 
     def _advance(
-        self, tokens: Int[Tensor, "rows"], state: PreparedState, *, looks: bool
+        self, tokens: Int[Tensor, "rows"], state: PreparedState, *, attends: bool
     ) -> tuple[Tensor, SharingState, Tensor | None]:
         assert isinstance(state, SharingState)
         rows = tokens.shape[0]
         past = with_room(state.past, state.position, rows)
-        logits, looked = self.decoder.step(self._embedded(tokens, state.position), past, state, looks)
+        logits, attended = self.decoder.step(self._embedded(tokens, state.position), past, state, attends)
         past.written = state.position + 1
-        return logits, state.after_step(past, rows), looked
+        return logits, state.after_step(past, rows), attended
 
 
 class NativeDecoder:
-    """The layers, the last norm and the output matrix of `model` as step.cpp reads them."""
+    """The layers, the last norm and the output matrix of `model` in the form of step.cpp."""
 
     def __init__(self, model: Transformer) -> None:
         self._kept, self._kept_output = Kept(), Kept()
@@ -90,7 +90,7 @@ class NativeDecoder:
         self._fields = DecoderFields(
             len(layers), self._weight.shape[1], heads,
             first.self_attention.key.out_features // heads, first.self_attention.value.out_features // heads,
-            int(_norms_first(first)), self._layers, self._kept.norm(model.decoder.final_norm),
+            int(isinstance(first.self_wiring, PreNorm)), self._layers, self._kept.norm(model.decoder.final_norm),
             self._kept_output.product(self._weight, self._bias),
         )  # fmt: skip
         self._step = library().openwork_step
@@ -111,9 +111,9 @@ class NativeDecoder:
         return fewer
 
     def step(
-        self, x: Float[Tensor, "rows width"], past: Past, state: SharingState, looks: bool
+        self, x: Float[Tensor, "rows width"], past: Past, state: SharingState, attends: bool
     ) -> tuple[Float[Tensor, "rows outputs"], Float[Tensor, "rows source"] | None]:
-        """The logits, and where the last layer looked if that is asked for, the mean of its heads.
+        """The logits, and with `attends` the last layer's attention, averaged over heads.
 
         The keys and values of this position are written into `past`.
         """
@@ -121,7 +121,7 @@ class NativeDecoder:
         x = x.contiguous()
         logits = x.new_empty(rows, self.outputs)
         source = memory.bias.shape[-1]
-        looked = x.new_empty(rows, self._fields.heads, source) if looks else None
+        attended = x.new_empty(rows, self._fields.heads, source) if attends else None
         sentences = _sentences(state, rows)
         table = None if state.rows is None else state.rows.contiguous()
         keys, values = zip(*past.buffers, strict=True)
@@ -130,10 +130,10 @@ class NativeDecoder:
         fields = StepFields(
             rows, state.position, past.rows, source, x.data_ptr(), _place(table), _place(sentences),
             memory.lengths.data_ptr(), *(ctypes.addressof(array) for array in arrays), logits.data_ptr(),
-            _place(looked),
+            _place(attended),
         )  # fmt: skip
         self._step(self._fields, fields)
-        return logits, None if looked is None else looked.mean(1)[:, : memory.size]
+        return logits, None if attended is None else attended.mean(1)[:, : memory.size]
 
 
 def _place(tensor: Tensor | None) -> int | None:
@@ -141,15 +141,11 @@ def _place(tensor: Tensor | None) -> int | None:
 
 
 def _sentences(state: SharingState, rows: int) -> Tensor | None:
-    """Where the memory of each row stands; None: the first row's first, and so on."""
+    """The place of each row's memory; None: in the order of the rows."""
     if state.each == 1:
         return state.sentences
     own = torch.arange(rows // state.each) if state.sentences is None else state.sentences
     return own.repeat_interleave(state.each)
-
-
-def _norms_first(layer: DecoderLayer) -> bool:
-    return isinstance(layer.self_wiring, PreNorm)
 
 
 def _layer(layer: DecoderLayer, kept: Kept) -> LayerFields:
