@@ -92,7 +92,7 @@ def _of_kernel(device: torch.device, dtype: torch.dtype) -> float:
 
 
 def _at(row: Segments, device: torch.device) -> Segments:
-    return Segments(row.starts.to(device), row.places.to(device), row.longest)
+    return Segments(row.starts.to(device), row.places.to(device), row.maximum_length)
 
 
 def _furthest(found: list[Tensor], expected: list[Tensor]) -> float:

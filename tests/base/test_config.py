@@ -299,3 +299,16 @@ def test_tables_within_tables_end_somewhere(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="stand in each other more than 20 times") as refused:
         read_run_file(tmp_path / "run.toml")
     assert "key = value" in refused.value.hint
+
+
+def test_keys_of_version_0_1_0_are_read_under_their_new_names(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """In a file over a file that has the new name, and in --set: the later value counts, and errors name the line."""
+    (tmp_path / "base.toml").write_text("[model]\nmaximum_length = 512\n", encoding="utf-8")
+    (tmp_path / "run.toml").write_text('base = "base.toml"\n[model]\nlongest = 300\nmarks_prompts = true\n', "utf-8")
+    layer = read_run_file(tmp_path / "run.toml")
+    assert layer.mapping == {"model": {"maximum_length": 300, "separate_prompt": True}}
+    assert str(layer.origins["model.maximum_length"]).endswith("run.toml:3")
+    assert apply_assignments(layer, ["model.longest=7"]).mapping["model"]["maximum_length"] == 7
+    assert '"model.longest" is now called "model.maximum_length"' in caplog.text
+    (tmp_path / "both.toml").write_text("[model]\nlongest = 1\nmaximum_length = 2\n", encoding="utf-8")
+    assert set(read_run_file(tmp_path / "both.toml").mapping["model"]) == {"longest", "maximum_length"}

@@ -48,7 +48,7 @@ TRANSFORMERS: dict[str, dict[str, Any]] = {
     "pre": {"norm": "pre"},
     "alibi": {"positions": "alibi"},
     "rms": {"normalisation": "rms", "norm": "pre"},
-    "learned": {"positions": "learned", "longest": 40},
+    "learned": {"positions": "learned", "maximum_length": 40},
     "rotary": {"positions": "rotary"},
     "relative": {"positions": "relative", "relative_distance": 5},
     "bucketed": {"positions": "bucketed"},
@@ -72,7 +72,7 @@ RECURRENTS: dict[str, dict[str, Any]] = {
 LANGUAGE_MODELS = {
     f"decoder {name}": DecoderSettings.model_validate({"layers": 3, "width": 36, "heads": 4, **changes})
     for name, changes in {
-        "gpt": {"norm": "pre", "positions": "learned", "longest": 40, "feedforward": "gelu-tanh",
+        "gpt": {"norm": "pre", "positions": "learned", "maximum_length": 40, "feedforward": "gelu-tanh",
                 "attention_bias": True, "output_bias": True},
         "llama": {"norm": "pre", "positions": "rotary", "head_width": 10, "feedforward": "swiglu",
                   "normalisation": "rms", "key_value_heads": 2, "tying": "embeddings"},

@@ -22,7 +22,7 @@ VOCABULARY, LENGTHS = 60, SentenceLengths(21, 19)
 SMALL = TransformerSettings(width=64, heads=4, feedforward_width=128, encoder_layers=2, decoder_layers=3)
 MODELS: dict[str, ModelSettings] = {
     "transformer": SMALL,
-    "free": SMALL.model_copy(update={"tying": "none", "positions": "learned", "longest": 40, "norm": "pre"}),
+    "free": SMALL.model_copy(update={"tying": "none", "positions": "learned", "maximum_length": 40, "norm": "pre"}),
     "narrow": SMALL.model_copy(update={"embedding_width": 40, "feedforward": "geglu", "key_value_heads": 1}),
     "unscaled": SMALL.model_copy(update={"attention": "unscaled"}),
     "recurrent": RecurrentSettings(width=64, encoder_layers=2, decoder_layers=2),

@@ -190,7 +190,7 @@ def _shortlist() -> list[bytes]:
 def _bert(folder: Path) -> None:
     """A classifier with a tokenizer of BERT's own."""
     with tempfile.TemporaryDirectory() as place:
-        write_hugging_face_folder(folder, encoder(adopted(Path(place)), "classify", layers=1, longest=20))
+        write_hugging_face_folder(folder, encoder(adopted(Path(place)), "classify", layers=1, maximum_length=20))
 
 
 def _alone(folder: Path, preset: str) -> None:

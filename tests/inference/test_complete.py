@@ -37,7 +37,7 @@ def language_model() -> Bundle:
     lines = [pair.source for pair in copy("train", 200)]
     tokenizers = train_pair(lines, lines, TextSettings(kind="byte-level", vocabulary_size=300))
     settings = DecoderSettings(
-        width=16, heads=2, feedforward_width=24, layers=1, norm="pre", positions="learned", longest=LONGEST
+        width=16, heads=2, feedforward_width=24, layers=1, norm="pre", positions="learned", maximum_length=LONGEST
     )
     with torch.random.fork_rng():
         torch.manual_seed(3)

@@ -14,7 +14,7 @@ from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 
 TEXTS = ["a b c", "", "d e f g h a b c d e f g h", "d"]
-SIZES = {"width": 16, "heads": 2, "feedforward_width": 24, "layers": 1, "positions": "learned", "longest": 9}
+SIZES = {"width": 16, "heads": 2, "feedforward_width": 24, "layers": 1, "positions": "learned", "maximum_length": 9}
 
 
 def embedding_bundle(tiny: Bundle, task: str = "embed") -> Bundle:

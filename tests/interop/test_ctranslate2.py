@@ -183,7 +183,7 @@ def padded(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
 VARIANTS: dict[str, Mapping[str, object]] = {
     "post": {"norm": "post", "attention_bias": True, "output_bias": True, "tying": "none"},
     "embeddings": {"embedding_scale": False, "embedding_norm": True, "tying": "target", "feedforward": "swish"},
-    "learned": {"positions": "learned", "longest": 40, "feedforward": "glu", "norm_epsilon": 0.5},
+    "learned": {"positions": "learned", "maximum_length": 40, "feedforward": "glu", "norm_epsilon": 0.5},
     "none": {"positions": "none", "normalisation": "rms", "feedforward": "swiglu"},
     "relative": {"positions": "relative", "relative_distance": 3, "heads": 4, "key_value_heads": 2},
     "rotary": {"positions": "rotary", "head_width": 6, "value_width": 6, "encoder_layers": 1, "decoder_layers": 3},

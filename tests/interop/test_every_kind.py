@@ -22,7 +22,7 @@ KINDS = [
     {"attention_bias": True}, {"output_bias": True}, {"embedding_norm": True}, {"embedding_scale": False},
     {"key_value_heads": 1}, {"value_width": 5}, {"head_width": 6}, {"embedding_width": 8}, {"norm_epsilon": 0.1},
 ]  # fmt: skip
-EXTRA: dict[object, dict[str, object]] = {"learned": {"longest": 40}, "relative": {"relative_distance": 2}}
+EXTRA: dict[object, dict[str, object]] = {"learned": {"maximum_length": 40}, "relative": {"relative_distance": 2}}
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -37,7 +37,7 @@ SHELL_CASES: list[tuple[str, dict[str, Any]]] = [
     (FAIRSEQ + "--criterion label_smoothed_cross_entropy_with_rdrop --rdrop-alpha 3", {"training.r_drop": 3.0}),
     (
         FAIRSEQ + "--encoder-learned-pos --decoder-learned-pos --max-source-positions 300 --max-target-positions 200",
-        {"model.positions": "learned", "model.longest": 300},
+        {"model.positions": "learned", "model.maximum_length": 300},
     ),
     (FAIRSEQ + "--no-token-positional-embeddings", {"model.positions": "none"}),
     (FAIRSEQ + "--share-all-embeddings", {"model.tying": "three-way", "text.shared": True}),

@@ -63,7 +63,7 @@ SHARED = {"key_value_heads": 1, "embedding_width": 7}
 @pytest.mark.slow
 @pytest.mark.slow
 class TestLearnedPositions(EncoderDecoderContract):
-    settings = TRANSFORMER.model_copy(update={"positions": "learned", "longest": 7})
+    settings = TRANSFORMER.model_copy(update={"positions": "learned", "maximum_length": 7})
 
 
 @pytest.mark.slow
@@ -252,8 +252,9 @@ class TestVanillaCellsWithAttention(EncoderDecoderContract):
 
 # BERT, as its authors have it.
 ENCODER = EncoderSettings(
-    width=12, heads=3, feedforward_width=20, layers=2, segments=2, positions="learned", longest=8, feedforward="gelu",
-    attention_bias=True, embedding_norm=True, embedding_scale=False, norm_epsilon=1e-12, attention_dropout=0.1,
+    width=12, heads=3, feedforward_width=20, layers=2, segments=2, positions="learned", maximum_length=8,
+    feedforward="gelu", attention_bias=True, embedding_norm=True, embedding_scale=False, norm_epsilon=1e-12,
+    attention_dropout=0.1,
 )  # fmt: skip
 
 
@@ -383,7 +384,7 @@ class TestRecurrentLM(ModelContract):
 
 @pytest.mark.slow
 class TestConvS2S(EncoderDecoderContract):
-    settings = ConvS2SSettings(width=12, encoder_layers=2, decoder_layers=2, longest=9)
+    settings = ConvS2SSettings(width=12, encoder_layers=2, decoder_layers=2, maximum_length=9)
 
 
 @pytest.mark.slow
@@ -392,7 +393,7 @@ class TestWideConvS2S(EncoderDecoderContract):
     """An even kernel, wider than some sentences are long, and embeddings of a width of their own."""
 
     settings = ConvS2SSettings(
-        width=12, embedding_width=7, kernel=4, encoder_layers=1, decoder_layers=3, longest=9, tying="target"
+        width=12, embedding_width=7, kernel=4, encoder_layers=1, decoder_layers=3, maximum_length=9, tying="target"
     )
 
 
@@ -410,7 +411,7 @@ class TestOddByteNet(EncoderDecoderContract):
 
 
 GPT = DecoderSettings(
-    width=12, heads=3, feedforward_width=20, layers=2, norm="pre", positions="learned", longest=12,
+    width=12, heads=3, feedforward_width=20, layers=2, norm="pre", positions="learned", maximum_length=12,
     feedforward="gelu-tanh", attention_bias=True, embedding_scale=False, output_bias=True,
 )  # fmt: skip
 
@@ -440,12 +441,12 @@ class TestLlama(LanguageModelContract):
 class TestMarkedPrompts(LanguageModelContract):
     """START stands behind prompts too, and a text without one is read as ever."""
 
-    settings = GPT.model_copy(update={"marks_prompts": True})
+    settings = GPT.model_copy(update={"separate_prompt": True})
     flat = ("key.bias",)
     mark = (START,)
 
     def test_the_mark_has_a_position(self, model: SequenceModel[Any]) -> None:
-        assert model.longest == (GPT.longest or 0) - 1
+        assert model.maximum_length == (GPT.maximum_length or 0) - 1
 
 
 @pytest.mark.slow
@@ -462,7 +463,7 @@ class TestGptPostNorm(LanguageModelContract):
 @pytest.mark.slow
 @pytest.mark.parametrize("positions", ["alibi", "relative", "bucketed", "none"])
 def test_distances_of_a_prompt_are_those_of_one_row(positions: str) -> None:
-    settings = GPT.model_copy(update={"positions": positions, "longest": None})
+    settings = GPT.model_copy(update={"positions": positions, "maximum_length": None})
     contract = LanguageModelContract()
     torch.manual_seed(7)
     model = build_model(settings, 13, 13).eval()

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 SOURCE = torch.tensor([[5, 6, 7, 8, 3], [9, 3, 0, 0, 0], [4, 10, 3, 0, 0]])
 LENGTHS = torch.tensor([5, 2, 3])
 TARGET = torch.tensor([[2, 4, 5, 6, 7], [2, 12, 4, 4, 9], [2, 8, 9, 10, 11]])
-CONVS2S = ConvS2SSettings(width=8, encoder_layers=2, decoder_layers=2, longest=100)
+CONVS2S = ConvS2SSettings(width=8, encoder_layers=2, decoder_layers=2, maximum_length=100)
 BYTENET = ByteNetSettings(width=8, encoder_layers=3, decoder_layers=3, cycle=2)
 WAVENET = WaveNetSettings(width=8, skip_width=8, layers=3, cycle=2)
 FAMILIES = [CONVS2S, BYTENET]

@@ -179,8 +179,8 @@ def test_where_a_place_looks() -> None:
 
 
 def test_the_start_symbol_takes_a_position() -> None:
-    model = built(longest=6)
-    assert model.longest == 5 and built(positions="none", longest=None).longest is None
+    model = built(maximum_length=6)
+    assert model.maximum_length == 5 and built(positions="none", maximum_length=None).maximum_length is None
     hidden(model, 2, torch.tensor([[5, 6, 7, 8, END]]), torch.tensor([5]))
 
 
@@ -194,7 +194,9 @@ def test_beginnings_are_kept_with_the_weights(tmp_path: Path) -> None:
     moving = MovingAverage(model, 0.9)
     moving.update(1)
     assert torch.equal(moving.weights["begins"], begins)
-    tables = [name for name in model_weights(built(positions="sinusoidal", longest=None)) if "positions.added" in name]
+    tables = [
+        name for name in model_weights(built(positions="sinusoidal", maximum_length=None)) if "positions.added" in name
+    ]
     assert not tables  # what can be computed is not kept
 
 

@@ -143,8 +143,8 @@ def test_the_tables_hold_what_the_settings_offer() -> None:
 
 
 def test_learned_positions_end_where_their_table_ends() -> None:
-    model = build({"positions": "learned", "longest": 5})
-    assert model.longest == 5 and build({}).longest is None
+    model = build({"positions": "learned", "maximum_length": 5})
+    assert model.maximum_length == 5 and build({}).maximum_length is None
     assert output(model).shape == (2, 5, 13)
     with pytest.raises(ConfigError, match="a sentence of 6 tokens"):
         output(model, TARGET[:, [0, 1, 2, 3, 4, 4]])
@@ -181,7 +181,7 @@ def test_embeddings_of_256_before_a_width_of_512_cost_131072_weights_a_stack() -
     [
         ({"key_value_heads": 4, "heads": 6}, "set key_value_heads to one of 1, 2, 3, 6"),
         ({"positions": "rotary", "head_width": 5}, "set head_width to 6"),
-        ({"longest": 100}, 'set positions = "learned"'),
+        ({"maximum_length": 100}, 'set positions = "learned"'),
         ({"relative_distance": 4, "positions": "alibi"}, 'set positions = "relative"'),
     ],
 )

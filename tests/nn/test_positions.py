@@ -63,14 +63,14 @@ def test_learned_positions_add_their_rows() -> None:
     positions = LearnedPositions(6, 8)
     x = torch.randn(2, 3, 6)
     torch.testing.assert_close(positions(x, 5), x + positions.table.weight[5:8])
-    assert positions.longest == 8 and positions.table.weight.requires_grad
+    assert positions.maximum_length == 8 and positions.table.weight.requires_grad
 
 
 @pytest.mark.parametrize(("length", "first"), [(9, 0), (1, 8), (3, 6)])
 def test_a_sentence_behind_the_learned_table_is_an_error_with_the_remedy(length: int, first: int) -> None:
     with pytest.raises(ConfigError, match=f"{first + length} tokens does not fit into 8") as refused:
         LearnedPositions(6, 8)(torch.zeros(1, length, 6), first)
-    assert f"set model.longest to {first + length}" in refused.value.hint
+    assert f"set model.maximum_length to {first + length}" in refused.value.hint
 
 
 def test_learned_positions_of_512_by_512_have_262144_weights() -> None:
@@ -79,7 +79,11 @@ def test_learned_positions_of_512_by_512_have_262144_weights() -> None:
 
 def test_no_positions_add_nothing() -> None:
     x = torch.randn(2, 3, 6)
-    assert NoPositions()(x, 7) is x and NoPositions().longest is None and SinusoidalPositions(6).longest is None
+    assert (
+        NoPositions()(x, 7) is x
+        and NoPositions().maximum_length is None
+        and SinusoidalPositions(6).maximum_length is None
+    )
 
 
 def test_a_table_with_another_base_keeps_it_when_it_grows() -> None:

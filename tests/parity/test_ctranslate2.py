@@ -101,7 +101,7 @@ VARIANTS = {
     "free tables": {"tying": "none"},
     "tied target": {"tying": "target"},
     "embeddings as they are": {"embedding_scale": False, "embedding_norm": True},
-    "learned": {"positions": "learned", "longest": 40},
+    "learned": {"positions": "learned", "maximum_length": 40},
     "no positions": {"positions": "none"},
     "rotary": {"positions": "rotary"},
     "relative": {"positions": "relative", "relative_distance": 3},

@@ -102,8 +102,8 @@ SMALL: dict[str, Any] = {
 OWN: dict[str, dict[str, Any]] = {
     "the paper's": {},
     "pre-norm": {"norm": "pre", "attention_bias": True, "feedforward": "gelu"},
-    "learned": {"positions": "learned", "longest": 30, "embedding_norm": True, "output_bias": True},
-    "learned, pre-norm": {"positions": "learned", "longest": 30, "embedding_norm": True, "norm": "pre"},
+    "learned": {"positions": "learned", "maximum_length": 30, "embedding_norm": True, "output_bias": True},
+    "learned, pre-norm": {"positions": "learned", "maximum_length": 30, "embedding_norm": True, "norm": "pre"},
     "two tables": {"tying": "target", "embedding_scale": False},
     "three tables": {"tying": "none", "feedforward": "swish"},
 }

@@ -125,10 +125,10 @@ def test_a_language_model_may_learn_to_mark_its_prompts(tmp_path: Path):
     model: dict[str, object] = {"kind": "decoder", "width": 16, "heads": 2, "feedforward_width": 16, "layers": 1}
     first = Layer({**text, "text": {"vocabulary_size": 300}, "model": model, "training": TRAINING})
     train_bundle(resolve_run(first), tmp_path / "first", lambda _: None)
-    tuned(tmp_path / "first", tmp_path / "second", model={"kind": "decoder", "marks_prompts": True})
+    tuned(tmp_path / "first", tmp_path / "second", model={"kind": "decoder", "separate_prompt": True})
     settings = load_bundle(tmp_path / "second").settings.model
     assert isinstance(settings, DecoderSettings)
-    assert settings.marks_prompts and (settings.width, settings.layers) == (16, 1)
+    assert settings.separate_prompt and (settings.width, settings.layers) == (16, 1)
     outcomes = verify(tmp_path / "second/bundle")
     assert [(one.name, one.reason) for one in outcomes if one.status is Status.FAILED] == []
 

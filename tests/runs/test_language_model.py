@@ -162,6 +162,6 @@ def test_the_coach_looks_at_parted_texts(tmp_path: Path, call: Call) -> None:
 
 
 def test_a_line_that_learned_positions_do_not_reach_is_told_before(text: Path, tmp_path: Path) -> None:
-    settings = resolve_run(layer(text, model={"positions": "learned", "longest": 8}))
+    settings = resolve_run(layer(text, model={"positions": "learned", "maximum_length": 8}))
     with pytest.raises(OpenworkError, match="where learned positions end"):
         train_bundle(settings, tmp_path / "run", lambda line: None)

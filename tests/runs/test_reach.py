@@ -29,7 +29,7 @@ def tokenizers() -> TokenizerPair:
 
 def translator(tokenizers: TokenizerPair, longest: int, **decoding: int) -> BatchTranslator:
     torch.manual_seed(3)
-    settings = TransformerSettings.model_validate(SIZES | {"positions": "learned", "longest": longest})
+    settings = TransformerSettings.model_validate(SIZES | {"positions": "learned", "maximum_length": longest})
     size = tokenizers.source.vocabulary_size
     return BatchTranslator(build_transformer(settings, size, size), tokenizers, DecodingSettings(**decoding))
 
@@ -72,7 +72,7 @@ def test_training_counts_the_pairs_that_are_too_long(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="2 training pairs have a sentence of more than 10 tokens") as refused:
         check_reach(10, train, valid)
     assert "the longest has 13 tokens" in refused.value.why
-    assert "set model.longest to 13 or more" in refused.value.hint
+    assert "set model.maximum_length to 13 or more" in refused.value.hint
     with pytest.raises(ConfigError, match="1 validation pairs"):
         check_reach(9, stores(tmp_path / "short", [3]), valid)
 
@@ -96,6 +96,6 @@ def test_the_command_says_it_before_the_first_update(
     )
     done = call("train", run, "--out", tmp_path / "out")
     assert done.code == 3
-    assert "tokens, where learned positions end" in done.err and "set model.longest to" in done.err
+    assert "tokens, where learned positions end" in done.err and "set model.maximum_length to" in done.err
     named = set(re.findall(r"model\.(\w+)", done.err))
-    assert named == {"longest"}  # a key that both kinds have
+    assert named == {"maximum_length"}  # a key that both kinds have

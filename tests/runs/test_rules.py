@@ -44,7 +44,7 @@ RULES: list[tuple[list[str], str, list[str]]] = [
         ["training.workers=1"]),
     (["model.normalisation=batch", "training.compile=on"], "those with batch normalisation are computed as written",
         ["training.compile=auto"]),
-    (["model.longest=100"], "longest is the size of learned positions", ["model.positions=learned"]),
+    (["model.maximum_length=100"], "maximum_length is the size of learned positions", ["model.positions=learned"]),
     (["model.relative_distance=8"], "relative_distance is for relative positions", ["model.positions=relative"]),
     (["text.target_file=a.json", "text.source_file=a.json", "text.shared=true"],
         "text.target_file gives the target a vocabulary of its own", ["text.shared=false", "model.tying=target"]),

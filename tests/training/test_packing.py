@@ -61,7 +61,7 @@ def test_two_pairs_by_hand() -> None:
     assert source.segments.starts.shape == target.segments.starts.shape == (SENTENCES + 1,)
     assert source.segments.starts.dtype is torch.int32
     assert target.segments.places[:9].tolist() == [0, 1, 0, 1, 2, 0, 0, 0, 0]
-    assert source.segments.longest == LENGTH
+    assert source.segments.maximum_length == LENGTH
     assert found.real_targets.tolist() == [5, 3, 4, 6, 3]
     assert (found.sentences, found.source_tokens, found.target_tokens) == (2, 5, 5)
 
@@ -76,7 +76,7 @@ def test_padding_is_short_sentences_that_all_have_tokens(length: int) -> None:
     fillers = lengths[2 : 2 + packing.FILLERS]
     assert fillers.min() >= 1 and fillers.max() <= 5 <= LENGTH
     assert lengths.sum() == row.tokens.shape[1] and row.tokens.shape[1] % TOKENS == 0
-    assert row.segments.longest >= lengths.max() and row.segments.longest % LENGTH == 0
+    assert row.segments.maximum_length >= lengths.max() and row.segments.maximum_length % LENGTH == 0
 
 
 def test_numbers_are_rounded_up() -> None:
@@ -97,9 +97,9 @@ def test_few_shapes_occur(store: TokenStore) -> None:
     "changes",
     [
         {},
-        {"norm": "pre", "positions": "learned", "longest": 16},
+        {"norm": "pre", "positions": "learned", "maximum_length": 16},
         {"positions": "rotary", "tying": "embeddings"},
-        {"marks_prompts": True},
+        {"separate_prompt": True},
     ],
     ids=str,
 )
@@ -150,7 +150,7 @@ def test_empty_sentences_that_fill_a_batch_up_are_empty_in_a_language_model_too(
         {},
         {"norm": "pre", "normalisation": "rms"},
         {"normalisation": "batch", "embedding_norm": True},
-        {"positions": "learned", "longest": 8, "embedding_norm": True},
+        {"positions": "learned", "maximum_length": 8, "embedding_norm": True},
         {"positions": "none", "key_value_heads": 1},
         {"embedding_width": 8, "output_bias": True, "attention_bias": True, "tying": "target"},
         {"positions": "rotary"},

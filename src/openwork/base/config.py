@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from openwork.base import toml
 from openwork.base.errors import ConfigError, UsageError
 from openwork.base.explain import ValueOrigin, explain, explain_all
-from openwork.base.fields import shortened
+from openwork.base.fields import say_renamed, shortened
 from openwork.base.regular_files import read_regular
 from openwork.base.toml import write_value
 from openwork.base.toml_bounds import DEEPEST, check_depth, check_values, too_deep, too_large
@@ -28,6 +28,8 @@ _BASE_KEY = "base"
 _NOT_UNICODE = re.compile(r"[\ud800-\udfff]")
 MOST_BYTES = 4 << 20  # of settings that openwork wrote, which have a few thousand
 LARGEST = 1_000_000  # bytes; a run file has some thousand
+# Keys of version 0.1.0 that have other names now.
+RENAMED = {"model.longest": "model.maximum_length", "model.marks_prompts": "model.separate_prompt"}
 
 
 class Settings(BaseModel):
@@ -88,6 +90,19 @@ def _parsed(path: Path, text: str) -> Layer:
     check_depth(mapping, str(path))
     origins = {key: ValueOrigin(str(path), line) for key, line in toml.key_lines(text).items()}
     check_values(mapping, origins, str(path))
+    return _with_new_keys(Layer(mapping, origins))
+
+
+def _with_new_keys(layer: Layer) -> Layer:
+    """Keys under their names of today; an old one beside its new one stays, and is refused as unknown."""
+    mapping, origins = dict(layer.mapping), dict(layer.origins)
+    for old, new in RENAMED.items():
+        (section, old_key), new_key = old.split("."), new.partition(".")[2]
+        table = mapping.get(section)
+        if isinstance(table, Mapping) and old_key in table and new_key not in table:
+            say_renamed(old, new)
+            mapping[section] = {new_key if key == old_key else key: value for key, value in table.items()}
+            origins = {new if key == old else key: origin for key, origin in origins.items()}
     return Layer(mapping, origins)
 
 
@@ -218,6 +233,9 @@ def apply_assignments(layer: Layer, assignments: Iterable[str]) -> Layer:
     for assignment in assignments:
         key, equals, raw = assignment.partition("=")
         parts = [part.strip() for part in key.split(".")]
+        if (old := ".".join(parts)) in RENAMED:
+            say_renamed(old, RENAMED[old])
+            parts = RENAMED[old].split(".")
         if not equals or not all(parts):
             written = shortened(assignment)
             raise UsageError(

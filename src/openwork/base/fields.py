@@ -24,17 +24,19 @@ _LIMITS = (("minimum", "at least"), ("exclusiveMinimum", "more than"))
 _LIMITS += (("maximum", "at most"), ("exclusiveMaximum", "less than"))
 
 
+@cache
+def say_renamed(old: str, new: str) -> None:
+    """Names the new spelling, once in a process."""
+    say(f'"{old}" is now called "{new}"; the old spelling is read for one more version')
+
+
 def old_spellings(renamed: Mapping[str, str]) -> BeforeValidator:
     """A value's old spelling is read as the new one, said once; for `Annotated[type, ...]` of a field."""
-
-    @cache
-    def notice(old: str) -> None:
-        say(f'"{old}" is now called "{renamed[old]}"; the old spelling is read for one more version')
 
     def new_spelling(value: Any) -> Any:
         if not isinstance(value, str) or value not in renamed:
             return value
-        notice(value)
+        say_renamed(value, renamed[value])
         return renamed[value]
 
     return BeforeValidator(new_spelling)

@@ -116,7 +116,7 @@ class VerifyContext:
 
     def within(self, length: int) -> int:
         """What a model with learned positions reaches."""
-        return length if self.model.longest is None else min(length, self.model.longest)
+        return length if self.model.maximum_length is None else min(length, self.model.maximum_length)
 
 
 def changed_from(subject: VerifyContext, probe: Probe, place: int) -> Probe:

@@ -34,8 +34,12 @@ class Ensemble(nn.Module):
         self.members = tuple(models)
         self.modules_of_members = nn.ModuleList(model for model in models if isinstance(model, nn.Module))
         self.symbols = symbols
-        limits = [model.longest for model in models if isinstance(model, SequenceModel) and model.longest is not None]
-        self.longest = min(limits, default=None)
+        limits = [
+            model.maximum_length
+            for model in models
+            if isinstance(model, SequenceModel) and model.maximum_length is not None
+        ]
+        self.maximum_length = min(limits, default=None)
         self.continues = any(isinstance(model, SequenceModel) and model.continues for model in models)
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> EnsembleState:

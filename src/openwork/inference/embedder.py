@@ -37,11 +37,11 @@ class TextEmbedder:
         self.model = bundle.model
         self.tokenizer = bundle.tokenizers.source
         self.device = bundle.model.output_weight.device
-        self.longest = min(LONGEST, bundle.model.longest or LONGEST)
+        self.maximum_length = min(LONGEST, bundle.model.maximum_length or LONGEST)
 
     def embed(self, texts: Sequence[str]) -> Float[Tensor, "text width"]:
         """A vector for each text, in the order of the texts, in float32 on the CPU."""
-        rows = [row[: self.longest - 1] for row in self.tokenizer.encode_batch(texts)]
+        rows = [row[: self.maximum_length - 1] for row in self.tokenizer.encode_batch(texts)]
         found: dict[int, Tensor] = {}
         with torch.inference_mode():
             for batch in batches({place: len(row) + 1 for place, row in enumerate(rows)}, BATCH_TOKENS):

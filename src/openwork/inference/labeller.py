@@ -62,13 +62,13 @@ class TargetLogits:
     def __init__(self, model: SequenceModel, precision: TranslationPrecision = "float32") -> None:
         self.engine = Engine(model, precision)
         self.model = model
-        self.longest = min(LONGEST, model.longest or LONGEST) - 1  # without the end symbol
+        self.maximum_length = min(LONGEST, model.maximum_length or LONGEST) - 1  # without the end symbol
 
     def batches(self, rows: dict[int, list[int]]) -> Iterator[tuple[list[int], list[list[int]]]]:
         """The keys of rows of like lengths, and these rows cut to what the model can read."""
-        lengths = {place: min(len(row), self.longest) + 1 for place, row in rows.items()}
+        lengths = {place: min(len(row), self.maximum_length) + 1 for place, row in rows.items()}
         for batch in batches(lengths, BATCH_TOKENS):
-            yield batch, [rows[place][: self.longest] for place in batch]
+            yield batch, [rows[place][: self.maximum_length] for place in batch]
 
     def of(self, rows: Sequence[Sequence[int]], places: int) -> Tensor:
         """Logits (rows, places, vocabulary) of the first places of each target; rows without their end symbols."""

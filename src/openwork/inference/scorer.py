@@ -68,7 +68,7 @@ class Scorer:
     def __init__(self, model: SequenceModel, tokenizers: TokenizerPair) -> None:
         self.model = model.eval()
         self.tokenizers = tokenizers
-        self.longest_source = min(LONGEST, model.longest or LONGEST)
+        self.longest_source = min(LONGEST, model.maximum_length or LONGEST)
         self.longest_target = self.longest_source  # a part of a target would have another probability
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:

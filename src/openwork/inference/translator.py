@@ -103,12 +103,14 @@ class BatchTranslator:
         self.shortlist = shortlist
         self.tokenizers = tokenizers
         self.decoding = decoding
-        self.longest = LONGEST
+        self.maximum_length = LONGEST
         self.continues = model.continues
-        if model.longest is not None:  # learned positions end there, on both sides or for both together
-            most = model.longest // 2 if self.continues else model.longest
+        if model.maximum_length is not None:  # learned positions end there, on both sides or for both together
+            most = model.maximum_length // 2 if self.continues else model.maximum_length
             most = min(decoding.maximum_length, most)
-            self.longest = min(self.longest, model.longest - most + 1 if self.continues else model.longest)
+            self.maximum_length = min(
+                self.maximum_length, model.maximum_length - most + 1 if self.continues else model.maximum_length
+            )
             self.decoding = decoding.model_copy(update={"maximum_length": most})
         self.constrainer = Constrainer(tokenizers)
 
@@ -221,7 +223,7 @@ class BatchTranslator:
         """The texts to be translated by their places; a sentence in place of one whose request cannot be met."""
         places = [place for place, text in enumerate(texts) if text.strip() or self.continues]
         encoded = self.tokenizers.encode_sources([texts[place] for place in places])
-        limit = self.longest - 1
+        limit = self.maximum_length - 1
         found: dict[int, _Source | str] = {}
         for place, (ids, spans) in zip(places, encoded, strict=True):
             request = (requests[place] if requests else NOTHING).merged_with(self.decoding)

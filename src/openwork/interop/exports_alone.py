@@ -62,7 +62,7 @@ def _of_decoders(s: DecoderSettings) -> Facts:
     return (
         (not s.embedding_norm, "embedding_norm"),
         (not s.output_bias, "output_bias"),
-        (not s.marks_prompts, "marks_prompts"),
+        (not s.separate_prompt, "separate_prompt"),
         *_common(s),
     )
 

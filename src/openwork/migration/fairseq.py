@@ -68,7 +68,7 @@ def _positions(draft: Draft) -> None:
         draft.set("model.positions", "none", "no-token-positional-embeddings")
     elif any(learned):
         draft.set("model.positions", "learned", *LEARNED)
-        draft.set("model.longest", max(draft.value(name, integer, 1024) for name in LONGEST), *LONGEST)
+        draft.set("model.maximum_length", max(draft.value(name, integer, 1024) for name in LONGEST), *LONGEST)
     note = "a limit on what is read there; openwork's filters count characters (filters.maximum_characters)"
     draft.warn(LONGEST, note)
 

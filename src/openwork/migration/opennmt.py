@@ -153,7 +153,7 @@ def _positions(draft: Draft) -> None:
     if kind == "relative":
         draft.set("model.relative_distance", count, RELATIVE, "n_positions")
     elif kind == "learned":
-        draft.set("model.longest", count, "n_positions")
+        draft.set("model.maximum_length", count, "n_positions")
 
 
 def _learning(draft: Draft) -> None:

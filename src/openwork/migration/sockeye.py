@@ -66,7 +66,7 @@ def _embeddings(draft: Draft) -> None:
     draft.set("model.positions", kinds.get(positions), POSITIONS)
     longest = draft.value("max-seq-len", pair(integer), (95, 95))
     if positions == "learned":
-        draft.set("model.longest", max(longest) + 1, "max-seq-len")
+        draft.set("model.maximum_length", max(longest) + 1, "max-seq-len")
     note = "longer pairs are left out there, by tokens; openwork's filters count characters (filters.*)"
     draft.warn("max-seq-len", note)
     name = "weight-tying-type"

@@ -70,7 +70,7 @@ def build_decoder(
     output = embedding.table.weight if tied else output_matrix(target_vocabulary, s.stream_start)
     stack = CausalStack([parts.causal_layer(layer) for layer in range(s.layers)], parts.final_norm())
     model = DecoderLM(embedding, parts.positions(), stack, parts.narrow(), output, s.dropout)
-    model.marks_prompts = s.marks_prompts
+    model.separate_prompt = s.separate_prompt
     if s.output_bias:
         model.bias = nn.Parameter(torch.zeros(target_vocabulary))
     initialise(model)

@@ -1,5 +1,6 @@
 """Convolutional sequence to sequence learning (Gehring et al. 2017): the whole model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxtyping import Float, Int
@@ -50,7 +51,7 @@ class ConvS2S(SequenceModel[ConvS2SState]):
         self,
         source_embedding: TokenEmbedding,
         target_embedding: TokenEmbedding,
-        positions: tuple[LearnedPositions, LearnedPositions],
+        positions: Sequence[LearnedPositions],
         encoder: ConvolutionalEncoder,
         decoder: ConvolutionalDecoder,
         output: Tensor,
@@ -66,8 +67,8 @@ class ConvS2S(SequenceModel[ConvS2SState]):
         self.output = output
 
     @property
-    def longest(self) -> int | None:
-        return self.source_positions.longest
+    def maximum_length(self) -> int | None:
+        return self.source_positions.maximum_length
 
     @property
     def output_weight(self) -> Tensor:
@@ -102,7 +103,7 @@ def build_convs2s(
     tied, free = s.tying == "three-way", s.tying == "none"
     source_embedding = target_embedding if tied else TokenEmbedding(source_vocabulary, embedding_width, scaled=False)
     output = output_matrix(target_vocabulary, embedding_width) if free else target_embedding.table.weight
-    positions = (LearnedPositions(embedding_width, s.longest), LearnedPositions(embedding_width, s.longest))
+    positions = [LearnedPositions(embedding_width, s.maximum_length) for _ in range(2)]
     readers = [EncoderBlock(s.width, s.kernel, s.dropout) for _ in range(s.encoder_layers)]
     writers = [
         DecoderBlock(s.width, s.kernel, s.dropout, MultiStepAttention(s.width, embedding_width, kernel))

@@ -50,7 +50,7 @@ class ConvS2SSettings(Settings):
         description="convolutions that write the target, each with a step of attention",
         json_schema_extra={"origin": "Gehring et al. 2017, section 4.2"},
     )
-    longest: int = Field(
+    maximum_length: int = Field(
         default=1024,
         ge=1,
         le=LENGTH,

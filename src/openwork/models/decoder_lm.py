@@ -55,12 +55,12 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
     """Continues a prompt; with an empty prompt it writes a text from its beginning.
 
     `output`, a parameter, is the matrix of the output layer; with tied weights it is the embedding's own. `narrow`
-    turns the layers' vectors to its width. `bias`, a parameter or None, is added to the logits. `marks_prompts`: START
-    stands behind prompts too.
+    turns the layers' vectors to its width. `bias`, a parameter or None, is added to the logits. `separate_prompt`: a
+    START follows each prompt too.
     """
 
     bias: nn.Parameter | None
-    marks_prompts: bool = False
+    separate_prompt: bool = False
 
     def __init__(
         self,
@@ -81,10 +81,10 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
         self.register_parameter("bias", None)
 
     @property
-    def longest(self) -> int | None:
+    def maximum_length(self) -> int | None:
         """Of prompt and target together; the mark has a position as well."""
-        longest = self.positions.longest
-        return None if longest is None else longest - self.marks_prompts
+        most = self.positions.maximum_length
+        return None if most is None else most - self.separate_prompt
 
     @property
     def continues(self) -> bool:
@@ -100,7 +100,7 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> DecoderState:
         """Reads START and each prompt up to the token that is kept pending; the source's end is not read."""
-        prompts = read_prompts(source, source_lengths, marked=self.marks_prompts)
+        prompts = read_prompts(source, source_lengths, marked=self.separate_prompt)
         empty = DecoderState((None,) * len(self.stack.layers), source.shape[1], prompts.pending)
         if prompts.tokens.shape[1] == 0:
             return empty
@@ -153,7 +153,7 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
 
     def forward_packed(self, source: Packed, target_input: Packed) -> Float[Tensor, "1 positions width"]:
         """Each prompt, with its target's START before and without its end, stands before the rest of its target."""
-        row, segments, places = _one_row(source, target_input, marked=self.marks_prompts)
+        row, segments, places = _one_row(source, target_input, marked=self.separate_prompt)
         x = self.positions.along(self.embedding(row[None]), segments)
         mask = Mask(is_causal=True, segments=(segments, segments))
         x = self.stack(self.embedding_dropout(x), (None,) * len(self.stack.layers), mask)[0]
@@ -188,4 +188,8 @@ def _one_row(
     columns = torch.arange(size, device=row.device)
     numbers = torch.bucketize(columns, starts, right=True) - 1
     within = (columns - starts[numbers]).masked_fill(numbers >= sentences, 0)
-    return row, Segments(starts.to(torch.int32), within, max(own.longest + targets.longest, sentences)), places
+    return (
+        row,
+        Segments(starts.to(torch.int32), within, max(own.maximum_length + targets.maximum_length, sentences)),
+        places,
+    )

@@ -20,9 +20,9 @@ class _Stack(Settings):
         json_schema_extra={"origin": "Radford et al. 2018 (GPT), section 4.1"},
     )
     tying: LanguageTying = "three-way"
-    marks_prompts: bool = Field(
+    separate_prompt: bool = Field(
         default=False,
-        description="whether the start symbol stands behind a prompt too, so that its end is seen",
+        description="a start symbol after the prompt too, so that the model sees where the prompt ends",
         json_schema_extra={"origin": "Radford et al. 2018 (GPT), section 3.3"},
     )
 

@@ -65,8 +65,8 @@ class EncoderModel(LabelModel, EncodingModel):
         self.head_dropout = Dropout(reader.dropout)
 
     @property
-    def longest(self) -> int | None:
-        reached = self.source_positions.longest
+    def maximum_length(self) -> int | None:
+        reached = self.source_positions.maximum_length
         return None if reached is None else reached - 1  # the start symbol takes one
 
     def encode(

@@ -81,13 +81,13 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
         """As `step`, with the weights (rows, positions, source) of the last cross-attention, the mean of its heads."""
 
     @property
-    def longest(self) -> int | None:
+    def maximum_length(self) -> int | None:
         """The most tokens, end symbol included, that a source or a target may have; None: any number."""
         return None
 
     @property
     def continues(self) -> bool:
-        """Whether a target continues its source, so that one may be empty and `longest` is for both together."""
+        """Whether a target continues its source, so that one may be empty and `maximum_length` is for both together."""
         return False
 
     @property

@@ -13,7 +13,7 @@ from openwork.base.errors import RuleError
 from openwork.base.limits import BASE, HEADS, LENGTH, WIDTH
 
 BUCKETS, FURTHEST = 32, 128  # ranges of distances of bucketed positions, and where the last one begins; T5's
-LONGEST, RELATIVE_DISTANCE = 1024, 16  # what `longest` and `relative_distance` are where they are needed and not given
+LONGEST, RELATIVE_DISTANCE = 1024, 16  # `maximum_length` and `relative_distance` where they are needed and not given
 
 
 FeedForwardName = Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"]
@@ -137,11 +137,11 @@ class LayerSettings(Settings):
             }
         },
     )
-    longest: int | None = Field(
+    maximum_length: int | None = Field(
         default=None,
         ge=2,
         le=LENGTH,
-        description=f"tokens of the longest sentence that learned positions reach, end symbol included; {LONGEST}",
+        description=f"positions of the learned table: tokens of the longest sentence, with its end symbol; {LONGEST}",
         json_schema_extra={"origin": "Gehring et al. 2017, section 3.1"},
     )
     rotary_base: float | None = Field(
@@ -245,9 +245,9 @@ class LayerSettings(Settings):
                 hint='set attention = "scaled", or take other positions',
                 code="C089",
             )
-        if self.longest is not None and self.positions != "learned":
+        if self.maximum_length is not None and self.positions != "learned":
             raise RuleError(
-                "longest is the size of learned positions",
+                "maximum_length is the size of learned positions",
                 hint='set positions = "learned", or leave it out',
                 code="C038",
             )
@@ -286,7 +286,7 @@ class LayerSettings(Settings):
     @property
     def table_size(self) -> int:
         """Entries of a table of learned positions, given or 1,024."""
-        return self.longest or LONGEST
+        return self.maximum_length or LONGEST
 
     @property
     def clipping_distance(self) -> int:

@@ -20,7 +20,7 @@ SMALL: dict[str, dict[str, object]] = {
     # Language models for two cores: what GPT-2 and what LLaMA are made of.
     "gpt-small": {
         "kind": "decoder", "width": 256, "feedforward_width": 1024, "heads": 4, "layers": 4, "norm": "pre",
-        "positions": "learned", "longest": 512, "feedforward": "gelu-tanh", "attention_bias": True,
+        "positions": "learned", "maximum_length": 512, "feedforward": "gelu-tanh", "attention_bias": True,
         "embedding_scale": False, "norm_epsilon": 1e-5, "dropout": 0.1,
     },
     "llama-small": {
@@ -64,10 +64,10 @@ _BERT: dict[str, object] = {
 }  # fmt: skip
 BERT: dict[str, dict[str, object]] = {
     "bert-base": {
-        **_BERT, "width": 768, "feedforward_width": 3072, "heads": 12, "layers": 12, "longest": 512,
+        **_BERT, "width": 768, "feedforward_width": 3072, "heads": 12, "layers": 12, "maximum_length": 512,
     },
     "bert-small": {
-        **_BERT, "width": 256, "feedforward_width": 1024, "heads": 4, "layers": 4, "longest": 512,
+        **_BERT, "width": 256, "feedforward_width": 1024, "heads": 4, "layers": 4, "maximum_length": 512,
     },
 }  # fmt: skip
 # The rows of the paper's table 3; "paper-base" and "paper-big" are two of them.

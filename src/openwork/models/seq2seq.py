@@ -66,8 +66,8 @@ class Transformer(SequenceModel[TransformerState], EncodingModel, PackingModel):
         self.register_parameter("bias", None)
 
     @property
-    def longest(self) -> int | None:
-        return self.source_positions.longest
+    def maximum_length(self) -> int | None:
+        return self.source_positions.maximum_length
 
     @property
     def output_weight(self) -> Tensor:

@@ -43,12 +43,13 @@ class Segments:
     """Sentences one after another in one row, with no padding between them.
 
     `starts` (sentence + 1), int32: where each sentence begins, and the end of the last; an empty sentence begins where
-    the next one does. `places` (position): each token's position in its own sentence. `longest`: no sentence is longer.
+    the next one does. `places` (position): each token's position in its own sentence. `maximum_length`: of any
+    sentence.
     """
 
     starts: Tensor
     places: Tensor
-    longest: int
+    maximum_length: int
 
     @property
     def numbers(self) -> Int[Tensor, "position"]:

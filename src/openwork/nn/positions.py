@@ -1,6 +1,6 @@
 """Positions that are added to the embeddings: sinusoids (section 3.5 of the paper), a learnt table, or none.
 
-`longest` of each says how many positions it reaches; None: any number. What acts inside attention instead stands in
+`maximum_length` is the number of positions that each has; None: any number. Positions that act inside attention are in
 `distances.py`.
 """
 
@@ -59,7 +59,7 @@ class SinusoidTable(nn.Module):
 class SinusoidalPositions(SinusoidTable):
     """Adds the position's sinusoids to a sequence of any length."""
 
-    longest: int | None = None
+    maximum_length: int | None = None
 
     def forward(
         self, x: Float[Tensor, "batch position width"], first: int = 0
@@ -71,7 +71,7 @@ class SinusoidalPositions(SinusoidTable):
         self, x: Float[Tensor, "batch position width"], segments: Segments
     ) -> Float[Tensor, "batch position width"]:
         """The same for sentences one after another in a row: each begins at position 0."""
-        return self.at(x, segments.places[None], segments.longest)
+        return self.at(x, segments.places[None], segments.maximum_length)
 
     def at(
         self, x: Float[Tensor, "batch position width"], places: Int[Tensor, "#batch position"], reach: int
@@ -87,7 +87,7 @@ class LearnedPositions(nn.Module):
     def __init__(self, width: int, size: int) -> None:
         super().__init__()
         self.table = nn.Embedding(size, width)
-        self.longest: int | None = size
+        self.maximum_length: int | None = size
 
     def forward(
         self, x: Float[Tensor, "batch position width"], first: int = 0
@@ -115,7 +115,7 @@ class LearnedPositions(nn.Module):
             raise ConfigError(
                 f"a sentence of {last} tokens does not fit into {self.table.num_embeddings} learned positions",
                 why="learned positions end where their table ends; the end symbol counts as a token",
-                hint=f"set model.longest to {last} or more and train again, or leave out such sentences with "
+                hint=f"set model.maximum_length to {last} or more and train again, or leave out such sentences with "
                 "filters.maximum_characters",
                 code="C040",
             )
@@ -131,8 +131,8 @@ class NormalisedPositions(nn.Module):
         self.norm = norm
 
     @property
-    def longest(self) -> int | None:
-        return self.added.longest
+    def maximum_length(self) -> int | None:
+        return self.added.maximum_length
 
     def forward(
         self, x: Float[Tensor, "batch position width"], first: int = 0
@@ -156,7 +156,7 @@ class NormalisedPositions(nn.Module):
 class NoPositions(nn.Module):
     """Adds nothing: the order is known in another way, or not at all."""
 
-    longest: int | None = None
+    maximum_length: int | None = None
 
     def forward(
         self, x: Float[Tensor, "batch position width"], first: int = 0

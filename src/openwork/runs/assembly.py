@@ -115,7 +115,7 @@ def _begin(
 ) -> tuple[Learner, Progress]:
     """With fresh weights, with those of a bundle, or where the run in the folder stopped."""
     model = new_model(settings, corpus.tokenizers)
-    check_reach(model.longest, corpus.train, corpus.valid, continues=model.continues)
+    check_reach(model.maximum_length, corpus.train, corpus.valid, continues=model.continues)
     millions = count_weights(model) / 1e6
     say(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
     begin_tuning(settings, model, corpus.tokenizers, say, resumed=bool(checkpoints(folder.checkpoints)))

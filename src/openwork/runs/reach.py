@@ -22,6 +22,6 @@ def check_reach(longest: int | None, train: TokenStore, valid: TokenStore, *, co
             raise ConfigError(
                 f"{beyond:,} {kind} pairs have a sentence of more than {longest:,} tokens, where learned positions end",
                 why=f"the longest has {most:,} tokens, the end symbol counted",
-                hint=f"set model.longest to {most} or more, or leave such pairs out with filters.maximum_characters",
+                hint=f"set model.maximum_length to {most} or more, or drop such pairs with filters.maximum_characters",
                 code="C047",
             )

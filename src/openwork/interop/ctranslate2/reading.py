@@ -85,7 +85,7 @@ def read_ctranslate2(folder: Path, pieces: tuple[Sequence[str], Sequence[str]] |
     weights = Weights(folder, contents)
     settings = transformer_settings(weights, conventions)
     if settings.positions == "learned" and _are_ours(weights, settings):
-        settings = settings.model_copy(update={"positions": "sinusoidal", "longest": None})
+        settings = settings.model_copy(update={"positions": "sinusoidal", "maximum_length": None})
     source, target = _tokens(weights, conventions, *(pieces or (None, None)))
     sizes = source.vocabulary.size, target.vocabulary.size
     tensors = _with_ties(_tensors(weights, settings, source.vocabulary, target.vocabulary))

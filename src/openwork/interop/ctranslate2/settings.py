@@ -200,7 +200,7 @@ def _heads(weights: Weights, width: int, scopes: list[str]) -> dict[str, object]
         return said | {"positions": "relative", "relative_distance": (len(keys) - 1) // 2 if keys.ndim else 0}
     tables = [f"{side}/{POSITIONS}" for side in (ENCODER, DECODER)]
     sizes = [len(weights.matrix(name)) for name in tables if name in weights]
-    return said | {"positions": "learned", "longest": min(sizes, default=MADE_POSITIONS)}
+    return said | {"positions": "learned", "maximum_length": min(sizes, default=MADE_POSITIONS)}
 
 
 def _everywhere(weights: Weights, scopes: list[str], name: str) -> float | None:

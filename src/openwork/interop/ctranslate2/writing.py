@@ -151,7 +151,7 @@ def _positions(model: Transformer, settings: TransformerSettings) -> dict[str, n
     for side, part in ((ENCODER, model.source_positions), (DECODER, model.target_positions)):
         added = part.added if isinstance(part, NormalisedPositions) else part
         if isinstance(added, SinusoidalPositions | LearnedPositions):
-            rows = added.rows(0, added.longest or MADE_POSITIONS)
+            rows = added.rows(0, added.maximum_length or MADE_POSITIONS)
         else:
             rows = torch.zeros(MADE_POSITIONS, settings.width)
         found[f"{side}/{POSITIONS}"] = _numpy(rows)

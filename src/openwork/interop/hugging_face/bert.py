@@ -161,7 +161,7 @@ def _settings(config: BertConfig, path: Path, task: EncoderTask) -> EncoderSetti
         feedforward=known_activation(config.hidden_act, HUGGING_FACE_ACTIVATIONS, path),
         norm_epsilon=config.layer_norm_eps,
         positions="learned",
-        longest=config.max_position_embeddings,
+        maximum_length=config.max_position_embeddings,
         segments=config.type_vocab_size,
         embedding_scale=False,
         embedding_norm=True,

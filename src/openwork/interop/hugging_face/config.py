@@ -149,7 +149,7 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
         norm=kind.norm,
         norm_epsilon=HUGGING_FACE_EPSILON,
         positions=kind.positions,
-        longest=config.max_position_embeddings if kind.positions == "learned" else None,
+        maximum_length=config.max_position_embeddings if kind.positions == "learned" else None,
         embedding_scale=config.scale_embedding,
         embedding_norm=kind.embedding_norm,
         tying=config.tying,

@@ -177,9 +177,9 @@ def _gpt2_settings(config: Gpt2Config, path: Path) -> DecoderSettings:
         "width": config.n_embd, "layers": config.n_layer, "heads": config.n_head,
         "feedforward_width": config.n_inner or 4 * config.n_embd,
         "feedforward": known_activation(config.activation_function, GPT2_ACTIVATIONS, path),
-        "norm": "pre", "norm_epsilon": config.layer_norm_epsilon, "positions": "learned", "longest": config.n_positions,
-        "embedding_scale": False, "attention_bias": True, "dropout": config.resid_pdrop,
-        "attention_dropout": config.attn_pdrop,
+        "norm": "pre", "norm_epsilon": config.layer_norm_epsilon, "positions": "learned",
+        "maximum_length": config.n_positions, "embedding_scale": False, "attention_bias": True,
+        "dropout": config.resid_pdrop, "attention_dropout": config.attn_pdrop,
         "tying": "three-way" if config.tie_word_embeddings else "embeddings",
     }  # fmt: skip
     return _settings(values, path)

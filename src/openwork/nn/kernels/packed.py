@@ -73,7 +73,15 @@ def of_various_lengths(
     query, key, value = (heads[0].transpose(0, 1) for heads in (query, key, value))
     window = (-1, 0) if mask.is_causal else (-1, -1)  # keys to the left and right of a query; -1: all
     found = varlen_attn(
-        query, key, value, queries.starts, keys.starts, queries.longest, keys.longest, scale=scale, window_size=window
+        query,
+        key,
+        value,
+        queries.starts,
+        keys.starts,
+        queries.maximum_length,
+        keys.maximum_length,
+        scale=scale,
+        window_size=window,
     )
     return found.transpose(0, 1)[None]  # type: ignore[union-attr]
 
@@ -98,7 +106,7 @@ def spread(
     heads: Float[Tensor, "1 head position each"], segments: Segments
 ) -> Float[Tensor, "sentence head place each"]:
     """Each sentence a row of its own; behind its end stand other tokens, which a mask must hide."""
-    places = torch.arange(segments.longest, device=heads.device)
+    places = torch.arange(segments.maximum_length, device=heads.device)
     index = (segments.starts[:-1, None] + places).clamp(max=heads.shape[2] - 1)
     rows = heads[0].index_select(1, index.flatten())
     return rows.unflatten(1, tuple(index.shape)).transpose(0, 1)
@@ -111,4 +119,4 @@ def gathered(
     numbers = segments.numbers
     within = torch.arange(len(numbers), device=heads.device) - segments.starts[numbers]
     rows = heads.transpose(0, 1).flatten(1, 2)
-    return rows.index_select(1, numbers * segments.longest + within)[None]
+    return rows.index_select(1, numbers * segments.maximum_length + within)[None]

@@ -20,7 +20,7 @@ from openwork.training.fine_tuning_settings import FineTuningSettings
 
 SECTION = "fine_tuning"
 CHOSEN = ("kind", "task", "tying")  # keys of the model that another kind or task has its own defaults for
-FREE = ("marks_prompts",)  # no weight depends on it, and another way of reading prompts can be learnt
+FREE = ("separate_prompt",)  # no weight depends on it, and another way of reading prompts can be learnt
 LAYERS = (("layers", "encoder_layers"), ("encoder_layers", "layers"))  # what says how deep the reading of a source is
 
 

@@ -84,7 +84,7 @@ def _row(tokens: NDArray[np.int64], lengths: NDArray[np.int64], device: torch.de
     segments = Segments(
         starts=moved(torch.from_numpy(starts.astype(np.int32)), device),
         places=moved(torch.from_numpy(places), device),
-        longest=round_up(int(all_lengths.max()), LENGTH),
+        maximum_length=round_up(int(all_lengths.max()), LENGTH),
     )
     return Packed(moved(torch.from_numpy(row), device), segments)
 
