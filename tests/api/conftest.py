@@ -11,7 +11,7 @@ import openwork
 from openwork.base.tasks import Task
 from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
-from openwork.bundles.tasks import in_form
+from openwork.bundles.tasks import tokenizers_for_task
 from openwork.models.build import build_model
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm_settings import EncoderSettings
@@ -31,7 +31,7 @@ def _bundle(task: Task) -> Bundle:
         "tag": Labels.of(["O", "B"]),
         "answer": train_positions((), 8),
     }
-    tokenizers = in_form(TokenizerPair(words, targets.get(task, words)), task)
+    tokenizers = tokenizers_for_task(TokenizerPair(words, targets.get(task, words)), task)
     settings = DecoderSettings(**SIZES) if task == "language-model" else EncoderSettings(task=task, **SIZES)  # pyright: ignore[reportArgumentType]
     with torch.random.fork_rng():
         torch.manual_seed(1)

@@ -19,7 +19,7 @@ from openwork.base.files import sha256_file
 from openwork.base.tasks import task_of
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
-from openwork.bundles.tasks import in_form
+from openwork.bundles.tasks import tokenizers_for_task
 from openwork.checks import keeping
 from openwork.checks.check import CheckResult, Status
 from openwork.checks.report import table_lines, to_json
@@ -277,7 +277,7 @@ def of_a_family(bundle: Bundle, settings: ModelSettings) -> Bundle:
     """A bundle of the same texts with another model, and with labels as targets where that tells labels."""
     tokenizers = bundle.tokenizers
     if task_of(settings) != "write":
-        tokenizers = in_form(TokenizerPair(tokenizers.source, Labels.of("uvwxyz")), task_of(settings))
+        tokenizers = tokenizers_for_task(TokenizerPair(tokenizers.source, Labels.of("uvwxyz")), task_of(settings))
     with torch.random.fork_rng():
         torch.manual_seed(4)
         sizes = (tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)

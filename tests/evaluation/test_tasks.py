@@ -17,7 +17,7 @@ from openwork.base.errors import ConfigError, DataError
 from openwork.base.toml import write_value
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
-from openwork.bundles.tasks import LinesInForm, in_form
+from openwork.bundles.tasks import VocabularyLines, tokenizers_for_task
 from openwork.data.records import Pair
 from openwork.evaluation.baselines import label_baseline
 from openwork.evaluation.label_scores import label_scores
@@ -219,13 +219,13 @@ def test_an_answer_is_the_best_pair_of_ends_and_no_pair_of_best_ends() -> None:
     first = [low, low, low, low, 2.0, 0.0, 3.0, low]
     last = [low, low, low, low, 4.0, 0.0, 1.0, low]
     model = Oracle([first, last])
-    labeller = Labeller(model, in_form(TokenizerPair(words(), labels), "answer"), "answer")
+    labeller = Labeller(model, tokenizers_for_task(TokenizerPair(words(), labels), "answer"), "answer")
     ((place,),) = [found.places for found in labeller.label(["one two three four"], 2)]
     assert [choice.label for choice in place] == ["0 0", "2 2"]
     total = sum(2.718281828**one for one in (2, 0, 3)) * sum(2.718281828**one for one in (4, 0, 1))
     assert place[0].probability == pytest.approx(2.718281828 ** (2 + 4) / total, rel=1e-4)
     nothing = Oracle([[low, low, low, 9.0, *first[4:]], last])
-    labeller = Labeller(nothing, in_form(TokenizerPair(words(), labels), "answer"), "answer")
+    labeller = Labeller(nothing, tokenizers_for_task(TokenizerPair(words(), labels), "answer"), "answer")
     assert labeller.best(["one two three four"]) == [""]  # the end symbol first: there is no answer
 
 
@@ -237,7 +237,7 @@ def test_an_answer_has_at_most_30_words() -> None:
         first[4], last[4 + words_of_it - 1] = 9.0, 9.0  # a span of so many words is the best by far
         last[5] = 7.0  # then one of two
         model = Oracle([first, last])
-        labeller = Labeller(model, in_form(TokenizerPair(words(), labels), "answer"), "answer")
+        labeller = Labeller(model, tokenizers_for_task(TokenizerPair(words(), labels), "answer"), "answer")
         assert labeller.best(["one " * 40]) == expected
 
 
@@ -312,8 +312,8 @@ def test_scores_by_hand() -> None:
 
 
 def test_lines_for_a_vocabulary_have_their_space() -> None:
-    assert list(LinesInForm(["a  b", "c"], "tag")) == [" a b", " c"]
-    assert list(LinesInForm(["a  b"], "classify")) == ["a  b"]
+    assert list(VocabularyLines(["a  b", "c"], "tag")) == [" a b", " c"]
+    assert list(VocabularyLines(["a  b"], "classify")) == ["a  b"]
 
 
 def test_the_commonest_tag_of_a_word() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from interop.bert_folder import NAMES
 from interop.small_bundles import random_bundle, tokenizers
 from openwork.bundles.bundle import Bundle
-from openwork.bundles.tasks import in_form
+from openwork.bundles.tasks import tokenizers_for_task
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm_settings import EncoderSettings
@@ -35,7 +35,7 @@ def adopted(folder: Path) -> Adopted:
 def encoder(tokenizer: Tokenizer, task: str, **changes: Any) -> Bundle:
     settings = EncoderSettings.model_validate({**PRESETS["bert-small"], **SIZES, "task": task, **changes})
     target = Labels.of(LABELS) if task == "classify" else tokenizer
-    return random_bundle(settings, in_form(TokenizerPair(tokenizer, target), settings.task), DECODING)
+    return random_bundle(settings, tokenizers_for_task(TokenizerPair(tokenizer, target), settings.task), DECODING)
 
 
 def decoder(tokenizer: Tokenizer, preset: str, **changes: Any) -> Bundle:

@@ -9,7 +9,7 @@ import torch
 from openwork.base.tasks import task_of
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
-from openwork.bundles.tasks import in_form
+from openwork.bundles.tasks import tokenizers_for_task
 from openwork.checks.check import Status
 from openwork.checks.verify import verify
 from openwork.cost.cost import cost_of
@@ -62,7 +62,7 @@ def tokenizers_for(settings: ModelSettings) -> TokenizerPair:
     sources, targets = [pair.source for pair in PAIRS], [pair.target for pair in PAIRS]
     if task_of(settings) in LABELLING:
         text = TextSettings(vocabulary_size=300, shared=False, target_kind="labels")
-        return in_form(train_pair(sources, [str(number) for number in range(30)], text), task_of(settings))
+        return tokenizers_for_task(train_pair(sources, [str(number) for number in range(30)], text), task_of(settings))
     return train_pair(sources, targets, TextSettings(vocabulary_size=300))
 
 

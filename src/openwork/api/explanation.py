@@ -1,4 +1,4 @@
-"""The steps of a translation, as text on a terminal and as a page in a notebook."""
+"""The explanation of a translation: text on a terminal, a page in a notebook."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from openwork.inspection.trace_text import trace_text
 
 @dataclass(frozen=True)
 class Explanation:
-    """A trace that shows itself: `print` writes it as text, and a notebook shows the page of `to_html`."""
+    """The steps of a translation: `print` writes them as text, and a notebook shows the page of `to_html`."""
 
     trace: Trace
 

@@ -25,11 +25,11 @@ from openwork.inspection.selection import Selection
 from openwork.models.interfaces import MaskedModel, count_weights
 
 Texts = list[str] | tuple[str, ...] | Iterator[str]
-LENGTH = 50  # pieces that a continuation has at most, unless another length is asked for
+LENGTH = 50  # the default maximum of pieces in a continuation
 
 
 class TrainedModel:
-    """What all trained models have in common: the bundle with settings, tokenizers and weights, and its path."""
+    """A trained model: the bundle with settings, tokenizers and weights, and its path."""
 
     def __init__(self, bundle: Bundle, path: Path) -> None:
         self.bundle = bundle
@@ -48,7 +48,7 @@ class TrainedModel:
 
 
 class Translator(TrainedModel):
-    """A model that writes the target of a source: translations, summaries, dates."""
+    """A model that generates a target from a source: translations, summaries, dates."""
 
     @overload
     def translate(self, text: str, *, best: Literal[1] = ..., progress: bool = ..., **decoding: Any) -> Translation: ...
@@ -62,11 +62,11 @@ class Translator(TrainedModel):
     def translate(self, text: str | Texts, *, best: int, progress: bool = ..., **decoding: Any) -> Any: ...
 
     def translate(self, text: str | Iterable[str], *, best: int = 1, progress: bool = False, **decoding: Any) -> Any:
-        """The translation of a text, or the list of those of several texts, in their order.
+        """Translates a text, or several texts in their order.
 
         Args:
             text: a str, or strs; an empty text gives itself.
-            best: with more than 1, so many alternatives of each text, as a list, best first.
+            best: with more than 1, a list of so many translations of each text, best first.
             progress: show how far it is.
             decoding: other keys of `[decoding]`, such as `beam=5`, `length_penalty=1.0`, `samples=3`.
 
@@ -84,7 +84,7 @@ class Translator(TrainedModel):
         return like(text, _each(found, best))
 
     def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> Any:
-        """How probable given targets are: `total` is log p(target | source) in nats.
+        """Scores given targets: `total` is log p(target | source) in nats.
 
         >>> scored = translator.score("a b c", "a b c")
         >>> scored.total < 0
@@ -96,15 +96,15 @@ class Translator(TrainedModel):
     def explain(
         self, text: str, *, layer: int | None = None, head: int | None = None, every: bool = False
     ) -> Explanation:
-        """Every step from the text to its translation, with its numbers; a notebook shows it as a page.
+        """Explains every step from the text to its translation, with its numbers; a notebook shows it as a page.
 
         Args:
-            text: what is translated.
-            layer: all steps of this layer, counted from 0.
-            head: of values that have heads, this one alone.
-            every: all steps of all layers.
+            text: the text to translate.
+            layer: show all steps of this layer, counted from 0.
+            head: show only this head of values with heads.
+            every: show all steps of all layers.
 
-        UsageError for an empty text, a layer or head that is not there, a model other than a Transformer.
+        UsageError for an empty text, a missing layer or head, or a model other than a Transformer.
 
         >>> float(translator.explain("a b c", layer=0).trace.step("log_probability").value) < 0
         True
@@ -114,7 +114,7 @@ class Translator(TrainedModel):
 
 
 def _each(found: list[list[Translation]], best: int) -> list[Any]:
-    """For each text its translation, or the list of those that were asked for."""
+    """The best translation of each text, or the list of its `best` ones."""
     return [one[0] for one in found] if best == 1 else list(found)
 
 
@@ -139,7 +139,7 @@ class Classifier(_LabelModel):
     task: Task = "classify"
 
     def classify(self, text: str | Iterable[str], *, best: int = 1, progress: bool = False) -> Any:
-        """The label of a text, or the labels of several; with `best` above 1 the most probable ones, as `Choice`s.
+        """Predicts the label of a text or of several; with `best` above 1 the most probable labels, as `Choice`s.
 
         >>> classifier.classify("a b c") in ("yes", "no")
         True
@@ -154,7 +154,7 @@ class Tagger(_LabelModel):
     task: Task = "tag"
 
     def tag(self, text: str | Iterable[str], *, progress: bool = False) -> Any:
-        """The words of a text with their labels, as pairs; of several texts a list of such lists.
+        """Labels the words of a text: a list of pairs (word, label); of several texts a list of such lists.
 
         >>> tagger.tag("a b c")[0][0]
         'a'
@@ -169,7 +169,7 @@ class Answerer(_LabelModel):
     task: Task = "answer"
 
     def answer(self, text: str | Iterable[str], *, progress: bool = False) -> Any:
-        """The words of the text that answer it; question and text are parted as in the training data.
+        """The words of the text that answer the question; both are separated as in the training data.
 
         >>> isinstance(answerer.answer("a b c"), str)
         True
@@ -180,10 +180,10 @@ class Answerer(_LabelModel):
 
 
 class MaskFiller(TrainedModel):
-    """A model that restores missing pieces of a text."""
+    """A masked language model, which restores missing pieces of a text."""
 
     def fill(self, text: str | Iterable[str], *, best: int = 1, progress: bool = False) -> Any:
-        """The text with each `[MASK]` filled: `text`, and for each gap its `best` most probable pieces in `gaps`.
+        """Fills each `[MASK]` of a text: the filled `text`, and the `best` most probable pieces of each gap in `gaps`.
 
         >>> "[MASK]" in filler.fill("a [MASK] c").text
         False
@@ -204,10 +204,10 @@ class LanguageModel(TrainedModel):
     """A model that continues texts."""
 
     def complete(self, prompt: str | Iterable[str], *, length: int = LENGTH, best: int = 1, **decoding: Any) -> Any:
-        """The continuation of a prompt, at most `length` pieces, as a `Translation`; of several prompts a list.
+        """Continues a prompt by at most `length` pieces, as a `Translation`; several prompts give a list.
 
-        `best`: with more than 1, so many continuations of each prompt, as a list. `decoding`: keys of `[decoding]`,
-        such as `temperature=0.8`, `top_p=0.9` with `samples=1`.
+        `best`: with more than 1, a list of so many continuations of each prompt. `decoding`: keys of `[decoding]`, such
+        as `temperature=0.8`, `top_p=0.9` with `samples=1`.
 
         >>> isinstance(language_model.complete("a b", length=3).text, str)
         True
@@ -221,7 +221,7 @@ class LanguageModel(TrainedModel):
 
 
 class Embedder(TrainedModel):
-    """A model that gives vectors of texts."""
+    """A model that embeds texts as vectors, with their similarity."""
 
     def embed(self, text: str | Iterable[str]) -> np.ndarray:
         """The vector (width) of a text, or the vectors (text, width) of several, in float32.

@@ -57,10 +57,10 @@ def train(
     minutes: float | None = None,
     progress: bool = True,
 ) -> Run:
-    """Trains a model on sentence pairs and writes it to the folder `out`; a run that is there continues.
+    """Trains a model on sentence pairs and writes it to the folder `out`; an unfinished run there is continued.
 
     Args:
-        run_file: a run file (TOML) or the name of a recipe; without one settings are chosen from the data.
+        run_file: a run file (TOML) or the name of a recipe; by default settings are chosen from the data.
         out: the folder of the run.
         source: a file of source sentences, one a line.
         target: their translations, one a line.
@@ -70,8 +70,8 @@ def train(
         minutes: about how long to train.
         progress: show on standard error how far it is.
 
-    UsageError, ConfigError and DataError say what is wrong with the settings or the data. Ctrl-C saves the run and
-    raises KeyboardInterrupt.
+    UsageError, ConfigError or DataError for mistakes in the arguments, the settings or the data. Ctrl-C saves the run
+    and raises KeyboardInterrupt.
 
     >>> run = openwork.train(corpus="copy", out=folder, set=tiny, progress=False)
     >>> run.steps

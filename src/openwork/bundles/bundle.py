@@ -1,6 +1,6 @@
-"""The bundle: a trained system as one folder that needs nothing else and runs nothing when it is loaded.
+"""The bundle: a trained system as one folder that needs nothing else. Loading it executes no code.
 
-`folder.py` says which files it has, `versions.py` how older ones are read.
+`folder.py` lists its files, `versions.py` reads older bundles.
 """
 
 import json
@@ -18,7 +18,7 @@ from openwork.base.tasks import task_of
 from openwork.bundles.folder import CARD, CONFIG, GOLDEN, MANIFEST, MOST_BYTES, WEIGHTS, write_manifest
 from openwork.bundles.search import find_bundle
 from openwork.bundles.settings import BundleSettings, read_bundle_settings
-from openwork.bundles.tasks import in_form
+from openwork.bundles.tasks import tokenizers_for_task
 from openwork.bundles.versions import whole_bundle
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
@@ -30,7 +30,7 @@ from openwork.text.pair import TokenizerPair
 
 @dataclass(frozen=True)
 class Golden:
-    """A source, and the translation and log-probability (nats) it gave when the bundle was written."""
+    """A source with the translation and log-probability (nats) that the bundle gave when it was written."""
 
     source: str
     translation: str
@@ -49,7 +49,7 @@ class Bundle:
 
 
 def write_bundle(folder: Path, bundle: Bundle) -> None:
-    """Writes the folder; it appears complete or not at all. What others put there stays."""
+    """Writes the folder atomically; other files in it stay."""
     with atomic_folder(folder, BUNDLE.own_in(folder)) as partial:
         bundle.tokenizers.save(partial)
         (partial / CONFIG).write_text(to_toml(bundle.settings), encoding="utf-8")
@@ -60,13 +60,13 @@ def write_bundle(folder: Path, bundle: Bundle) -> None:
         write_manifest(partial)
 
 
-READINGS = 5  # of a bundle that is replaced by another while it is read
+READINGS = 5  # attempts at a bundle that is replaced while it is read
 
 
 def load_bundle(path: Path) -> Bundle:
-    """Reads a bundle or a run's folder; anything missing, changed, damaged or foreign is refused in one sentence.
+    """Loads a bundle or that of a run. BundleError for missing, changed, damaged or other files.
 
-    One that is replaced meanwhile is read again: parts of two bundles are never put together.
+    A bundle that is replaced meanwhile is read again, so that parts of two bundles are never combined.
     """
     for _ in range(READINGS):
         folder = find_bundle(path)
@@ -85,9 +85,9 @@ def load_bundle(path: Path) -> Bundle:
 
 
 def _state_of(folder: Path) -> tuple[int, int, bytes]:
-    """Which folder has the name, since when, and its manifest, which has the checksums of all other files.
+    """The identity of the folder, its time of change, and its manifest with the checksums of all other files.
 
-    The manifest alone would not do: two bundles may take turns under the name, and the first be back at the end.
+    The manifest alone is not enough: two bundles may alternate under the name, with the first one back at the end.
     """
     try:
         stat = folder.stat()
@@ -99,10 +99,10 @@ def _state_of(folder: Path) -> tuple[int, int, bytes]:
 def _read_bundle(folder: Path) -> Bundle:
     current = whole_bundle(folder)
     settings, _ = read_bundle_settings(current, folder)
-    tokenizers = in_form(TokenizerPair.load(current), task_of(settings.model))
+    tokenizers = tokenizers_for_task(TokenizerPair.load(current), task_of(settings.model))
     weights = read_tensors(current / WEIGHTS)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    with empty_weights():  # a model of other sizes than its weights is refused before it takes memory
+    with empty_weights():  # wrong sizes are refused before the model takes memory
         restore_weights(build_model(settings.model, *sizes), weights, str(folder))
     with uninitialised():
         model = build_model(settings.model, *sizes)

@@ -1,11 +1,11 @@
-"""The bundle's folder: its files, and checking that it is whole. No torch here.
+"""The bundle's folder: its files and their checksums. No torch here.
 
 bundle.json            format and version, the checksum of every other file
 config.toml            model and decoding settings, languages
 tokenizer.json         or source.tokenizer.json and target.tokenizer.json
 weights.safetensors    names, shapes, numbers
-golden.json            a few sources with the translations they gave when the bundle was written
-card.md                what it is, what it was trained on, how it scored
+golden.json            a few sources with the translations that the bundle gave when it was written
+card.md                a description: training data and scores
 """
 
 import json
@@ -32,11 +32,11 @@ MOST_BYTES: dict[str, int] = {
     CARD: 16 << 20,
     **dict.fromkeys(TOKENIZERS, 256 << 20),
 }
-"""All files that a bundle may have, and how large each may be: far above any that was ever written."""
+"""All files that a bundle may have, and the largest size of each, far above real ones."""
 
 
 def write_manifest(folder: Path) -> None:
-    """Makes a bundle of a folder that has all other files."""
+    """Writes the manifest of a folder that has all other files."""
     sums = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
     manifest = {"format": FORMAT, "version": VERSION, "openwork": __version__, "sha256": sums}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
@@ -65,9 +65,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def check_files(folder: Path, manifest: dict[str, Any]) -> None:
-    """BundleError unless the folder holds what the manifest lists, and nothing that is read besides."""
+    """BundleError unless the folder has exactly the files that the manifest lists."""
     sums: dict[str, str] = manifest["sha256"]
-    is_current = manifest["version"] == VERSION  # older ones had other files
+    is_current = manifest["version"] == VERSION  # older bundles had other files
     for name in sorted(({CONFIG, WEIGHTS, GOLDEN, CARD} if is_current else set()) | sums.keys()):
         path = folder / name
         if name != Path(name).name or not is_within(path, folder):
@@ -102,12 +102,12 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def _checksum(folder: Path, name: str) -> str:
-    """BundleError for a file that is missing, no regular file or too large."""
+    """The checksum of a file. BundleError if it is missing, no regular file or too large."""
     try:
         return sha256_regular(folder / name, MOST_BYTES.get(name, max(MOST_BYTES.values())))
     except FileNotFoundError as error:
         raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again", code="B045") from error
-    except OSError as error:  # such as a name that is longer than any file's can be, or a file that may not be read
+    except OSError as error:  # such as a name that is too long, or a file without permission
         raise BundleError(
             f"{folder / name}: cannot be read",
             why=error.strerror or str(error),

@@ -1,4 +1,4 @@
-"""Finding the bundle at a path: a bundle itself, or that of a run. No torch here."""
+"""Search for the bundle at a path: a bundle itself, or that of a run. No torch here."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def has_bundle(path: Path) -> bool:
 
 
 def check_bundle(path: Path) -> None:
-    """BundleError unless there is a bundle, a run or a checkpoint: what a command asks before it loads torch."""
+    """BundleError unless there is a bundle, a run or a checkpoint; commands check it before they load torch."""
     if has_bundle(path):
         return
     if not path.exists():

@@ -1,4 +1,4 @@
-"""The settings of a bundle, and reading them: for everything that reads a bundle, the same refusals. No torch here."""
+"""The settings of a bundle, and reading them. No torch here."""
 
 import json
 import struct
@@ -14,11 +14,11 @@ from openwork.bundles.folder import CONFIG, MOST_BYTES, WEIGHTS
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
 
-_MOST_NAMES = 100_000_000  # bytes of the names and shapes at the head of weights; more the library does not read
+_MOST_NAMES = 100_000_000  # bytes of the header of weights: the most that the library reads
 
 
 class BundleSettings(Settings):
-    """What must be known to use the weights."""
+    """The settings that are needed to use the weights."""
 
     model: ModelSettings
     decoding: DecodingSettings = DecodingSettings()
@@ -27,9 +27,9 @@ class BundleSettings(Settings):
 
 
 def read_bundle_settings(current: Path, folder: Path) -> tuple[BundleSettings, Layer]:
-    """The settings of a bundle that `whole_bundle` gave, and what its file says; `folder` is named in errors.
+    """The settings of a bundle from `whole_bundle`, and the layer of its file; errors name `folder`.
 
-    BundleError for a file that is not understood, and for a model with more layers than there are weights.
+    BundleError for an invalid file, and for a model with more layers than weights.
     """
     try:
         layer = read_written_file(current / CONFIG)
@@ -46,7 +46,7 @@ def read_bundle_settings(current: Path, folder: Path) -> tuple[BundleSettings, L
 
 
 def _check_layers(settings: BundleSettings, weights: Collection[str], folder: Path) -> None:
-    """Each layer has weights of its own, so that there cannot be more layers than tensors."""
+    """BundleError for more layers than tensors: each layer has weights of its own."""
     layers = (number for name, number in settings.model.model_dump().items() if name.endswith("layers"))
     if max(layers, default=0) > len(weights):
         raise BundleError(
@@ -58,7 +58,7 @@ def _check_layers(settings: BundleSettings, weights: Collection[str], folder: Pa
 
 
 def _names_of_weights(path: Path) -> Collection[str]:
-    """The names of the tensors in a safetensors file, from its head alone."""
+    """The names of the tensors in a safetensors file, from its header."""
     try:
         with open_regular(path, MOST_BYTES[WEIGHTS]) as file:
             (size,) = struct.unpack("<Q", file.read(8))

@@ -1,4 +1,4 @@
-"""What the models that label are asked for: their tasks, and what that means for pairs, tokenizers and vocabularies."""
+"""Tokenizers and vocabularies of the labelling tasks."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from openwork.text.parted import Parted
 from openwork.text.word_by_word import WordByWord
 from openwork.text.wrapped import unwrapped
 
-_FORMS: dict[str, Callable[..., Any]] = {
+_SOURCE_TOKENIZERS: dict[str, Callable[..., Any]] = {
     "tag": WordByWord.of,
     "classify": Parted.of,
     "answer": lambda tokenizer: Parted.of(WordByWord.of(tokenizer)),
@@ -18,8 +18,8 @@ _FORMS: dict[str, Callable[..., Any]] = {
 
 
 @dataclass(frozen=True)
-class LinesInForm:
-    """Lines to learn a vocabulary from, as the task has its sources cut; readable again and again if they are."""
+class VocabularyLines:
+    """Lines to learn a vocabulary from, with spaces as the task's tokenizer sees them; as often readable as `lines`."""
 
     lines: Iterable[str]
     task: Task
@@ -30,9 +30,8 @@ class LinesInForm:
         return (f" {' '.join(line.split())}" for line in self.lines)  # the first word has a space before it too
 
 
-def in_form(tokenizers: TokenizerPair, task: Task) -> TokenizerPair:
-    """The tokenizers as the task needs its sources cut; what is so already stays as it is."""
-    form = _FORMS.get(task)
-    if form is None:
+def tokenizers_for_task(tokenizers: TokenizerPair, task: Task) -> TokenizerPair:
+    """The tokenizers with a source tokenizer that splits words or segments as the task needs."""
+    if task not in _SOURCE_TOKENIZERS:
         return tokenizers
-    return TokenizerPair(form(unwrapped(tokenizers.source)), tokenizers.target)
+    return TokenizerPair(_SOURCE_TOKENIZERS[task](unwrapped(tokenizers.source)), tokenizers.target)

@@ -1,7 +1,7 @@
-"""Bundles of earlier versions: when one is read, it is brought to today's form, a version at a time. No torch here.
+"""Bundles of earlier versions: reading one converts it to the current version, step by step. No torch here.
 
-A change of the bundle's form raises `folder.VERSION` by one, adds a line to `MIGRATIONS`, and keeps a bundle of
-the new version in the tests, which is replayed for ever.
+A change of the format raises `folder.VERSION` by one, adds a line to `MIGRATIONS`, and keeps a bundle of the new
+version in the tests, which replay it for ever.
 """
 
 import atexit
@@ -18,14 +18,14 @@ Contents = dict[str, bytes]
 """The files of a bundle by name, without its manifest."""
 
 MIGRATIONS: dict[int, Callable[[Contents], Contents]] = {}
-"""A version -> what makes of its contents those of the next one."""
+"""A version -> the function that converts its contents to the next version."""
 
 
 def whole_bundle(path: Path) -> Path:
-    """A folder to read: the bundle at `path`, found, whole, and in today's form.
+    """The folder of the bundle at `path`, checked and in the current version.
 
-    A bundle of today's version is that folder itself. Of an older one a copy is made, which lasts as long as the
-    process; the bundle stays as it is. BundleError if it is damaged, newer than this openwork, or too old for it.
+    An older bundle is converted into a temporary copy that lasts as long as the process; the bundle itself does not
+    change. BundleError if it is damaged, newer than this openwork, or too old for it.
     """
     folder = find_bundle(path)
     manifest = read_manifest(folder)
@@ -38,7 +38,7 @@ def whole_bundle(path: Path) -> Path:
 
 
 def migrated(contents: Contents, version: int, folder: Path) -> Contents:
-    """What a bundle of this version holds, as today's version has it; `folder` is named where that is not possible."""
+    """The contents of a bundle, converted from this version to the current one; errors name `folder`."""
     for number in range(version, VERSION):
         if number not in MIGRATIONS:
             raise BundleError(

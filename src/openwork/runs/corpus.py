@@ -7,7 +7,7 @@ from itertools import islice
 
 from openwork.base.errors import BundleError, DataError
 from openwork.base.tasks import task_of
-from openwork.bundles.tasks import LinesInForm, in_form
+from openwork.bundles.tasks import VocabularyLines, tokenizers_for_task
 from openwork.data.continuations import are_texts, parted_texts
 from openwork.data.filters import FilterReport, FilterSettings
 from openwork.data.mixture import CorpusMixture
@@ -109,7 +109,7 @@ def _tokenizers(
     """
     if begun:
         try:
-            tokenizers = in_form(TokenizerPair.load(folder.tokenizers), task_of(settings.model))
+            tokenizers = tokenizers_for_task(TokenizerPair.load(folder.tokenizers), task_of(settings.model))
             if not known or tokenizers.fingerprint == known:
                 return tokenizers
         except BundleError:
@@ -136,8 +136,8 @@ def new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> Tokeni
     tuning = settings.fine_tuning
     if tuning.from_bundle is None:
         say("learning the vocabulary")
-        sources = LinesInForm(pairs.side("source"), task_of(settings.model))
+        sources = VocabularyLines(pairs.side("source"), task_of(settings.model))
         learnt = train_pair(sources, pairs.side("target"), settings.text)
     else:
         learnt = Beginning.of(tuning.from_bundle).tokenizers_for(settings, pairs.side("source"), pairs.side("target"))
-    return in_form(learnt, task_of(settings.model))
+    return tokenizers_for_task(learnt, task_of(settings.model))

@@ -15,7 +15,7 @@ from torch import Tensor
 from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
-from openwork.bundles.tasks import in_form
+from openwork.bundles.tasks import tokenizers_for_task
 from openwork.interop.activations import HUGGING_FACE_ACTIVATIONS
 from openwork.interop.building import model_of
 from openwork.interop.hugging_face.bert_layout import CLASSES, CLASSIFIER, HEAD, bert_places
@@ -105,7 +105,7 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
     left = sorted(weights.keys() - taken)
     card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
     card += f"\nNot taken over: {', '.join(left)}\n" if left else ""
-    tokenizers = in_form(TokenizerPair(tokenizer, labels or tokenizer), settings.task)
+    tokenizers = tokenizers_for_task(TokenizerPair(tokenizer, labels or tokenizer), settings.task)
     return Bundle(BundleSettings(model=settings), tokenizers, model, card=card)
 
 
