@@ -34,6 +34,13 @@ def test_both_languages_have_the_same_commands(page: str):
     assert ours == theirs
 
 
+def test_the_script_of_the_readme_is_the_one_that_is_tested():
+    (tested, *_) = (block for block in blocks("docs/python.md") if block.language == "python")
+    assert len(tested.text.splitlines()) <= 15
+    for page in ("README.md", "README.zh-CN.md"):
+        assert [block for block in blocks(page) if block.language == "python"] == [tested]
+
+
 def test_a_command_is_read_as_a_shell_reads_it():
     command = Command.of("echo 'a b' | openwork translate --bundle en-de --set 'x=\"1 2\"' < in > out")
     assert command.words == ["translate", "--bundle", "en-de", "--set", 'x="1 2"']
