@@ -22,6 +22,7 @@ MAKES_LINES = re.compile(r"(^|_)(lines?|reason|problem|warnings?)$")
 TOLD = {
     "Joined": slice(None),
     "CommandGroup": slice(1),
+    "NamesBundle": slice(1),
     "Padded": slice(1),
     "Idle": slice(2, 3),
     # a line of `openwork verify`, and why it is left out

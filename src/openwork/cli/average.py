@@ -12,7 +12,7 @@ from openwork.cli.terminal import say
 
 def average(
     paths: Annotated[list[Path], typer.Argument(help="A run's folder, checkpoints in it, or bundles.")],
-    out: Annotated[Path, typer.Option(help="Folder of the new bundle.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the new bundle.")],
     last: Annotated[
         int | None, typer.Option(min=1, max=LENGTH, help="Of a run, take so many newest checkpoints; else all.")
     ] = None,

@@ -22,7 +22,7 @@ def baseline(
         typer.Option(help="Of texts: their own first words, or what the most similar known text was given."),
     ] = None,
     behind: Annotated[str, typer.Option(help="With --by: leave out what stands before this in a source.")] = "",
-    out: Annotated[Path | None, typer.Option(help="Folder for openwork compare.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for openwork compare.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
     """Score simple baselines, such as a bag of words.

@@ -8,6 +8,7 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
+from openwork.cli.options import Bundle
 from openwork.cli.progress import progress
 from openwork.cli.terminal import print_lines, say
 
@@ -37,7 +38,7 @@ class TextOptions:
 
 def bits(
     *,
-    bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
+    bundle: Bundle,
     texts: TextOptions,
     order: Annotated[int, typer.Option(min=1, max=12, help="n of the n-gram models.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
@@ -46,9 +47,9 @@ def bits(
 
     Interpolated n-gram models are measured next to it.
 
-    openwork bits --bundle english --text valid.en --against train.en
+    openwork bits english --text valid.en --against train.en
 
-    openwork bits --bundle english --corpus tatoeba-en-de --side source
+    openwork bits english --corpus tatoeba-en-de --side source
     """
     texts.check()
     from openwork.runs.usable import usable_bundle

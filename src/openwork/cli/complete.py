@@ -9,6 +9,7 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
 from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_with_options
+from openwork.cli.options import Bundle
 from openwork.cli.terminal import say
 
 
@@ -42,17 +43,17 @@ class PromptOptions:
 
 def complete(
     *,
-    bundle: Annotated[Path, typer.Option(help="A language model: what openwork train --out wrote.")],
+    bundle: Bundle,
     prompts: PromptOptions,
     searching: DecodingOptions,
 ) -> None:
     """Continue each line of standard input with a language model.
 
-    echo 'The weather is' | openwork complete --bundle english --samples 3 --top-p 0.9
+    echo 'The weather is' | openwork complete english --samples 3 --top-p 0.9
 
-    openwork complete --bundle english --examples sums.tsv < questions.txt
+    openwork complete english --examples sums.tsv < questions.txt
 
-    openwork complete --bundle talker --chat
+    openwork complete talker --chat
     """
     prompts.check()
     from openwork.runs.usable import usable_bundle

@@ -11,7 +11,9 @@ from openwork.cli.terminal import print_lines, say
 
 def config_from(
     file: Annotated[Path, typer.Argument(help="A configuration (YAML), or a script with the command line.")],
-    out: Annotated[Path | None, typer.Option(help="The run file to write; without it, it is printed.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The run file to write; without it, it is printed.")
+    ] = None,
     toolkit: Annotated[
         str | None,
         typer.Option(help="Whose it is: fairseq, opennmt-py, eole, marian, sockeye or joeynmt; else found out."),

@@ -44,7 +44,7 @@ def list_(folder: Folder = None, as_json: Json = False) -> None:
 @as_command
 def prepare(
     name: Annotated[str, typer.Argument(help="A corpus, as openwork data list names it.")],
-    out: Annotated[Path, typer.Option(help="Folder for the text files; it is made.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the text files; it is made.")],
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A filter of the training pairs: filters.KEY=VALUE.")
     ] = None,

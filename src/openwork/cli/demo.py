@@ -10,7 +10,9 @@ from openwork.cli.terminal import INTERRUPTED, progress_console, say
 
 def demo(
     expressions: Annotated[list[str] | None, typer.Argument(help="Dates of your own to translate.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the model and the report.")] = Path("openwork-demo"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model and the report.")] = Path(
+        "openwork-demo"
+    ),
 ) -> None:
     """Train a Transformer on dates and watch it learn.
 

@@ -7,6 +7,7 @@ import typer
 
 from openwork.base.limits import HYPOTHESES
 from openwork.base.printing import write_json
+from openwork.cli.options import Bundle
 from openwork.cli.progress import progress
 from openwork.cli.set_options import SetOptions
 from openwork.cli.terminal import print_lines, say
@@ -14,7 +15,7 @@ from openwork.cli.terminal import print_lines, say
 
 def evaluate(
     *,
-    bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
+    bundle: Bundle,
     test: SetOptions,
     beam: Annotated[
         int | None, typer.Option(min=1, max=HYPOTHESES, help="Hypotheses per sentence; 1 is greedy search.")
@@ -23,18 +24,20 @@ def evaluate(
     texts: Annotated[
         bool, typer.Option("--texts", help="Of a model that writes: score by ROUGE and as a whole.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for texts and scores, for openwork compare.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for texts and scores, for openwork compare.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
     """Score a model: BLEU and chrF, accuracy and F1, or ROUGE.
 
-    openwork evaluate --bundle en-de --source test.en --reference test.de
+    openwork evaluate en-de --source test.en --reference test.de
 
-    openwork evaluate --bundle en-de --corpus multi30k-en-de --out scored
+    openwork evaluate en-de --corpus multi30k-en-de --out scored
 
-    openwork evaluate --bundle rte --file dev.tsv --columns sentence1,sentence2,label
+    openwork evaluate rte --file dev.tsv --columns sentence1,sentence2,label
 
-    openwork evaluate --bundle summaries --corpus docstrings --texts
+    openwork evaluate summaries --corpus docstrings --texts
     """
     test.check()
     from openwork.runs.usable import usable_bundle

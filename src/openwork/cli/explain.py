@@ -19,10 +19,30 @@ if TYPE_CHECKING:
 class What:
     """Which calculation."""
 
-    sentence: Annotated[str | None, typer.Argument(help="The sentence, in the model's source language.")] = None
-    bundle: Annotated[Path | None, typer.Option(help="The folder that openwork train --out wrote.")] = None
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="BUNDLE SENTENCE", help="A bundle, and a sentence in its source language."),
+    ] = None
+    named: Annotated[Path | None, typer.Option("--bundle", "-m", metavar="BUNDLE", help="The same, by name.")] = None
     example: Annotated[str | None, typer.Option(help="A worked example instead of a sentence.")] = None
     listing: Annotated[bool, typer.Option("--list", help="List the worked examples.")] = False
+
+    @property
+    def bundle(self) -> Path | None:
+        """The folder, by name or as the first word."""
+        if self.named is None and self.words and (len(self.words) > 1 or self.is_without_sentence):
+            return Path(self.words[0])
+        return self.named
+
+    @property
+    def sentence(self) -> str | None:
+        """The last word."""
+        return None if self.is_without_sentence or not self.words else self.words[-1]
+
+    @property
+    def is_without_sentence(self) -> bool:
+        """Whether something else is shown."""
+        return self.listing or self.example is not None
 
 
 @dataclass(frozen=True)
@@ -42,11 +62,11 @@ def explain(
 ) -> None:
     """Show how a translation is calculated, with every number.
 
-    openwork explain "Ein Hund." --bundle de-en
+    openwork explain de-en "Ein Hund."
 
-    openwork explain "Ein Hund." --bundle de-en --layer 0 --head 1
+    openwork explain de-en "Ein Hund." --layer 0 --head 1
 
-    openwork explain "Ein Hund." --bundle de-en --html trace.html
+    openwork explain de-en "Ein Hund." --html trace.html
 
     openwork explain --example 002-8
 
@@ -67,16 +87,17 @@ def explain(
 
 
 def _check(what: What, which: Which) -> None:
-    if sum((what.sentence is not None, what.example is not None, what.listing)) != 1:
+    too_many = len(what.words or ()) > (1 if what.named is not None or what.is_without_sentence else 2)
+    if too_many or sum((what.sentence is not None, what.example is not None, what.listing)) != 1:
         raise UsageError(
             "give one of these: a sentence, --example, --list",
-            hint='write: openwork explain "Ein Hund." --bundle DIR',
+            hint='write the sentence in quotes: openwork explain BUNDLE "Ein Hund."',
             code="U011",
         )
     if (what.sentence is not None and what.bundle is None) or (what.listing and what.bundle is not None):
         raise UsageError(
-            "a sentence and --bundle go together",
-            hint="the bundle is the folder that openwork train --out wrote",
+            "a sentence and a bundle go together",
+            hint='write: openwork explain BUNDLE "Ein Hund."; the bundle is the folder that openwork train --out wrote',
             code="U012",
         )
     if what.sentence is None and which != Which():

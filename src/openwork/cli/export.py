@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.options import Overwrite, check_form
+from openwork.cli.options import Bundle, Overwrite, check_form
 from openwork.cli.terminal import say
 
 
 def export(
-    bundle: Annotated[Path, typer.Argument(help="A bundle's folder, or a run's.")],
+    bundle: Bundle,
     to: Annotated[str, typer.Option(help="Whose form: ct2 (CTranslate2) or hf (Hugging Face).")],
-    out: Annotated[Path, typer.Option(help="The folder that is written.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder that is written.")],
     overwrite: Overwrite = False,
 ) -> None:
     """Convert a bundle to another toolkit's model.

@@ -12,7 +12,7 @@ from openwork.cli.terminal import say
 def import_model(
     form: Annotated[str, typer.Argument(help="Whose model it is: ct2 (CTranslate2) or hf (Hugging Face).")],
     folder: Annotated[Path, typer.Argument(help="The folder of the model.")],
-    out: Annotated[Path, typer.Option(help="Folder of the new bundle.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the new bundle.")],
     source_tokenizer: Annotated[
         Path | None, typer.Option(help="Of ct2: the file that cuts texts into its tokens, if not in the folder.")
     ] = None,

@@ -15,6 +15,9 @@ def info(
     names: Annotated[
         list[str] | None, typer.Argument(help="A bundle's folder or a preset; without one, the presets.")
     ] = None,
+    bundle: Annotated[
+        str | None, typer.Option("--bundle", "-m", metavar="BUNDLE", help="A bundle's folder, by name.")
+    ] = None,
     options: Annotated[bool, typer.Option("--options", help="What can be chosen about a model.")] = False,
     table: Annotated[int | None, typer.Option(max=LENGTH, help="3: the rows of the paper's table 3, counted.")] = None,
     compare: Annotated[
@@ -44,7 +47,8 @@ def info(
     from openwork.cost.info import describe, describe_options, describe_sizes, describe_table
     from openwork.runs.usable import usable_bundle
 
-    if sum((bool(names), options, table is not None)) > 1 or (len(names or []) > 1 and not compare):
+    names = [*(names or ()), *([bundle] if bundle is not None else ())]
+    if sum((bool(names), options, table is not None)) > 1 or (len(names) > 1 and not compare):
         raise UsageError(
             "asked for several things at once", hint="give a name, or --options, or --table 3", code="U014"
         )
@@ -54,7 +58,7 @@ def info(
             hint="write: openwork info --compare recurrent transformer --budget 7M",
             code="U075",
         )
-    if compare and names and budget is not None:
+    if compare and budget is not None:
         facts = describe_sizes(names, budget, vocabulary)
     elif options:
         facts = describe_options()

@@ -2,17 +2,34 @@
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from openwork.base.errors import UsageError
 from openwork.cli.interrupts import RaisingOnCtrlC
-from openwork.cli.terminal import ErrorsTold, notices_shown
+from openwork.cli.terminal import DEBUG, ErrorsTold, be_quiet, notices_shown
 
 FORMS = ("ct2", "hf")  # as in `interop/forms.py`, which takes seconds to import
+
+
+NAME_ONE = "name the folder that openwork train --out wrote, such as: openwork info en-de"
+
+
+@dataclass(frozen=True)
+class NamesBundle:
+    """Marks a parameter that names a bundle: the first argument of the command, or --bundle."""
+
+    help: str
+
+
+WRITTEN = NamesBundle("The folder that openwork train --out wrote.")
+Bundle = Annotated[Path, WRITTEN]
+OptionalBundle = Annotated[Path | None, WRITTEN]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what openwork wrote there before.")]
 
 
@@ -25,7 +42,10 @@ def check_form(name: str) -> None:
 
 
 def as_command(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as a command: options for the fields of its parameters that are dataclasses, and errors told."""
+    """The function as a command: options for the fields of its parameters that are dataclasses, and errors told.
+
+    Every command knows --quiet and --verbose; one that takes a bundle takes it as an argument and as --bundle.
+    """
     groups: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
@@ -34,10 +54,16 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
             parameters += _parameters(parameter.annotation)
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    bundles = [parameter for parameter in parameters if _mark(parameter) is not None]
+    parameters = [one for parameter in parameters for one in _as_typed(parameter)] + _HOW_MUCH_IS_SAID
 
     @functools.wraps(function)
     def command(**given: Any) -> None:
-        with notices_shown(), RaisingOnCtrlC(), ErrorsTold() as told:
+        if given.pop("verbose", False):
+            os.environ[DEBUG] = "1"
+        with be_quiet(given.pop("quiet", False)), notices_shown(), RaisingOnCtrlC(), ErrorsTold() as told:
+            for parameter in bundles:
+                given[parameter.name] = _one_bundle(parameter, given[parameter.name], given.pop(_named(parameter)))
             for name, group in groups.items():
                 given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
             function(**given)
@@ -58,3 +84,48 @@ def _parameters(group: type) -> list[inspect.Parameter]:
 def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     default = inspect.Parameter.empty if field.default is MISSING else field.default
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _flag(name: str, option: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
+
+
+_HOW_MUCH_IS_SAID = [
+    _flag("quiet", typer.Option("--quiet", "-q", help="Only results and errors.")),
+    _flag("verbose", typer.Option("--verbose", "-v", help="Show the traceback of an error.")),
+]
+
+
+def _mark(parameter: inspect.Parameter) -> NamesBundle | None:
+    """How the parameter names a bundle; None if it does not."""
+    marks = getattr(parameter.annotation, "__metadata__", ())
+    return next((mark for mark in marks if isinstance(mark, NamesBundle)), None)
+
+
+def _named(parameter: inspect.Parameter) -> str:
+    return f"{parameter.name}_by_name"
+
+
+def _as_typed(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """The parameter as the command line has it: a bundle is an argument and an option."""
+    mark = _mark(parameter)
+    if mark is None:
+        return [parameter]
+    type_ = parameter.annotation.__origin__
+    if parameter.default is inspect.Parameter.empty:
+        type_ = type_ | None
+    argument = Annotated[type_, typer.Argument(metavar="BUNDLE", help=mark.help, show_default=False)]
+    option = Annotated[type_, typer.Option("--bundle", "-m", metavar="BUNDLE", help="The same, by name.")]
+    return [
+        parameter.replace(annotation=argument, default=None),
+        parameter.replace(name=_named(parameter), annotation=option, default=None),
+    ]
+
+
+def _one_bundle(parameter: inspect.Parameter, first: Any, by_name: Any) -> Any:
+    """What names the bundle. UsageError where two things do, or nothing does and one is needed."""
+    if first and by_name:
+        raise UsageError(f"{first} and --bundle {by_name}: two bundles are named", hint="name one of them", code="U099")
+    if not (first or by_name) and parameter.default is inspect.Parameter.empty:
+        raise UsageError("no bundle was named", hint=NAME_ONE, code="U032")
+    return first or by_name

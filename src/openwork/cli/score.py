@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import UsageError
+from openwork.cli.options import Bundle
 from openwork.cli.terminal import say
 
 
 def score(
-    bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
+    bundle: Bundle,
     source: Annotated[
         Path | None, typer.Option(help="Source sentences, one a line, instead of standard input.")
     ] = None,
@@ -23,9 +24,9 @@ def score(
 
     Log-probability (nats), the same per token, and perplexity.
 
-    printf 'Ein Hund.\\tA dog.\\n' | openwork score --bundle de-en
+    printf 'Ein Hund.\\tA dog.\\n' | openwork score de-en
 
-    openwork score --bundle de-en --source test.de --target test.en
+    openwork score de-en --source test.de --target test.en
     """
     if (source is None) != (target is None):
         raise UsageError(

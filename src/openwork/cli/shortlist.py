@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from openwork.base.limits import LENGTH
+from openwork.cli.options import Bundle
 from openwork.cli.terminal import say
 
 
 def shortlist(
-    bundle: Annotated[Path, typer.Option(help="What openwork train --out wrote.")],
-    out: Annotated[Path, typer.Option(help="The file to write, for openwork translate --shortlist.")],
+    bundle: Bundle,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write, for openwork translate --shortlist.")],
     source: Annotated[Path | None, typer.Option(help="Source sentences, one a line (plain or gzip).")] = None,
     target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None,
     corpus: Annotated[str | None, typer.Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None,
@@ -22,11 +23,11 @@ def shortlist(
 ) -> None:
     """Learn a shortlist of pieces, which makes translation faster.
 
-    openwork shortlist --bundle en-de --source train.en --target train.de --out en-de.shortlist
+    openwork shortlist en-de --source train.en --target train.de --out en-de.shortlist
 
-    openwork shortlist --bundle multi30k --corpus multi30k-en-de --out multi30k.shortlist
+    openwork shortlist multi30k --corpus multi30k-en-de --out multi30k.shortlist
 
-    openwork translate --bundle en-de --shortlist en-de.shortlist < in.txt > out.txt
+    openwork translate en-de --shortlist en-de.shortlist < in.txt > out.txt
     """
     from openwork.runs.usable import usable_bundle
 

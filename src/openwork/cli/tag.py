@@ -1,24 +1,20 @@
 """openwork tag"""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from openwork.cli.labelling import LabelOptions, run_labelling
+from openwork.cli.options import Bundle
 
 
 def tag(
     *,
-    bundle: Annotated[Path, typer.Option(help="The folder that openwork train --out wrote.")],
+    bundle: Bundle,
     options: LabelOptions,
 ) -> None:
     """Tag each word of each line of standard input.
 
     Spaces separate words.
 
-    echo 'flights from boston to denver' | openwork tag --bundle atis
+    echo 'flights from boston to denver' | openwork tag atis
 
-    openwork tag --bundle atis --json < in.txt > out.jsonl
+    openwork tag atis --json < in.txt > out.jsonl
     """
     run_labelling("tag", bundle, options)

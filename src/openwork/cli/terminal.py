@@ -11,6 +11,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, TextIO
 
 import typer
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 DEBUG = "OPENWORK_DEBUG"
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+@contextlib.contextmanager
+def be_quiet(wanted: bool) -> Iterator[None]:
+    """Within it, if it is wanted, only results and errors are shown."""
+    before = _quiet.set(wanted or _quiet.get())
+    try:
+        yield
+    finally:
+        _quiet.reset(before)
 
 
 def translated(text: str) -> str:
@@ -44,7 +56,8 @@ def print_text(text: str) -> None:
 
 def say(text: str) -> None:
     """A line for the person at the terminal; that nobody listens any more (as in `2>&1 | head`) ends no training."""
-    tell(translated(text))
+    if not _quiet.get():
+        tell(translated(text))
 
 
 def tell(text: str) -> None:
@@ -78,7 +91,7 @@ def progress_console() -> "Console":
             note_cursor(is_hidden=not show and self.is_terminal)
             return super().show_cursor(show)
 
-    return LastingConsole(stderr=True)
+    return LastingConsole(stderr=True, quiet=_quiet.get())
 
 
 def open_missing_streams() -> None:

@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
+from openwork.cli.options import OptionalBundle
 from openwork.cli.terminal import say, translated
 
 
 def tokenize(
-    bundle: Annotated[Path | None, typer.Option(help="The folder that openwork train --out wrote.")] = None,
+    bundle: OptionalBundle = None,
     tokenizer: Annotated[
         Path | None,
         typer.Option(help="Instead of a bundle: tokenizer.json, vocab.txt (BERT), vocab.json (GPT-2) or .model."),
@@ -29,7 +30,7 @@ def tokenize(
 
     Spaces inside pieces are shown as ▁.
 
-    echo 'Ein Hund.' | openwork tokenize --bundle de-en
+    echo 'Ein Hund.' | openwork tokenize de-en
 
     echo 'A dog.' | openwork tokenize --tokenizer vocab.txt --show-work
     """

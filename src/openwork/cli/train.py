@@ -102,7 +102,9 @@ def train(
             help="A run file (TOML), a recipe's name, or a run's folder to go on with; else settings are chosen."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run; a run that is there continues.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the run; a run that is there continues.")
+    ] = None,
     data: DataOptions,
     from_bundle: Annotated[Path | None, typer.Option(help="Go on from this trained bundle with new data.")] = None,
     assignments: Annotated[

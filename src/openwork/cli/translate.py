@@ -9,6 +9,7 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
 from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_with_options
+from openwork.cli.options import NAME_ONE, NamesBundle
 from openwork.cli.terminal import say
 from openwork.inference.settings import TranslationPrecision
 
@@ -17,9 +18,7 @@ from openwork.inference.settings import TranslationPrecision
 class LineOptions:
     """Who translates, what a line of input is, and what a line of output."""
 
-    bundle: Annotated[
-        list[Path] | None, typer.Option(help="What openwork train --out wrote; several: an ensemble.")
-    ] = None
+    bundle: Annotated[list[Path] | None, NamesBundle("What openwork train --out wrote; several: an ensemble.")] = None
     terms: Annotated[Path | None, typer.Option(help="A glossary: source term, tab, target term that must be used.")] = (
         None
     )
@@ -57,9 +56,7 @@ def _check(lines: Any) -> None:
     if lines.guard and lines.alternatives is not None:
         raise UsageError("--guard does not go with --alternatives", hint="leave one of them out", code="U031")
     if not lines.bundle:
-        raise UsageError(
-            "no bundle was named", hint='--bundle DIR, or bundle = ["DIR"] in the file of --settings', code="U032"
-        )
+        raise UsageError("no bundle was named", hint=NAME_ONE, code="U032")
     from openwork.bundles.search import check_bundle
 
     for bundle in lines.bundle:
@@ -79,9 +76,9 @@ def translate(
 ) -> None:
     """Translate standard input, line for line.
 
-    echo 'Ein Hund.' | openwork translate --bundle de-en
+    echo 'Ein Hund.' | openwork translate de-en
 
-    openwork translate --bundle de-en < in.txt > out.txt
+    openwork translate de-en < in.txt > out.txt
 
     openwork translate --settings careful.toml < in.txt > out.txt
     """

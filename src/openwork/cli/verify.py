@@ -1,17 +1,17 @@
 """openwork verify"""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from openwork.base.errors import OpenworkError
 from openwork.base.printing import write_json
+from openwork.cli.options import Bundle
 from openwork.cli.terminal import print_lines
 
 
 def verify(
-    bundle: Annotated[Path, typer.Argument(help="A bundle's folder, or a run's.")],
+    bundle: Bundle,
     compiled: Annotated[
         bool, typer.Option("--compiled", help="Also compile the model and compare; takes up to some minutes.")
     ] = False,

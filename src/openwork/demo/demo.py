@@ -100,7 +100,7 @@ def what_next(out: Path, report: Path) -> list[str]:
     return [
         f"the report, with curves and attention: {report}",
         "what to try next:",
-        f"  echo '14. März 2031' | openwork translate --bundle {shlex.quote(str(out))}",
+        f"  echo '14. März 2031' | openwork translate {shlex.quote(str(out))}",
         f"  openwork info {shlex.quote(str(out))}",
         "  openwork train --source your.en --target your.de --out en-de      your own two files, line for line",
     ]

@@ -46,7 +46,7 @@ def demo_content(
         machine=_machine(result, records),
         next_steps=(
             NextStep("Translate a date of your own", "openwork demo '14. März 2031'"),
-            NextStep("Use it as a filter", "openwork translate --bundle openwork-demo < dates.txt"),
+            NextStep("Use it as a filter", "openwork translate openwork-demo < dates.txt"),
             NextStep(
                 "Train a translator on your own two files, line for line",
                 "openwork train --source your.en --target your.de --out en-de",

@@ -51,7 +51,7 @@ def explain(bundle: Bundle, text: str, selection: Selection) -> Trace:
     model, target = check_transformer(bundle), bundle.tokenizers.target
     if not text.strip():
         raise UsageError(
-            "there is no sentence to explain", hint='write: openwork explain "Ein Hund." --bundle DIR', code="U050"
+            "there is no sentence to explain", hint='write: openwork explain BUNDLE "Ein Hund."', code="U050"
         )
     translation = BatchTranslator.of(bundle).translate([text])[0][0]
     if translation.problem:

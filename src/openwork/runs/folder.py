@@ -162,8 +162,7 @@ class RunFolder:
         raise OpenworkError(
             f"{self.path}: this run is finished, there is nothing left to do",
             why=f"its translator is {self.bundle}",
-            hint=f"use it: openwork translate --bundle {self.path}; to go on: openwork train {self.path} "
-            f"--steps {2 * steps}",
+            hint=f"use it: openwork translate {self.path}; to go on: openwork train {self.path} --steps {2 * steps}",
             code="E017",
         )
 
