@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional
 
+from openwork.nn.cache import select_rows
 from openwork.nn.convolution import (
     CausalConvolution,
     Convolution,
@@ -16,8 +17,6 @@ from openwork.nn.convolution import (
     dilations,
     gated_linear,
     gated_tanh,
-    receptive_field,
-    select_pasts,
     taken,
     without_padding,
 )
@@ -106,7 +105,7 @@ def test_in_pieces_or_at_once(size: int, kernel: int, dilation: int, pieces: lis
 
 
 def test_rows_of_pasts() -> None:
-    chosen = select_pasts(
+    chosen = select_rows(
         (None, numbers(1, 2).expand(3, 2, 1) * torch.arange(3)[:, None, None]), torch.tensor([2, 0, 2])
     )
     assert chosen[0] is None and chosen[1] is not None
@@ -135,14 +134,11 @@ def test_layers_that_join_positions_1_and_100(kernel: int, count: int) -> None:
     for layers in (count, count - 1):
         joined = 0 in seen([(kernel, 1)] * layers, 100)
         assert joined is (layers == count)
-        assert joined is (receptive_field([(kernel, 1)] * layers) >= 100)
-    assert receptive_field([(kernel, 1)] * count) == {2: 100, 3: 101}[kernel]
 
 
 def test_ten_dilated_layers_join_1024_positions() -> None:
     """Dilations 1, 2, 4 ... 512: log2 1024 = 10 layers of width 2 see 1024 positions and no more."""
     layers = [(2, dilation) for dilation in dilations(10, 10)]
-    assert receptive_field(layers) == 1024 and receptive_field(layers[:9]) == 512
     assert seen(layers, 1025) == list(range(1, 1025))
     assert len(seen(layers[:9], 1025)) == 512
 
@@ -150,9 +146,6 @@ def test_ten_dilated_layers_join_1024_positions() -> None:
 def test_dilations_begin_again() -> None:
     assert dilations(7, 3) == [1, 2, 4, 1, 2, 4, 1]
     assert dilations(2, 5) == [1, 2]
-    # ByteNet's thirty layers of width 3 in cycles of five: 1 + 6 * 2 * 31; WaveNet's thirty of width 2: 1 + 3 * 1023
-    assert receptive_field([(3, d) for d in dilations(30, 5)]) == 373
-    assert receptive_field([(2, d) for d in dilations(30, 10)]) == 3070
 
 
 def test_gates_by_hand() -> None:

@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Int
-from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.scoring import allow, best_tokens, log_normaliser
 from openwork.models.interfaces import StepModel
+from openwork.nn.shapes import Lengths, Source
 
 
 @torch.no_grad()
 def alternatives(
     model: StepModel,
-    source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, "batch"],
+    source: Source,
+    source_lengths: Lengths,
     prefixes: Sequence[Sequence[int]],
     count: int,
     symbols: SymbolIds = SYMBOL_IDS,

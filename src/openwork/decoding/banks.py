@@ -8,7 +8,7 @@ with those that have not.
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from openwork.base.symbols import SymbolIds
@@ -17,6 +17,7 @@ from openwork.decoding.beam import Candidates, Expand, Live
 from openwork.decoding.phrases import RequiredPhrases
 from openwork.decoding.rules import TokenRule
 from openwork.decoding.scoring import best_tokens
+from openwork.nn.shapes import Logits
 
 
 class ExpandInBanks(Expand):
@@ -28,7 +29,7 @@ class ExpandInBanks(Expand):
         super().__init__(symbols, rules)
         self.phrases = phrases
 
-    def __call__(self, live: Live, logits: Float[Tensor, "rows vocabulary"], beam: int) -> Candidates:
+    def __call__(self, live: Live, logits: Logits, beam: int) -> Candidates:
         width = live.tokens.shape[1]
         scores, normaliser = self.scores(live, logits)
         _, best = best_tokens(scores, 2 * beam)

@@ -34,6 +34,7 @@ from openwork.decoding.scoring import (
 )
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.nn.shapes import Lengths, Logits, Source
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ Credit = Callable[[Any], Tensor]
 @torch.no_grad()
 def beam_search(
     model: StepModel,
-    source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, "batch"],
+    source: Source,
+    source_lengths: Lengths,
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOL_IDS,
     expansion: Expansion | None = None,
@@ -120,7 +121,7 @@ class Expand:
         self.rules = rules
         self.chooser = choosing(model)
 
-    def __call__(self, live: Live, logits: Float[Tensor, "rows vocabulary"], beam: int) -> Candidates:
+    def __call__(self, live: Live, logits: Logits, beam: int) -> Candidates:
         width = live.tokens.shape[1]
         values, tokens = self._best(live, logits, 2 * beam)
         choices = tokens.shape[-1]
@@ -136,9 +137,7 @@ class Expand:
         values, tokens = best_tokens(scores, count)
         return values - normaliser, tokens
 
-    def scores(
-        self, live: Live, logits: Float[Tensor, "rows vocabulary"]
-    ) -> tuple[Float[Tensor, "rows vocabulary"], Float[Tensor, "rows 1"]]:
+    def scores(self, live: Live, logits: Logits) -> tuple[Logits, Float[Tensor, "rows 1"]]:
         """The logits, minus infinity for what may not come, and what makes log-probabilities of them."""
         allowed = allow(logits, self.symbols)
         normaliser = log_normaliser(allowed)
@@ -163,7 +162,7 @@ def survivors(live: Live, candidates: Candidates, beam: int, end: int) -> tuple[
 class Finished:
     """The finished hypotheses of a batch, and from them the knowledge of which sentences are done."""
 
-    def __init__(self, limits: Int[Tensor, "batch"], settings: DecodingSettings) -> None:
+    def __init__(self, limits: Lengths, settings: DecodingSettings) -> None:
         self.settings = settings
         self.limits = limits
         self.hypotheses: list[list[Hypothesis]] = [[] for _ in range(limits.shape[0])]

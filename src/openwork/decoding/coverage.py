@@ -13,22 +13,20 @@ from torch import Tensor
 
 from openwork.base.errors import OpenworkError
 from openwork.models.interfaces import State, StepModel, can_attend
+from openwork.nn.cache import Selectable
+from openwork.nn.shapes import Lengths, Source, Tokens
 
 # Nothing is looked at so little: the logarithm of nothing at all would make every score the same.
 LEAST = 1e-9
 
 
 @dataclass(frozen=True)
-class CoveredState:
+class CoveredState(Selectable):
     """A model's state, and how much each row has looked at each source token so far."""
 
     inner: State
     source_lengths: Int[Tensor, "rows"]
     looked: Float[Tensor, "rows source"]
-
-    def select(self, rows: Int[Tensor, "new_rows"]) -> "CoveredState":
-        lengths, looked = self.source_lengths.index_select(0, rows), self.looked.index_select(0, rows)
-        return CoveredState(self.inner.select(rows), lengths, looked)
 
 
 class CoverageModel:
@@ -45,11 +43,11 @@ class CoverageModel:
         self.model = model
         self.beta = beta
 
-    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> CoveredState:
+    def start(self, source: Source, source_lengths: Lengths) -> CoveredState:
         looked = torch.zeros(source.shape, device=source.device)
         return CoveredState(self.model.start(source, source_lengths), source_lengths, looked)
 
-    def step(self, tokens: Int[Tensor, "rows positions"], state: CoveredState) -> tuple[Tensor, CoveredState]:
+    def step(self, tokens: Tokens, state: CoveredState) -> tuple[Tensor, CoveredState]:
         logits, weights, inner = self.model.attend(tokens, state.inner)
         return logits, CoveredState(inner, state.source_lengths, state.looked + weights.float().sum(1))
 

@@ -8,7 +8,6 @@ kept; the hypotheses themselves keep the model's log-probabilities and are ranke
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
@@ -21,12 +20,13 @@ from openwork.decoding.rules import TokenRule, rules_for
 from openwork.decoding.scoring import best_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.nn.shapes import Lengths, Logits, Source
 
 
 def diverse_search(
     model: StepModel,
-    source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, "batch"],
+    source: Source,
+    source_lengths: Lengths,
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,
@@ -60,7 +60,7 @@ class ExpandInGroups(Expand):
         self.groups = groups
         self.diversity = diversity
 
-    def __call__(self, live: Live, logits: Float[Tensor, "rows vocabulary"], beam: int) -> Candidates:
+    def __call__(self, live: Live, logits: Logits, beam: int) -> Candidates:
         width = live.tokens.shape[1]
         scores, normaliser = self.scores(live, logits)
         log_probabilities = rows.unfold(scores - normaliser, width)

@@ -5,22 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.scoring import allow
 from openwork.models.interfaces import AttendingModel, SequenceModel, State
+from openwork.nn.cache import Selectable
+from openwork.nn.shapes import Lengths, Source, StepLogits, Tokens
 
 
 @dataclass(frozen=True)
-class EnsembleState:
+class EnsembleState(Selectable):
     """The states of all models."""
 
     states: tuple[State, ...]
-
-    def select(self, rows: Int[Tensor, "new_rows"]) -> "EnsembleState":
-        return EnsembleState(tuple(state.select(rows) for state in self.states))
 
 
 class Ensemble(nn.Module):
@@ -42,10 +40,10 @@ class Ensemble(nn.Module):
         self.maximum_length = min(limits, default=None)
         self.continues = any(isinstance(model, SequenceModel) and model.continues for model in models)
 
-    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> EnsembleState:
+    def start(self, source: Source, source_lengths: Lengths) -> EnsembleState:
         return EnsembleState(tuple(model.start(source, source_lengths) for model in self.members))
 
-    def step(self, tokens: Int[Tensor, "rows positions"], state: EnsembleState) -> tuple[Tensor, EnsembleState]:
+    def step(self, tokens: Tokens, state: EnsembleState) -> tuple[Tensor, EnsembleState]:
         """The logarithms of the mean probabilities, which serve as logits."""
         found = [model.step(tokens, one) for model, one in zip(self.members, state.states, strict=True)]
         return self._mean([logits for logits, _ in found]), EnsembleState(tuple(after for _, after in found))
@@ -56,7 +54,7 @@ class Ensemble(nn.Module):
         weights = torch.stack([weights for _, weights, _ in found]).mean(0)
         return self._mean([logits for logits, _, _ in found]), weights, EnsembleState(tuple(s for _, _, s in found))
 
-    def _mean(self, logits: Sequence[Tensor]) -> Float[Tensor, "rows positions vocabulary"]:
+    def _mean(self, logits: Sequence[Tensor]) -> StepLogits:
         # each model's probabilities given that no forbidden symbol comes, as a search takes them
         logs = torch.stack([allow(one, self.symbols).log_softmax(-1) for one in logits])
         return logs.logsumexp(0) - math.log(len(logits))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
@@ -12,12 +11,13 @@ from openwork.decoding.rules import TokenRule
 from openwork.decoding.scoring import best_continuations, choosing, most_probable_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import ChoosingModel, StepModel
+from openwork.nn.shapes import Lengths, Logits, Source
 
 
 def greedy_search(
     model: StepModel,
-    source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, "batch"],
+    source: Source,
+    source_lengths: Lengths,
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOL_IDS,
     rules: Sequence[TokenRule] = (),
@@ -39,9 +39,7 @@ class BestOfModel:
         self.model = model
         self.symbols = symbols
 
-    def __call__(
-        self, logits: Float[Tensor, "rows vocabulary"], sentences: Tensor, written: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def __call__(self, logits: Logits, sentences: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
         value, token = best_continuations(self.model, logits, self.symbols, 1)
         return value.squeeze(-1), token.squeeze(-1)
 

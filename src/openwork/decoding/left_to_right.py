@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.base.symbols import SymbolIds
@@ -12,6 +11,7 @@ from openwork.decoding.rules import Prefixes, TokenRule, restrict
 from openwork.decoding.scoring import allow, length_limits, length_penalty, log_normaliser
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.nn.shapes import Lengths, Logits, Source
 
 Choose = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 """From logits (rows, vocabulary), the chosen tokens' log-probabilities (rows,) and the tokens.
@@ -33,8 +33,8 @@ OnToken = Callable[[int, int], None]
 @torch.no_grad()
 def write(
     model: StepModel,
-    source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, "batch"],
+    source: Source,
+    source_lengths: Lengths,
     settings: DecodingSettings,
     symbols: SymbolIds,
     choose: Choose,
@@ -83,9 +83,7 @@ class ChooseByScores:
         self.rules = rules
         self.pick = pick
 
-    def __call__(
-        self, logits: Float[Tensor, "rows vocabulary"], sentences: Tensor, written: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def __call__(self, logits: Logits, sentences: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
         scores = allow(logits, self.symbols)
         normaliser = log_normaliser(scores)
         if self.rules:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from openwork.decoding.constraints import SentenceConstraints
 from openwork.models.interfaces import State, StepModel
+from openwork.nn.shapes import Tokens
 
 StateT = TypeVar("StateT", bound=State)
 
@@ -24,7 +25,7 @@ class Repeated:
         state = self.model.start(source[:: self.times], source_lengths[:: self.times])
         return state.select(torch.arange(source.shape[0], device=source.device) // self.times)
 
-    def step(self, tokens: Int[Tensor, "rows positions"], state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tokens, state: State) -> tuple[Tensor, State]:
         return self.model.step(tokens, state)
 
 

@@ -1,9 +1,7 @@
 """A penalty for tokens that the target holds already."""
 
-from jaxtyping import Float
-from torch import Tensor
-
 from openwork.decoding.rules import Prefixes, TokenRule
+from openwork.nn.shapes import Logits
 
 
 class RepetitionPenalty(TokenRule):
@@ -17,8 +15,6 @@ class RepetitionPenalty(TokenRule):
     def __init__(self, strength: float) -> None:
         self.strength = strength
 
-    def lower(
-        self, log_probabilities: Float[Tensor, "rows vocabulary"], prefixes: Prefixes
-    ) -> Float[Tensor, "rows vocabulary"]:
+    def lower(self, log_probabilities: Logits, prefixes: Prefixes) -> Logits:
         written = prefixes.tokens[:, 1:]
         return log_probabilities.scatter(1, written, log_probabilities.gather(1, written) * self.strength)

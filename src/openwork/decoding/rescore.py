@@ -9,13 +9,14 @@ from torch import Tensor
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.scoring import allow, log_normaliser
 from openwork.models.interfaces import StepModel
+from openwork.nn.shapes import Lengths, Source
 
 
 @torch.no_grad()
 def score(
     model: StepModel,
-    source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, "batch"],
+    source: Source,
+    source_lengths: Lengths,
     targets: Sequence[Sequence[int]],
     *,
     ended: bool = True,
@@ -33,8 +34,8 @@ def score(
 @torch.no_grad()
 def score_tokens(
     model: StepModel,
-    source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, "batch"],
+    source: Source,
+    source_lengths: Lengths,
     targets: Sequence[Sequence[int]],
     *,
     ended: bool = True,

@@ -19,6 +19,7 @@ from openwork.decoding.constraints import Phrase, SentenceConstraints
 from openwork.decoding.phrases import RequiredPhrases
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.settings import DecodingSettings
+from openwork.nn.shapes import Lengths, Logits
 
 
 @dataclass(frozen=True)
@@ -35,19 +36,14 @@ class TokenRule:
     def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
         """Marks in `refused`, or takes marks of earlier rules away."""
 
-    def lower(
-        self, log_probabilities: Float[Tensor, "rows vocabulary"], prefixes: Prefixes
-    ) -> Float[Tensor, "rows vocabulary"]:
+    def lower(self, log_probabilities: Logits, prefixes: Prefixes) -> Logits:
         """What the search adds up instead of the log-probabilities."""
         return log_probabilities
 
 
 def restrict(
-    scores: Float[Tensor, "rows vocabulary"],
-    normaliser: Float[Tensor, "rows 1"],
-    rules: Sequence[TokenRule],
-    prefixes: Prefixes,
-) -> Float[Tensor, "rows vocabulary"]:
+    scores: Logits, normaliser: Float[Tensor, "rows 1"], rules: Sequence[TokenRule], prefixes: Prefixes
+) -> Logits:
     """The logits `scores`, lowered as the rules want, and minus infinity where they refuse a token."""
     refused = torch.zeros_like(scores, dtype=torch.bool)
     for rule in rules:
@@ -64,9 +60,7 @@ class Required(TokenRule):
     What continues a phrase under way may repeat what `no_repeat` refuses; what begins one, where nothing else is left.
     """
 
-    def __init__(
-        self, phrases: Sequence[RequiredPhrases | None], limits: Int[Tensor, "batch"], symbols: SymbolIds
-    ) -> None:
+    def __init__(self, phrases: Sequence[RequiredPhrases | None], limits: Lengths, symbols: SymbolIds) -> None:
         self.phrases = phrases
         self.limits = limits.tolist()
         self.symbols = symbols
@@ -145,7 +139,7 @@ class Prefix(TokenRule):
 def rules_for(
     settings: DecodingSettings,
     constraints: Sequence[SentenceConstraints] | None,
-    source_lengths: Int[Tensor, "batch"],
+    source_lengths: Lengths,
     symbols: SymbolIds,
 ) -> tuple[TokenRule, ...]:
     """The rules that a batch is searched with: the settings', then the wishes; a later one has the last word."""

@@ -20,12 +20,13 @@ from openwork.decoding.rules import rules_for
 from openwork.decoding.scoring import best_tokens, length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.nn.shapes import Lengths, Logits, Source
 
 
 def sample(
     model: StepModel,
-    source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, "batch"],
+    source: Source,
+    source_lengths: Lengths,
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,
@@ -50,7 +51,7 @@ def sample(
 
 
 def distribution(
-    scores: Float[Tensor, "rows vocabulary"], settings: DecodingSettings
+    scores: Logits, settings: DecodingSettings
 ) -> tuple[Float[Tensor, "rows choice"], Int[Tensor, "rows choice"]]:
     """The probabilities that are drawn from, and their tokens; equally probable tokens come by their ids.
 

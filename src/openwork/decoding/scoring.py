@@ -14,6 +14,7 @@ from openwork.base.errors import OpenworkError
 from openwork.base.symbols import SymbolIds
 from openwork.decoding.settings import DecodingSettings, LengthRule
 from openwork.models.interfaces import ChoosingModel, StepModel, can_choose
+from openwork.nn.shapes import Lengths, Logits
 
 
 def length_penalty(length: int, alpha: float, rule: LengthRule = "paper") -> float:
@@ -26,7 +27,7 @@ def length_penalty(length: int, alpha: float, rule: LengthRule = "paper") -> flo
     return (length if rule == "power" else (5 + length) / 6) ** alpha
 
 
-def length_limits(source_lengths: Int[Tensor, "batch"], settings: DecodingSettings) -> Int[Tensor, "batch"]:
+def length_limits(source_lengths: Lengths, settings: DecodingSettings) -> Lengths:
     """The most tokens, end symbol included, that each target may have; at least one."""
     return (source_lengths + settings.extra_length).clamp(1, settings.maximum_length)
 
@@ -85,9 +86,7 @@ FEW_ROWS = 6  # with fewer, the framework's one operation is faster than the sev
 FOLDS = 4  # how often the halves of a vocabulary are laid over each other, the greater of two entries remaining
 
 
-def most_probable_tokens(
-    scores: Float[Tensor, "rows vocabulary"],
-) -> tuple[Float[Tensor, "rows"], Int[Tensor, "rows"]]:
+def most_probable_tokens(scores: Logits) -> tuple[Float[Tensor, "rows"], Int[Tensor, "rows"]]:
     """The highest score of each row and the lowest id that has it.
 
     On a CPU the framework finds the greatest of many numbers by vector instructions, and its place one by one. So only
@@ -107,9 +106,7 @@ def most_probable_tokens(
     return torch.maximum(value, rest), torch.where(rest > value, place + blocks * BLOCK, token)
 
 
-def highest(
-    scores: Float[Tensor, "rows vocabulary"], count: int
-) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
+def highest(scores: Logits, count: int) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
     """The `count` highest of each row and their ids, in no order that may be relied on among equals.
 
     As topk, which on a CPU looks at numbers one by one. Here the halves of a row are first laid over each other several
@@ -136,7 +133,7 @@ def choosing(model: StepModel | None) -> ChoosingModel | None:
 
 
 def best_continuations(
-    model: ChoosingModel | None, logits: Float[Tensor, "rows vocabulary"], symbols: SymbolIds, count: int
+    model: ChoosingModel | None, logits: Logits, symbols: SymbolIds, count: int
 ) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
     """The log-probabilities and ids of the `count` best tokens that may come, as `best_tokens` orders them.
 
@@ -153,9 +150,7 @@ def best_continuations(
     return scores - normaliser, tokens
 
 
-def best_tokens(
-    scores: Float[Tensor, "rows vocabulary"], count: int
-) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
+def best_tokens(scores: Logits, count: int) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
     """The `count` best of each row, best first, and of equals the lower id first.
 
     topk alone leaves open which of equals it takes. One candidate more than needed shows whether equals stand on

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Int
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
@@ -21,6 +20,7 @@ from openwork.decoding.sampling import sample
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.nn.shapes import Lengths, Source
 
 # The beam grows with the tokens of required phrases up to here; with more of them, banks share the places.
 MOST_BANKS = 32
@@ -29,8 +29,8 @@ NO_BANKS = 0
 
 def decode(
     model: StepModel,
-    source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, "batch"],
+    source: Source,
+    source_lengths: Lengths,
     settings: DecodingSettings,
     symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,

@@ -92,10 +92,7 @@ class DecodingSettings(Settings):
         default=0, ge=0, le=LENGTH, description="sampling draws among so many most probable tokens; 0: all"
     )
     top_p: float = Field(
-        default=1.0,
-        gt=0,
-        le=1,
-        description="sampling draws among the fewest tokens with this probability together",
+        default=1.0, gt=0, le=1, description="sampling draws among the fewest tokens with this probability together"
     )
     seed: int = Field(default=0, ge=0, le=SEED, description="of sampling: the same seed draws the same for a sentence")
     minimum_bayes_risk: Literal["none", "chrf", "bleu"] = Field(

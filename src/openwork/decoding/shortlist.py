@@ -14,6 +14,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from openwork.decoding.hypothesis import Hypothesis
+from openwork.nn.shapes import Source
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Shortlist:
     table: Int[Tensor, "source count"]
     shared: bool  # one vocabulary for both sides, so that a source piece may be copied
 
-    def pieces(self, source: Int[Tensor, "batch source"]) -> Int[Tensor, "pieces"]:
+    def pieces(self, source: Source) -> Int[Tensor, "pieces"]:
         """The ids that may come in the translations of these sentences, ascending."""
         present = source.unique()
         found = [self.always, self.table.index_select(0, present).flatten()]

@@ -4,21 +4,22 @@ import math
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
 from openwork.models.bytenet_settings import ByteNetSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.bytenet import ColumnDecoder, ColumnEncoder, block, columns_for
-from openwork.nn.convolution import Past, dilations, select_pasts, taken, without_padding
+from openwork.nn.cache import Selectable
+from openwork.nn.convolution import Past, dilations, taken, without_padding
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
 
 @dataclass(frozen=True)
-class ByteNetState:
+class ByteNetState(Selectable):
     """The source's columns, the last inputs of each convolution of the decoder, and how many target tokens it has read.
 
     `source_size`: positions of the source in this batch, padding included.
@@ -29,11 +30,6 @@ class ByteNetState:
     source_size: int
     pasts: tuple[Past, ...]
     position: int = 0
-
-    def select(self, rows: Int[Tensor, "rows"]) -> "ByteNetState":
-        """The given rows, in the given order; a row may come several times."""
-        columns, lengths = self.columns.index_select(0, rows), self.source_lengths.index_select(0, rows)
-        return ByteNetState(columns, lengths, self.source_size, select_pasts(self.pasts, rows), self.position)
 
 
 class ByteNet(SequenceModel[ByteNetState]):
@@ -63,29 +59,21 @@ class ByteNet(SequenceModel[ByteNetState]):
         self.output = output
         self.ratio, self.extra = columns
 
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
-
-    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> ByteNetState:
+    def start(self, source: Source, source_lengths: Lengths) -> ByteNetState:
         size = source.shape[1]
         x = without_padding(self.embedding_dropout(self.source_embedding(source)), source_lengths)
         x = functional.pad(x, (0, 0, 0, math.ceil(size * self.ratio) + self.extra - size))
         columns = self.encoder(x, columns_for(source_lengths, self.ratio, self.extra))
         return ByteNetState(columns, source_lengths, size, (None,) * len(self.decoder.layers))
 
-    def advance(
-        self, tokens: Int[Tensor, "rows positions"], state: ByteNetState
-    ) -> tuple[Float[Tensor, "rows positions width"], ByteNetState]:
+    def advance(self, tokens: Tokens, state: ByteNetState) -> tuple[Hidden, ByteNetState]:
         count = tokens.shape[1]
         x = self.embedding_dropout(self.target_embedding(tokens)) + taken(state.columns, state.position, count)
         hidden, pasts = self.decoder(x, state.pasts)
         after = ByteNetState(state.columns, state.source_lengths, state.source_size, pasts, state.position + count)
         return hidden, after
 
-    def attend(
-        self, tokens: Int[Tensor, "rows positions"], state: ByteNetState
-    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], ByteNetState]:
+    def attend(self, tokens: Tokens, state: ByteNetState) -> tuple[StepLogits, StepAttention, ByteNetState]:
         """There is no attention: target position i stands on column i. So all the weight is on source token i, and on
         the last one where the target is longer; the convolutions around the column have seen its neighbours too.
         """

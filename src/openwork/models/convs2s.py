@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.nn.convolution import Past, select_pasts
+from openwork.nn.cache import Selectable
+from openwork.nn.convolution import Past
 from openwork.nn.convs2s import (
     ConvolutionalDecoder,
     ConvolutionalEncoder,
@@ -23,21 +23,18 @@ from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.kernels import Kernel, fused
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.positions import LearnedPositions
+from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
 DEVIATION = 0.1  # of the first embeddings, section 3.6
 
 
 @dataclass(frozen=True)
-class ConvS2SState:
+class ConvS2SState(Selectable):
     """The memory, the last inputs of each convolution of the decoder, and how many target tokens have been read."""
 
     memory: ConvolutionalMemory
     pasts: tuple[Past, ...]
     position: int = 0
-
-    def select(self, rows: Int[Tensor, "rows"]) -> "ConvS2SState":
-        """The given rows, in the given order; a row may come several times."""
-        return ConvS2SState(self.memory.select(rows), select_pasts(self.pasts, rows), self.position)
 
 
 class ConvS2S(SequenceModel[ConvS2SState]):
@@ -70,24 +67,16 @@ class ConvS2S(SequenceModel[ConvS2SState]):
     def maximum_length(self) -> int | None:
         return self.source_positions.maximum_length
 
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
-
-    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> ConvS2SState:
+    def start(self, source: Source, source_lengths: Lengths) -> ConvS2SState:
         embedded = self.embedding_dropout(self.source_positions(self.source_embedding(source)))
         return ConvS2SState(self.encoder(embedded, source_lengths), (None,) * len(self.decoder.layers))
 
-    def advance(
-        self, tokens: Int[Tensor, "rows positions"], state: ConvS2SState
-    ) -> tuple[Float[Tensor, "rows positions width"], ConvS2SState]:
+    def advance(self, tokens: Tokens, state: ConvS2SState) -> tuple[Hidden, ConvS2SState]:
         embedded = self.embedding_dropout(self.target_positions(self.target_embedding(tokens), state.position))
         hidden, pasts = self.decoder(embedded, state.memory, state.pasts)
         return hidden, ConvS2SState(state.memory, pasts, state.position + tokens.shape[1])
 
-    def attend(
-        self, tokens: Int[Tensor, "rows positions"], state: ConvS2SState
-    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], ConvS2SState]:
+    def attend(self, tokens: Tokens, state: ConvS2SState) -> tuple[StepLogits, StepAttention, ConvS2SState]:
         """The weights are those of the last layer's step of attention."""
         with weights_of(self.decoder.layers[-1].cross_attention) as weights:  # type: ignore[arg-type]
             logits, state = self.step(tokens, state)

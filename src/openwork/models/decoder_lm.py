@@ -18,17 +18,18 @@ from openwork.models.interfaces import Packed, PackingModel, SequenceModel
 from openwork.models.prompts import in_place_of_start, read_prompts
 from openwork.nn.attention import first_packing_problem
 from openwork.nn.batch_normalisation import has_batch_norms, real_positions
-from openwork.nn.cache import KeyValue
+from openwork.nn.cache import KeyValue, Selectable
 from openwork.nn.causal import CausalStack
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import CAUSAL, Mask, Segments
 from openwork.nn.positions import Positions
+from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
 
 @dataclass(frozen=True)
-class DecoderState:
+class DecoderState(Selectable):
     """Keys and values of all columns so far, where each row begins, and the token that is still to be read.
 
     `starts` (rows): the first column of each row that is not padding; None: all rows begin in column 0. `pending`
@@ -41,15 +42,6 @@ class DecoderState:
     starts: Tensor | None = None
     column: int = 0
 
-    def select(self, rows: Int[Tensor, "rows"]) -> "DecoderState":
-        """The given rows, in the given order; a row may come several times."""
-        return replace(
-            self,
-            pasts=tuple(None if past is None else past.select(rows) for past in self.pasts),
-            pending=None if self.pending is None else self.pending.index_select(0, rows),
-            starts=None if self.starts is None else self.starts.index_select(0, rows),
-        )
-
 
 class DecoderLM(SequenceModel[DecoderState], PackingModel):
     """Continues a prompt; with an empty prompt it writes a text from its beginning.
@@ -59,7 +51,6 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
     START follows each prompt too.
     """
 
-    bias: nn.Parameter | None
     separate_prompt: bool = False
 
     def __init__(
@@ -90,15 +81,7 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
     def continues(self) -> bool:
         return True
 
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
-
-    @property
-    def output_bias(self) -> Tensor | None:
-        return self.bias
-
-    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> DecoderState:
+    def start(self, source: Source, source_lengths: Lengths) -> DecoderState:
         """Reads START and each prompt up to the token that is kept pending; the source's end is not read."""
         prompts = read_prompts(source, source_lengths, marked=self.separate_prompt)
         empty = DecoderState((None,) * len(self.stack.layers), source.shape[1], prompts.pending)
@@ -107,14 +90,10 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
         state = self._read(prompts.tokens, replace(empty, starts=prompts.starts))[1]
         return replace(state, pending=prompts.pending)
 
-    def advance(
-        self, tokens: Int[Tensor, "rows positions"], state: DecoderState
-    ) -> tuple[Float[Tensor, "rows positions width"], DecoderState]:
+    def advance(self, tokens: Tokens, state: DecoderState) -> tuple[Hidden, DecoderState]:
         return self._read(in_place_of_start(tokens, state.pending), state)
 
-    def _read(
-        self, tokens: Int[Tensor, "rows positions"], state: DecoderState
-    ) -> tuple[Float[Tensor, "rows positions width"], DecoderState]:
+    def _read(self, tokens: Tokens, state: DecoderState) -> tuple[Hidden, DecoderState]:
         x, mask = self.embedding(tokens), CAUSAL
         after = state.column + tokens.shape[1]
         with real_positions(tokens != SYMBOL_IDS.pad):
@@ -127,9 +106,7 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
             x, pasts = self.stack(self.embedding_dropout(x), state.pasts, mask)
         return self.narrow(x), replace(state, pasts=pasts, pending=None, column=after)
 
-    def attend(
-        self, tokens: Int[Tensor, "rows positions"], state: DecoderState
-    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], DecoderState]:
+    def attend(self, tokens: Tokens, state: DecoderState) -> tuple[StepLogits, StepAttention, DecoderState]:
         """The weights are those of the last layer's self-attention on the prompt's pieces, the mean of its heads.
 
         All the rest, on START and on what was written so far, is counted to the place of the source's end.

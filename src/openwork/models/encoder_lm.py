@@ -8,7 +8,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
@@ -27,6 +27,7 @@ from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask, real
 from openwork.nn.pooling import Pooler, Transform, mean_of
 from openwork.nn.positions import Positions
+from openwork.nn.shapes import Lengths, PlaceAttention, PlaceVectors, Source, Vectors
 
 SPANS = 3  # of a position: how well an answer begins there, ends there, and has ended
 NEVER = -1e4  # a logit whose probability is zero, and which no type of numbers makes infinite
@@ -69,9 +70,7 @@ class EncoderModel(LabelModel, EncodingModel):
         reached = self.source_positions.maximum_length
         return None if reached is None else reached - 1  # the start symbol takes one
 
-    def encode(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch position width"]:
+    def encode(self, source: Source, source_lengths: Lengths) -> Vectors:
         """A vector for the start symbol and then one for each source token."""
         tokens = with_start(source)
         x = self.source_embedding(tokens)
@@ -82,20 +81,14 @@ class EncoderModel(LabelModel, EncodingModel):
             return self.encoder(x, Mask(key_lengths=source_lengths + 1))
 
     @abstractmethod
-    def predicted_from(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Int[Tensor, "batch place"]:
+    def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         """From which position's vector each place of the target is told; the start symbol is at position 0."""
 
-    def chosen(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place width"]:
+    def chosen(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         """The vectors of these positions."""
         return at_places(self.encode(source, source_lengths), self.predicted_from(source, source_lengths))
 
-    def source_attention(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place source"]:
+    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
         """The last layer's attention, the mean of its heads, without its share for the start symbol."""
         with weights_of(self.encoder.layers[-1].self_attention) as kept:  # type: ignore[arg-type]
             self.encode(source, source_lengths)
@@ -118,28 +111,20 @@ class SequenceClassifier(LabelHead):
         super().__init__(reader, output)
         self.pooler = pooler
 
-    def predicted_from(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Int[Tensor, "batch place"]:
+    def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         return torch.stack([torch.zeros_like(source_lengths), source_lengths], dim=1)
 
-    def read(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place width"]:
+    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         return self.head_dropout(self.pooler(self.chosen(source, source_lengths)))
 
 
 class TokenClassifier(LabelHead):
     """One label for each word of a source, from the vector of its first piece (Devlin et al. 2019, section 5.3)."""
 
-    def predicted_from(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Int[Tensor, "batch place"]:
+    def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         return word_places(source, source_lengths, self.begins) + 1
 
-    def read(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place width"]:
+    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         return self.head_dropout(self.chosen(source, source_lengths))
 
 
@@ -159,19 +144,11 @@ class MaskedLM(EncoderModel, MaskedModel):
     def output_weight(self) -> Tensor:
         return self.source_embedding.table.weight
 
-    @property
-    def output_bias(self) -> Tensor:
-        return self.bias
-
-    def predicted_from(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Int[Tensor, "batch place"]:
+    def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         positions = torch.arange(1, source.shape[1] + 1, device=source.device)
         return positions.minimum(source_lengths[:, None])
 
-    def read(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place width"]:
+    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         chosen = self.chosen(source, source_lengths)
         with real_positions(real(source_lengths, source.shape[1])):
             return self.transform(chosen)
@@ -192,18 +169,10 @@ class SpanExtractor(EncoderModel):
         self.spans = spans
         self.register_buffer("output", torch.eye(labels), persistent=False)
 
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
-
-    def predicted_from(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Int[Tensor, "batch place"]:
+    def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         return torch.zeros_like(source_lengths)[:, None]
 
-    def read(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place width"]:
+    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         scores = self.spans(self.head_dropout(self.encode(source, source_lengths)))
         first_label = SYMBOL_IDS.end + 1
         words = word_places(source, source_lengths, self.begins)[:, : self.output.shape[0] - first_label]
@@ -229,14 +198,10 @@ class TextEncoder(EncoderModel):
     def output_weight(self) -> Tensor:
         return self.source_embedding.table.weight
 
-    def predicted_from(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Int[Tensor, "batch place"]:
+    def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         return torch.zeros_like(source_lengths)[:, None]
 
-    def read(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place width"]:
+    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         vectors = self.encode(source, source_lengths)
         both = torch.stack([mean_of(vectors, source_lengths + 1), self.pooler(vectors[:, :1])[:, 0]], dim=1)
         return self.narrow(self.head_dropout(both))

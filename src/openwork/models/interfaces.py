@@ -66,7 +66,14 @@ class ChoosingModel(StepModel[StateT], Protocol[StateT]):
 
 
 class SequenceModel(nn.Module, ABC, Generic[StateT]):
-    """What training needs besides: the vectors before the output projection, and its weight."""
+    """A model that can be trained: it gives the vectors before the output projection, and the weight of that.
+
+    `output`, a parameter, is the matrix of the projection; with tied weights it is an embedding's own. `bias`, a
+    parameter or None, is added to the logits.
+    """
+
+    output: Tensor
+    bias: nn.Parameter | None
 
     @abstractmethod
     def start(self, source: Tensor, source_lengths: Tensor) -> StateT:
@@ -91,14 +98,14 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
         return False
 
     @property
-    @abstractmethod
     def output_weight(self) -> Tensor:
         """The matrix (vocabulary, width) that turns those vectors into logits."""
+        return self.output
 
     @property
     def output_bias(self) -> Tensor | None:
         """What is added to the logits (vocabulary); None: nothing."""
-        return None
+        return getattr(self, "bias", None)
 
     def project(self, hidden: Tensor) -> Tensor:
         """Logits (..., vocabulary) of vectors (..., width)."""

@@ -9,26 +9,33 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import SequenceModel
+from openwork.nn.cache import Selectable
+from openwork.nn.shapes import (
+    Hidden,
+    Lengths,
+    PlaceAttention,
+    PlaceVectors,
+    Source,
+    StepAttention,
+    StepLogits,
+    Tokens,
+    Vectors,
+)
 
 
 @dataclass(frozen=True)
-class LabelState:
+class LabelState(Selectable):
     """What is told of each source, place after place, how many were handed out, and the sources themselves."""
 
     places: Tensor  # (rows, place, width); the last one of a row stands for all that follow
     source: Tensor
     source_lengths: Tensor
     position: int = 0
-
-    def select(self, rows: Int[Tensor, "rows"]) -> "LabelState":
-        """The given rows, in the given order; a row may come several times."""
-        source, lengths = self.source.index_select(0, rows), self.source_lengths.index_select(0, rows)
-        return LabelState(self.places.index_select(0, rows), source, lengths, self.position)
 
 
 def places_from(table: Tensor, first: int, count: int) -> Tensor:
@@ -55,30 +62,22 @@ class LabelModel(SequenceModel[LabelState]):
         self.begins.copy_(begins)
 
     @abstractmethod
-    def read(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place width"]:
+    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         """A vector for each place of the target; that of the last place serves for all places after it as well."""
 
     @abstractmethod
-    def source_attention(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place source"]:
+    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
         """Where in the source each place looks: weights that add up to 1."""
 
-    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> LabelState:
+    def start(self, source: Source, source_lengths: Lengths) -> LabelState:
         return LabelState(self.read(source, source_lengths), source, source_lengths)
 
-    def advance(
-        self, tokens: Int[Tensor, "rows positions"], state: LabelState
-    ) -> tuple[Float[Tensor, "rows positions width"], LabelState]:
+    def advance(self, tokens: Tokens, state: LabelState) -> tuple[Hidden, LabelState]:
         count = tokens.shape[1]
         after = LabelState(state.places, state.source, state.source_lengths, state.position + count)
         return places_from(state.places, state.position, count), after
 
-    def attend(
-        self, tokens: Int[Tensor, "rows positions"], state: LabelState
-    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], LabelState]:
+    def attend(self, tokens: Tokens, state: LabelState) -> tuple[StepLogits, StepAttention, LabelState]:
         looked = places_from(self.source_attention(state.source, state.source_lengths), state.position, tokens.shape[1])
         logits, state = self.step(tokens, state)
         return logits, looked, state
@@ -87,37 +86,24 @@ class LabelModel(SequenceModel[LabelState]):
 class LabelMatrix(LabelModel):
     """Tells labels that are no pieces of the source: `output`, a parameter, is their matrix, `bias` is added."""
 
-    output: nn.Parameter
-    bias: nn.Parameter
-
     def set_output(self, output: nn.Parameter) -> None:
         """`output` (labels, width) becomes the matrix, with a bias of zeros; part of building."""
         self.output = output
         self.bias = nn.Parameter(torch.zeros(output.shape[0]))
 
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
 
-    @property
-    def output_bias(self) -> Tensor:
-        return self.bias
-
-
-def with_start(source: Int[Tensor, "batch source"]) -> Int[Tensor, "batch position"]:
+def with_start(source: Source) -> Int[Tensor, "batch position"]:
     """With the start symbol in front."""
     return nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)
 
 
-def at_places(
-    vectors: Float[Tensor, "batch position width"], places: Int[Tensor, "batch place"]
-) -> Float[Tensor, "batch place width"]:
+def at_places(vectors: Vectors, places: Int[Tensor, "batch place"]) -> PlaceVectors:
     """The vectors of these positions."""
     return vectors.gather(1, places[:, :, None].expand(-1, -1, vectors.shape[2]))
 
 
 def word_places(
-    source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"], begins: Bool[Tensor, "vocabulary"]
+    source: Source, source_lengths: Lengths, begins: Bool[Tensor, "vocabulary"]
 ) -> Int[Tensor, "batch place"]:
     """The positions of the tokens that begin a word, in their order, then that of the end symbol, as often as needed.
 

@@ -13,10 +13,11 @@ that the prompt is over, where a text could go on as well.
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
+from openwork.nn.shapes import Lengths, Source, StepAttention, Tokens
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,7 @@ class Prompts:
     pending: Tensor
 
 
-def read_prompts(
-    source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"], *, marked: bool = False
-) -> Prompts:
+def read_prompts(source: Source, source_lengths: Lengths, *, marked: bool = False) -> Prompts:
     """Sources, padded on the right, as prompts; their end symbols are left out.
 
     `marked`: START stands behind each prompt that is not empty.
@@ -55,16 +54,12 @@ def read_prompts(
     return Prompts(tokens, starts, pending)
 
 
-def in_place_of_start(
-    tokens: Int[Tensor, "rows positions"], pending: Int[Tensor, "rows"] | None
-) -> Int[Tensor, "rows positions"]:
+def in_place_of_start(tokens: Tokens, pending: Int[Tensor, "rows"] | None) -> Tokens:
     """The tokens with the pending one instead of the first; None: it was read already."""
     return tokens if pending is None else torch.cat((pending[:, None], tokens[:, 1:]), dim=1)
 
 
-def attention_to_end(
-    source_lengths: Int[Tensor, "rows"], source_size: int, positions: int
-) -> Float[Tensor, "rows positions source"]:
+def attention_to_end(source_lengths: Int[Tensor, "rows"], source_size: int, positions: int) -> StepAttention:
     """Weights of a model that has no attention: all of it is counted to the place of the source's end."""
     is_end = torch.arange(source_size, device=source_lengths.device) == (source_lengths - 1)[:, None]
     return is_end.float()[:, None].expand(-1, positions, -1)

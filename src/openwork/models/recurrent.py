@@ -4,28 +4,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.nn.cache import Selectable
 from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.luong import DotAttention, GeneralAttention, GlobalAttention, LuongDecoder, NoAttention
 from openwork.nn.masks import padding
 from openwork.nn.recurrent import CellState, RecurrentDecoder, RecurrentEncoder, RecurrentMemory
+from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
 
 @dataclass(frozen=True)
-class RecurrentState:
+class RecurrentState(Selectable):
     """What the decoder may look at, and its cells after the tokens so far."""
 
     memory: RecurrentMemory
     cells: CellState
-
-    def select(self, rows: Int[Tensor, "rows"]) -> "RecurrentState":
-        """The given rows, in the given order; a row may come several times."""
-        return RecurrentState(self.memory.select(rows), self.cells.select(rows))
 
 
 class RecurrentModel(SequenceModel[RecurrentState]):
@@ -52,25 +49,17 @@ class RecurrentModel(SequenceModel[RecurrentState]):
         self.decoder = decoder
         self.output = output
 
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
-
-    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> RecurrentState:
+    def start(self, source: Source, source_lengths: Lengths) -> RecurrentState:
         x = self.embedding_dropout(self.source_embedding(source))
         memory, whole = self.encoder(x, source_lengths)
         return RecurrentState(*self.decoder.start(memory, whole, padding(source_lengths, source.shape[1])))
 
-    def advance(
-        self, tokens: Int[Tensor, "rows positions"], state: RecurrentState
-    ) -> tuple[Float[Tensor, "rows positions width"], RecurrentState]:
+    def advance(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         x = self.embedding_dropout(self.target_embedding(tokens))
         hidden, cells = self.decoder(x, state.memory, state.cells)
         return hidden, RecurrentState(state.memory, cells)
 
-    def attend(
-        self, tokens: Int[Tensor, "rows positions"], state: RecurrentState
-    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], RecurrentState]:
+    def attend(self, tokens: Tokens, state: RecurrentState) -> tuple[StepLogits, StepAttention, RecurrentState]:
         """As `step`, with the weights of the attention.
 
         Without attention no source token counts for more than another in the one vector that was handed over, so each

@@ -14,23 +14,20 @@ from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.masks import padding
 from openwork.nn.recurrent import RecurrentEncoder
+from openwork.nn.shapes import Lengths, PlaceAttention, PlaceVectors, Source
 
 
-def last_positions(source_lengths: Int[Tensor, "batch"]) -> Int[Tensor, "batch"]:
+def last_positions(source_lengths: Lengths) -> Lengths:
     """Where the end symbols stand; 0 where there is none."""
     return (source_lengths - 1).clamp(min=0)
 
 
-def attention_at(
-    places: Int[Tensor, "batch place"], source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-) -> Float[Tensor, "batch place source"]:
+def attention_at(places: Int[Tensor, "batch place"], source: Source, source_lengths: Lengths) -> PlaceAttention:
     """All weight on one source token each; none where the source has no token."""
     return one_hot(places, source.shape[1]) * padding(source_lengths, source.shape[1])[:, 0].float()
 
 
-def uniform_attention(
-    source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-) -> Float[Tensor, "batch place source"]:
+def uniform_attention(source: Source, source_lengths: Lengths) -> PlaceAttention:
     """The same weight on each source token, then all of it on the end symbol."""
     real = padding(source_lengths, source.shape[1])[:, 0]
     alike = real / real.sum(dim=-1, keepdim=True).clamp(min=1)
@@ -53,21 +50,15 @@ class RecurrentLabels(LabelMatrix, EncodingModel):
         self.label_dropout = Dropout(dropout)
         self.set_output(output)
 
-    def encode(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch source width"]:
+    def encode(self, source: Source, source_lengths: Lengths) -> Float[Tensor, "batch source width"]:
         """What is known at each source token."""
         return self.encoder(self.embedding_dropout(self.source_embedding(source)), source_lengths)[0]
 
     @abstractmethod
-    def told(
-        self, memory: Float[Tensor, "batch source width"], source: Tensor, source_lengths: Tensor
-    ) -> Float[Tensor, "batch place width"]:
+    def told(self, memory: Float[Tensor, "batch source width"], source: Tensor, source_lengths: Tensor) -> PlaceVectors:
         """The vector of each place of the target, from what is known at each source token."""
 
-    def read(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place width"]:
+    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         return self.label_dropout(self.told(self.encode(source, source_lengths), source, source_lengths))
 
 
@@ -77,9 +68,7 @@ class RecurrentTagger(RecurrentLabels):
     def told(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
         return at_places(memory, word_places(source, source_lengths, self.begins))
 
-    def source_attention(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place source"]:
+    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
         """There is no attention: a place looks at the piece at whose position its label is told."""
         return attention_at(word_places(source, source_lengths, self.begins), source, source_lengths)
 
@@ -103,9 +92,7 @@ class RecurrentClassifier(RecurrentLabels):
         whole = torch.cat([end[..., :width], memory[:, :1, width:]], dim=-1)
         return torch.cat([torch.tanh(self.summary(whole)), end], dim=1)
 
-    def source_attention(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place source"]:
+    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
         """There is no attention: the label looks at all tokens alike, and what follows it at the end symbol."""
         return uniform_attention(source, source_lengths)
 

@@ -19,6 +19,7 @@ from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.linear_block import LinearBlock
 from openwork.nn.pooling import mean_of
 from openwork.nn.recurrent import RecurrentEncoder
+from openwork.nn.shapes import Lengths, PlaceAttention, PlaceVectors, Source
 
 
 class BidirectionalModel(LabelModel, EncodingModel):
@@ -33,9 +34,7 @@ class BidirectionalModel(LabelModel, EncodingModel):
         self.forwards = forwards
         self.backwards = backwards
 
-    def layers_of(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> list[Float[Tensor, "batch position memory_width"]]:
+    def layers_of(self, source: Source, source_lengths: Lengths) -> list[Float[Tensor, "batch position memory_width"]]:
         """The embeddings of the start symbol and of each token, then what each layer knows at them.
 
         The numbers of the forward reader come first. Embeddings, which both read, stand there once for each of them.
@@ -49,9 +48,7 @@ class BidirectionalModel(LabelModel, EncodingModel):
         ]
         return [torch.cat(both, dim=-1) for both in zip(there, [x, *back], strict=True)]
 
-    def encode(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch position memory_width"]:
+    def encode(self, source: Source, source_lengths: Lengths) -> Float[Tensor, "batch position memory_width"]:
         """What the last layer knows at the start symbol and then at each source token."""
         return self.layers_of(source, source_lengths)[-1]
 
@@ -79,13 +76,7 @@ class RecurrentLM(BidirectionalModel, NextTokenModel):
     def output_weight(self) -> Tensor:
         return self.source_embedding.weight
 
-    @property
-    def output_bias(self) -> Tensor:
-        return self.bias
-
-    def read(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place width"]:
+    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         known = self.output_dropout(self.encode(source, source_lengths))
         ways = known.chunk(2, dim=-1) if self.is_bidirectional else (known,)
         told = [ways[0][:, :-1], *(back[:, 1:] for back in ways[1:])]
@@ -93,9 +84,7 @@ class RecurrentLM(BidirectionalModel, NextTokenModel):
         last = source_lengths.clamp(min=1) * len(ways) - 1  # a text's own last place stands for all behind it
         return at_places(places, torch.arange(places.shape[1], device=source.device).minimum(last[:, None]))
 
-    def source_attention(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place source"]:
+    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
         """There is no attention: all of it is counted to the token that is told, or stands behind the one told."""
         positions = torch.arange(source.shape[1], device=source.device)
         places = positions.minimum(last_positions(source_lengths)[:, None])
@@ -119,7 +108,7 @@ class TaskReader(nn.Module):
         self,
         tokens: Int[Tensor, "batch position"],
         features: Float[Tensor, "batch position features"],
-        lengths: Int[Tensor, "batch"],
+        lengths: Lengths,
     ) -> Float[Tensor, "batch position known"]:
         """What both directions know at each token, the forward one first; zero at padding."""
         x = torch.cat([self.source_embedding(tokens), features], dim=-1)
@@ -153,16 +142,12 @@ class PoolingClassifier(BidirectionalModel, LabelMatrix):
         self.ending = nn.Parameter(nn.init.normal_(torch.empty(self.width), std=self.width**-0.5))
         self.set_output(output)
 
-    def known(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch position known"]:
+    def known(self, source: Source, source_lengths: Lengths) -> Float[Tensor, "batch position known"]:
         """What the label is told from, at the start symbol and then at each source token; the forward half first."""
         features = self.features(self.layers_of(source, source_lengths))
         return features if self.reader is None else self.reader(with_start(source), features, source_lengths + 1)
 
-    def read(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place width"]:
+    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         known = self.known(source, source_lengths)
         end = at_places(known, source_lengths[:, None])[:, 0]
         last = torch.cat([end[:, : self.width], known[:, 0, self.width :]], dim=-1)
@@ -172,9 +157,7 @@ class PoolingClassifier(BidirectionalModel, LabelMatrix):
             told = self.head(whole[:, None])
         return torch.cat([told, self.ending.expand_as(told).to(told.dtype)], dim=1)
 
-    def source_attention(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch place source"]:
+    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
         """There is no attention: the label looks at all tokens alike, and what follows it at the end symbol."""
         return uniform_attention(source, source_lengths)
 

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import EncodingModel, Packed, PackingModel, SequenceModel
 from openwork.nn.attention import first_packing_problem
 from openwork.nn.batch_normalisation import real_positions
+from openwork.nn.cache import Selectable
 from openwork.nn.decoder import Decoder, LayerCache
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
@@ -16,20 +17,16 @@ from openwork.nn.encoder import Encoder
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask, real
 from openwork.nn.positions import Positions
+from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
 
 @dataclass(frozen=True)
-class TransformerState:
+class TransformerState(Selectable):
     """The decoder's caches, the lengths of the sources, and how many target tokens have been read."""
 
     caches: tuple[LayerCache, ...]
     source_lengths: Tensor
     position: int = 0
-
-    def select(self, rows: Int[Tensor, "rows"]) -> "TransformerState":
-        """The given rows, in the given order."""
-        caches = tuple(cache.select(rows) for cache in self.caches)
-        return TransformerState(caches, self.source_lengths.index_select(0, rows), self.position)
 
 
 class Transformer(SequenceModel[TransformerState], EncodingModel, PackingModel):
@@ -40,8 +37,6 @@ class Transformer(SequenceModel[TransformerState], EncodingModel, PackingModel):
     is the matrix of the output layer; with tied weights it is the target embedding's own. `bias`, a parameter or None,
     is added to the logits.
     """
-
-    bias: nn.Parameter | None
 
     def __init__(
         self,
@@ -69,36 +64,22 @@ class Transformer(SequenceModel[TransformerState], EncodingModel, PackingModel):
     def maximum_length(self) -> int | None:
         return self.source_positions.maximum_length
 
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
-
-    @property
-    def output_bias(self) -> Tensor | None:
-        return self.bias
-
-    def encode(
-        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch source width"]:
+    def encode(self, source: Source, source_lengths: Lengths) -> Float[Tensor, "batch source width"]:
         """The memory: one vector for each source token."""
         with real_positions(real(source_lengths, source.shape[1])):
             x = self.embedding_dropout(self.source_positions(self.source_embedding(source)))
             return self.encoder(x, Mask(key_lengths=source_lengths))
 
-    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> TransformerState:
+    def start(self, source: Source, source_lengths: Lengths) -> TransformerState:
         return TransformerState(self.decoder.start(self.encode(source, source_lengths)), source_lengths)
 
-    def advance(
-        self, tokens: Int[Tensor, "rows positions"], state: TransformerState
-    ) -> tuple[Float[Tensor, "rows positions width"], TransformerState]:
+    def advance(self, tokens: Tokens, state: TransformerState) -> tuple[Hidden, TransformerState]:
         with real_positions(tokens != SYMBOL_IDS.pad):
             x = self.embedding_dropout(self.target_positions(self.target_embedding(tokens), state.position))
             x, caches = self.decoder(x, state.caches, Mask(key_lengths=state.source_lengths))
         return self.narrow(x), TransformerState(caches, state.source_lengths, state.position + tokens.shape[1])
 
-    def attend(
-        self, tokens: Int[Tensor, "rows positions"], state: TransformerState
-    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], TransformerState]:
+    def attend(self, tokens: Tokens, state: TransformerState) -> tuple[StepLogits, StepAttention, TransformerState]:
         with weights_of(self.decoder.layers[-1].cross_attention) as weights:  # type: ignore[arg-type]
             logits, state = self.step(tokens, state)
         return logits, weights[0].mean(dim=1), state

@@ -3,21 +3,22 @@
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.models.interfaces import SequenceModel
 from openwork.models.prompts import attention_to_end, in_place_of_start, read_prompts
 from openwork.models.wavenet_settings import WaveNetSettings
-from openwork.nn.convolution import Past, dilations, select_pasts
+from openwork.nn.cache import Selectable
+from openwork.nn.convolution import Past, dilations
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 from openwork.nn.wavenet import DilatedLayer, DilatedStack, Real
 
 
 @dataclass(frozen=True)
-class WaveNetState:
+class WaveNetState(Selectable):
     """The last inputs of each convolution, and the token that is still to be read (rows); None: it was read.
 
     `source_size`: positions of the source in this batch, padding included.
@@ -27,15 +28,6 @@ class WaveNetState:
     pending: Tensor | None
     source_lengths: Tensor
     source_size: int
-
-    def select(self, rows: Int[Tensor, "rows"]) -> "WaveNetState":
-        """The given rows, in the given order; a row may come several times."""
-        return replace(
-            self,
-            pasts=select_pasts(self.pasts, rows),
-            pending=None if self.pending is None else self.pending.index_select(0, rows),
-            source_lengths=self.source_lengths.index_select(0, rows),
-        )
 
 
 class WaveNet(SequenceModel[WaveNetState]):
@@ -55,31 +47,21 @@ class WaveNet(SequenceModel[WaveNetState]):
     def continues(self) -> bool:
         return True
 
-    @property
-    def output_weight(self) -> Tensor:
-        return self.output
-
-    def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> WaveNetState:
+    def start(self, source: Source, source_lengths: Lengths) -> WaveNetState:
         """Reads START and each prompt but its last token, which is kept pending; the source's end is not read."""
         prompts = read_prompts(source, source_lengths)
         columns = torch.arange(prompts.tokens.shape[1], device=source.device)
         pasts = self._read(prompts.tokens, self.stack.pasts, (columns >= prompts.starts[:, None])[..., None])[1]
         return WaveNetState(pasts, prompts.pending, source_lengths, source.shape[1])
 
-    def advance(
-        self, tokens: Int[Tensor, "rows positions"], state: WaveNetState
-    ) -> tuple[Float[Tensor, "rows positions width"], WaveNetState]:
+    def advance(self, tokens: Tokens, state: WaveNetState) -> tuple[Hidden, WaveNetState]:
         hidden, pasts = self._read(in_place_of_start(tokens, state.pending), state.pasts)
         return hidden, replace(state, pasts=pasts, pending=None)
 
-    def _read(
-        self, tokens: Int[Tensor, "rows positions"], pasts: tuple[Past, ...], real: Real = None
-    ) -> tuple[Float[Tensor, "rows positions width"], tuple[Past, ...]]:
+    def _read(self, tokens: Tokens, pasts: tuple[Past, ...], real: Real = None) -> tuple[Hidden, tuple[Past, ...]]:
         return self.stack(self.embedding_dropout(self.embedding(tokens)), pasts, real)
 
-    def attend(
-        self, tokens: Int[Tensor, "rows positions"], state: WaveNetState
-    ) -> tuple[Float[Tensor, "rows positions vocabulary"], Float[Tensor, "rows positions source"], WaveNetState]:
+    def attend(self, tokens: Tokens, state: WaveNetState) -> tuple[StepLogits, StepAttention, WaveNetState]:
         """There is no attention, and the prompt is read as one row with the target. What a language model does not look
         at in its prompt is counted to the place of the source's end: here that is all.
         """

@@ -48,9 +48,7 @@ class MultiHeadGradients:
 
 
 def projection_backward(
-    projection: nn.Linear,
-    x: Float[Tensor, "batch position inputs"],
-    gradient: Float[Tensor, "batch position outputs"],
+    projection: nn.Linear, x: Float[Tensor, "batch position inputs"], gradient: Float[Tensor, "batch position outputs"]
 ) -> ProjectionGradients:
     """dW = X^T dY, db = the sum of dY, dX = dY W^T, over all positions of all sentences."""
     return ProjectionGradients(

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from openwork.nn.normalisation import EPSILON
+from openwork.nn.shapes import Vectors
 
 MOMENTUM = 0.1  # share of a batch in the running statistics; torch's
 
@@ -43,7 +44,7 @@ class BatchStatistics:
     count: Tensor
 
 
-def statistics_over(x: Float[Tensor, "batch position width"], real: Bool[Tensor, "batch position"]) -> BatchStatistics:
+def statistics_over(x: Vectors, real: Bool[Tensor, "batch position"]) -> BatchStatistics:
     """mean = sum of x / n, variance = sum of (x - mean)^2 / n over the n real positions (their algorithm 1)."""
     padding = ~real[..., None]
     count = real.sum()
@@ -82,7 +83,7 @@ class BatchNorm(nn.Module):
         mean, variance = self._of_batch(wide) if self.learns else (self.running_mean, self.running_variance)
         return ((wide - mean) / torch.sqrt(variance + self.epsilon) * self.weight + self.bias).to(x.dtype)
 
-    def _of_batch(self, x: Float[Tensor, "batch position width"]) -> tuple[Tensor, Tensor]:
+    def _of_batch(self, x: Vectors) -> tuple[Tensor, Tensor]:
         real = getattr(_thread, "real", None)
         if real is None or real.shape != x.shape[:-1]:
             raise RuntimeError("a batch norm is trained within real_positions, which say what is no padding")

@@ -5,12 +5,13 @@ So each of them may predict the token that it has not come to yet (Peters et al.
 """
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.dropout import Dropout
 from openwork.nn.masks import real
 from openwork.nn.recurrent import cell_layers, run_cells
+from openwork.nn.shapes import Lengths, Vectors
 
 
 class OneDirection(nn.Module):
@@ -21,7 +22,7 @@ class OneDirection(nn.Module):
         self.layers = nn.ModuleList(cell_layers(cell, width, width, 1, 0.0) for _ in range(layers))
         self.between = Dropout(dropout)
 
-    def forward(self, x: Float[Tensor, "batch position width"]) -> list[Float[Tensor, "batch position width"]]:
+    def forward(self, x: Vectors) -> list[Vectors]:
         """What each layer knows at each position, the lowest layer first."""
         known: list[Tensor] = []
         for layer in self.layers:
@@ -30,9 +31,7 @@ class OneDirection(nn.Module):
         return known
 
 
-def reversed_rows(
-    x: Float[Tensor, "batch position width"], lengths: Int[Tensor, "batch"]
-) -> Float[Tensor, "batch position width"]:
+def reversed_rows(x: Vectors, lengths: Lengths) -> Vectors:
     """Each row's first `lengths` vectors in the opposite order; what stands behind them stays there."""
     positions = torch.arange(x.shape[1], device=x.device)
     opposite = lengths[:, None] - 1 - positions
@@ -56,19 +55,17 @@ class LayerMixture(nn.Module):
         """How much of each layer is taken; they add up to 1."""
         return self.weights.softmax(dim=0)
 
-    def forward(self, layers: list[Float[Tensor, "batch position width"]]) -> Float[Tensor, "batch position width"]:
+    def forward(self, layers: list[Vectors]) -> Vectors:
         return self.scale * torch.stack([share * x for share, x in zip(self.shares, layers, strict=True)]).sum(dim=0)
 
 
 class Topmost(nn.Module):
     """What the last layer knows, and nothing of those below it."""
 
-    def forward(self, layers: list[Float[Tensor, "batch position width"]]) -> Float[Tensor, "batch position width"]:
+    def forward(self, layers: list[Vectors]) -> Vectors:
         return layers[-1]
 
 
-def greatest_of(
-    x: Float[Tensor, "batch position width"], lengths: Int[Tensor, "batch"]
-) -> Float[Tensor, "batch width"]:
+def greatest_of(x: Vectors, lengths: Lengths) -> Float[Tensor, "batch width"]:
     """The greatest of each number among the first `lengths` vectors of each row, one at least."""
     return x.masked_fill(~real(lengths, x.shape[1])[:, :, None], -torch.inf).amax(dim=1)

@@ -7,15 +7,16 @@ position i it reads the encoder's column i besides the target so far.
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.convolution import CausalConvolution, Convolution, Past, without_padding
 from openwork.nn.dropout import Dropout
 from openwork.nn.normalisation import layer_norm
+from openwork.nn.shapes import Lengths, Vectors
 
 
-def columns_for(lengths: Int[Tensor, "batch"], ratio: float, extra: int) -> Int[Tensor, "batch"]:
+def columns_for(lengths: Lengths, ratio: float, extra: int) -> Lengths:
     """|t^| = ratio |s| + extra, rounded up: how many columns a source is given (section 3.2); none without a source."""
     columns = torch.ceil(lengths.double() * ratio).long() + extra
     return columns * (lengths > 0)
@@ -38,13 +39,11 @@ class ResidualBlock(nn.Module):
         self.expand = nn.Linear(inner, width)
         self.dropout = Dropout(dropout)
 
-    def before(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position inner"]:
+    def before(self, x: Vectors) -> Float[Tensor, "batch position inner"]:
         """What the convolution reads."""
         return torch.relu(self.second_norm(self.contract(torch.relu(self.first_norm(x)))))
 
-    def after(
-        self, x: Float[Tensor, "batch position width"], inside: Float[Tensor, "batch position inner"]
-    ) -> Float[Tensor, "batch position width"]:
+    def after(self, x: Vectors, inside: Float[Tensor, "batch position inner"]) -> Vectors:
         """The block's output, from its input and from what the convolution gave."""
         return x + self.dropout(self.expand(torch.relu(self.third_norm(inside))))
 
@@ -60,9 +59,7 @@ class ColumnEncoder(nn.Module):
         self.layers = nn.ModuleList(blocks)
         self.final_norm = layer_norm(width)
 
-    def forward(
-        self, x: Float[Tensor, "batch column width"], lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch column width"]:
+    def forward(self, x: Float[Tensor, "batch column width"], lengths: Lengths) -> Float[Tensor, "batch column width"]:
         """`lengths`: each row's number of columns; those behind it are zero."""
         for block in self.layers:
             inside = without_padding(block.before(x), lengths)  # type: ignore[operator]

@@ -1,13 +1,34 @@
 """Keys and values that later steps need again: values that are passed in and returned, never kept on a module."""
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import torch
+from jaxtyping import Int
 from torch import Tensor
+
+SelectableT = TypeVar("SelectableT", bound="Selectable")
+
+
+class Selectable:
+    """A dataclass of tensors with a row for each hypothesis, of tuples of these, and of values that all rows share."""
+
+    def select(self: SelectableT, rows: Int[Tensor, "new_rows"]) -> SelectableT:
+        """The given rows, in the given order; a row may come several times."""
+        return type(self)(*(select_rows(value, rows) for value in vars(self).values()))
+
+
+def select_rows(value: Any, rows: Int[Tensor, "new_rows"]) -> Any:
+    """The given rows of a tensor, of each value of a tuple, or of a value with `select`; other values as they are."""
+    if isinstance(value, Tensor):
+        return value.index_select(0, rows)
+    if isinstance(value, tuple):
+        return tuple(select_rows(one, rows) for one in value)
+    return value.select(rows) if hasattr(value, "select") else value
 
 
 @dataclass(frozen=True)
-class KeyValue:
+class KeyValue(Selectable):
     """The projected keys (rows, head, position, head_width) and values (rows, head, position, value_width)."""
 
     key: Tensor
@@ -28,10 +49,6 @@ class KeyValue:
     def extend(self, later: "KeyValue") -> "KeyValue":
         """These positions followed by the later ones."""
         return KeyValue(torch.cat((self.key, later.key), dim=-2), torch.cat((self.value, later.value), dim=-2))
-
-    def select(self, rows: Tensor) -> "KeyValue":
-        """The given rows, in the given order; a row may come several times."""
-        return KeyValue(self.key.index_select(0, rows), self.value.index_select(0, rows))
 
 
 def extend(past: KeyValue | None, later: KeyValue) -> KeyValue:

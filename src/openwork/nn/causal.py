@@ -9,6 +9,7 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.cache import KeyValue, extend
 from openwork.nn.masks import CAUSAL, Mask
 from openwork.nn.residual import SublayerConnection
+from openwork.nn.shapes import Vectors
 
 
 class CausalLayer(nn.Module):
@@ -26,7 +27,7 @@ class CausalLayer(nn.Module):
         self.self_wiring, self.feedforward_wiring = wirings
 
     def forward(
-        self, x: Float[Tensor, "batch position width"], past: KeyValue | None = None, mask: Mask = CAUSAL
+        self, x: Vectors, past: KeyValue | None = None, mask: Mask = CAUSAL
     ) -> tuple[Float[Tensor, "batch position after"], KeyValue]:
         """`x` holds the positions after those in `past`; returns them, and the keys and values that include them.
 
@@ -49,7 +50,7 @@ class CausalStack(nn.Module):
 
     def forward(
         self, x: Float[Tensor, "batch position first"], pasts: Sequence[KeyValue | None], mask: Mask = CAUSAL
-    ) -> tuple[Float[Tensor, "batch position width"], tuple[KeyValue, ...]]:
+    ) -> tuple[Vectors, tuple[KeyValue, ...]]:
         """Keys and values of each layer come and go beside x; None where there is no past."""
         grown = []
         for layer, past in zip(self.layers, pasts, strict=True):

@@ -11,41 +11,31 @@ The windows of all positions are laid side by side and multiplied by one matrix.
 the framework's own convolution in training on a CPU, and a half to a third of it for a step of one position.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
 from openwork.nn.masks import padding
+from openwork.nn.shapes import Lengths, Vectors
 
 Linear = Callable[[int, int], nn.Module]  # from the widths of input and output to the module that multiplies
 
 
-def without_padding(
-    x: Float[Tensor, "batch position width"], lengths: Int[Tensor, "batch"]
-) -> Float[Tensor, "batch position width"]:
+def without_padding(x: Vectors, lengths: Lengths) -> Vectors:
     """Zeros from each row's length on: what a convolution reads behind the end of a sequence that stands alone."""
     is_real = padding(lengths, x.shape[1])[:, 0, 0, :, None]
     return x.masked_fill(~is_real, 0.0)
 
 
-def taken(x: Float[Tensor, "batch position width"], first: int, count: int) -> Float[Tensor, "batch count width"]:
+def taken(x: Vectors, first: int, count: int) -> Float[Tensor, "batch count width"]:
     """`count` positions from `first` on, which may be negative; zeros where x has none."""
     end = first + count
     before, after = min(max(-first, 0), count), min(max(end - x.shape[1], 0), count)
     inside = x[:, max(first, 0) : max(end, 0)]
     return functional.pad(inside, (0, 0, before, after)) if before or after else inside
-
-
-def receptive_field(layers: Iterable[tuple[int, int]]) -> int:
-    """Positions that the last of these layers sees, each given as (width of its kernel, dilation): 1 + sum (k - 1) d.
-
-    So `count` layers of width k without dilation see count (k - 1) + 1 positions, and layers of width 2 whose dilation
-    doubles from 1 see twice as many with each layer.
-    """
-    return 1 + sum((kernel - 1) * dilation for kernel, dilation in layers)
 
 
 def dilations(layers: int, cycle: int) -> list[int]:
@@ -90,11 +80,6 @@ class Convolution(nn.Module):
 
 Past = Tensor | None
 """The last inputs (rows, held, inputs) of a causal convolution, no more than it needs again; None: none was read."""
-
-
-def select_pasts(pasts: tuple[Past, ...], rows: Int[Tensor, "rows"]) -> tuple[Past, ...]:
-    """The given rows of each layer's past, in the given order; a row may come several times."""
-    return tuple(None if past is None else past.index_select(0, rows) for past in pasts)
 
 
 class CausalConvolution(Convolution):

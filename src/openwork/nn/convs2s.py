@@ -13,11 +13,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.nn.attention import KernelAttention
-from openwork.nn.cache import KeyValue
+from openwork.nn.cache import KeyValue, Selectable
 from openwork.nn.convolution import CausalConvolution, Convolution, Past, gated_linear, without_padding
 from openwork.nn.dropout import Dropout
 from openwork.nn.kernels import Kernel
 from openwork.nn.masks import Mask
+from openwork.nn.shapes import Lengths, Vectors
 from openwork.nn.weight_norm import NormalisedLinear
 
 HALF = 0.5**0.5
@@ -39,15 +40,11 @@ def with_gradient_scaled(x: Tensor, scale: float) -> Tensor:
 
 
 @dataclass(frozen=True)
-class ConvolutionalMemory:
+class ConvolutionalMemory(Selectable):
     """What every decoder layer asks: z_j and (z_j + e_j) sqrt(0.5) of each source token, and the sources' lengths."""
 
     asked: KeyValue
     lengths: Int[Tensor, "rows"]
-
-    def select(self, rows: Int[Tensor, "new_rows"]) -> "ConvolutionalMemory":
-        """The given rows, in the given order; a row may come several times."""
-        return ConvolutionalMemory(self.asked.select(rows), self.lengths.index_select(0, rows))
 
 
 class MultiStepAttention(KernelAttention):
@@ -85,9 +82,7 @@ class EncoderBlock(nn.Module):
         self.dropout = Dropout(dropout)
         self.convolution = Convolution(width, 2 * width, kernel_width, linear=partial(gated, dropout=dropout))
 
-    def forward(
-        self, x: Float[Tensor, "batch position width"], lengths: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch position width"]:
+    def forward(self, x: Vectors, lengths: Lengths) -> Vectors:
         inside = without_padding(self.dropout(x), lengths)
         return (gated_linear(self.convolution(inside)) + x) * HALF
 
@@ -126,9 +121,7 @@ class ConvolutionalEncoder(nn.Module):
         self.narrow = linear(width, embedding_width)
         self.askers = askers
 
-    def forward(
-        self, embedded: Float[Tensor, "batch source embedding_width"], lengths: Int[Tensor, "batch"]
-    ) -> ConvolutionalMemory:
+    def forward(self, embedded: Float[Tensor, "batch source embedding_width"], lengths: Lengths) -> ConvolutionalMemory:
         z = self.widen(embedded)
         for layer in self.layers:
             z = layer(z, lengths)

@@ -7,13 +7,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.cache import KeyValue, extend
+from openwork.nn.cache import KeyValue, Selectable, extend
 from openwork.nn.masks import CAUSAL, Mask
 from openwork.nn.residual import SublayerConnection
+from openwork.nn.shapes import Vectors
 
 
 @dataclass(frozen=True)
-class LayerCache:
+class LayerCache(Selectable):
     """What one decoder layer needs again: the memory's keys and values, and those of the positions so far."""
 
     memory: KeyValue
@@ -23,10 +24,6 @@ class LayerCache:
     def position(self) -> int:
         """Where the next token stands."""
         return 0 if self.past is None else self.past.size
-
-    def select(self, rows: Tensor) -> "LayerCache":
-        """The given rows, in the given order."""
-        return LayerCache(self.memory.select(rows), None if self.past is None else self.past.select(rows))
 
 
 class DecoderLayer(nn.Module):
@@ -50,7 +47,7 @@ class DecoderLayer(nn.Module):
         return LayerCache(self.cross_attention.keys_values(memory))
 
     def forward(
-        self, x: Float[Tensor, "batch position width"], cache: LayerCache, memory_mask: Mask, self_mask: Mask = CAUSAL
+        self, x: Vectors, cache: LayerCache, memory_mask: Mask, self_mask: Mask = CAUSAL
     ) -> tuple[Float[Tensor, "batch position after"], LayerCache]:
         """`x` holds the positions after those in the cache; returns them and the cache that includes them.
 
@@ -84,7 +81,7 @@ class Decoder(nn.Module):
         caches: tuple[LayerCache, ...],
         memory_mask: Mask,
         self_mask: Mask = CAUSAL,
-    ) -> tuple[Float[Tensor, "batch position width"], tuple[LayerCache, ...]]:
+    ) -> tuple[Vectors, tuple[LayerCache, ...]]:
         grown = []
         for layer, cache in zip(self.layers, caches, strict=True):
             x, cache = layer(x, cache, memory_mask, self_mask)

@@ -6,26 +6,25 @@ rows of the whole. Cross-attention has no distances: its queries and keys stand 
 """
 
 import math
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.nn.positions import SinusoidTable
+from openwork.nn.shapes import Queries, Scores
 
 
-@runtime_checkable
-class Distances(Protocol):
-    """What attention asks of them."""
+class Distances(nn.Module):
+    """How attention depends on the distance of a query and a key; by itself it does not."""
 
     def rotate(self, heads: Tensor, first: int) -> Tensor:
         """Queries or keys (batch, head, position, head_width), the first of them at position `first`."""
-        ...
+        return heads
 
     def bias(self, query: Tensor, keys: int, scale: float) -> Tensor | None:
-        """What is added to the scores of `keys` keys, broadcastable to (batch, head, query, key); None: nothing."""
-        ...
+        """A number added to each score of `keys` keys, broadcastable to (batch, head, query, key); None: nothing."""
+        return None
 
 
 def offsets(queries: int, keys: int, device: torch.device | None = None) -> Int[Tensor, "query key"]:
@@ -34,17 +33,11 @@ def offsets(queries: int, keys: int, device: torch.device | None = None) -> Int[
     return positions[None, :] - (torch.arange(queries, device=device)[:, None] + (keys - queries))
 
 
-class NoDistances(nn.Module):
-    """Queries and keys as they are, the paper's: the order is known from the embeddings."""
-
-    def rotate(self, heads: Tensor, first: int) -> Tensor:
-        return heads
-
-    def bias(self, query: Tensor, keys: int, scale: float) -> Tensor | None:
-        return None
+class NoDistances(Distances):
+    """The paper's: queries and keys as they are, since the embeddings hold the positions."""
 
 
-class Rotary(SinusoidTable):
+class Rotary(SinusoidTable, Distances):
     """Turns each pair of numbers by pos / 10000^(2i / head_width) (Su et al. 2021, equation 34).
 
     A query at m and a key at n, both turned, have the product of the query and the key turned by n - m alone.
@@ -57,11 +50,8 @@ class Rotary(SinusoidTable):
         """The pairs (x_2i, x_2i+1) turned; in float32 at least, as far positions need the digits."""
         sine, cosine = self.rows(first, first + heads.shape[-2]).unflatten(-1, (-1, 2)).unbind(-1)
         even, odd = heads.to(torch.promote_types(heads.dtype, torch.float32)).unflatten(-1, (-1, 2)).unbind(-1)
-        turned = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1)
-        return turned.flatten(-2).to(heads.dtype)
-
-    def bias(self, query: Tensor, keys: int, scale: float) -> Tensor | None:
-        return None
+        rotated = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1)
+        return rotated.flatten(-2).to(heads.dtype)
 
 
 def slopes(heads: int) -> list[float]:
@@ -75,7 +65,7 @@ def slopes(heads: int) -> list[float]:
     return [*found, *between][:heads]
 
 
-class LinearBiases(nn.Module):
+class LinearBiases(Distances):
     """ALiBi: each score is lowered by slope x distance, with a slope of its own for each head (Press et al. 2022).
 
     They have only earlier keys; in the encoder later keys are lowered alike.
@@ -90,14 +80,12 @@ class LinearBiases(nn.Module):
     def rotate(self, heads: Tensor, first: int) -> Tensor:
         return heads
 
-    def bias(
-        self, query: Float[Tensor, "batch head query head_width"], keys: int, scale: float
-    ) -> Float[Tensor, "head query key"]:
+    def bias(self, query: Queries, keys: int, scale: float) -> Float[Tensor, "head query key"]:
         distance = offsets(query.shape[-2], keys, query.device).abs()
         return -self.slopes[:, None, None] * distance
 
 
-class RelativeKeys(nn.Module):
+class RelativeKeys(Distances):
     """Adds to each key a learnt vector for its offset from the query, clipped at k (Shaw et al. 2018, equation 4).
 
     The vectors are shared by the heads. They are added to the keys alone and not also to the values: that would need
@@ -112,16 +100,14 @@ class RelativeKeys(nn.Module):
     def rotate(self, heads: Tensor, first: int) -> Tensor:
         return heads
 
-    def bias(
-        self, query: Float[Tensor, "batch head query head_width"], keys: int, scale: float
-    ) -> Float[Tensor, "batch head query key"]:
+    def bias(self, query: Queries, keys: int, scale: float) -> Scores:
         """q (k + a)^T = q k^T + q a^T: each query meets all vectors once, and each key takes the one of its offset."""
         products = query @ self.table.weight.to(query.dtype).T * scale
         index = offsets(query.shape[-2], keys, query.device).clamp(-self.clipping, self.clipping) + self.clipping
         return products.gather(-1, index.expand(*products.shape[:2], -1, -1))
 
 
-class BucketedBiases(nn.Module):
+class BucketedBiases(Distances):
     """Adds to each score a learnt number for its head and for the bucket of the offset (Raffel et al. 2020, T5).
 
     The nearest offsets have a bucket each; further ones share buckets that widen with the logarithm of the distance,
@@ -138,9 +124,7 @@ class BucketedBiases(nn.Module):
     def rotate(self, heads: Tensor, first: int) -> Tensor:
         return heads
 
-    def bias(
-        self, query: Float[Tensor, "batch head query head_width"], keys: int, scale: float
-    ) -> Float[Tensor, "head query key"]:
+    def bias(self, query: Queries, keys: int, scale: float) -> Float[Tensor, "head query key"]:
         return self.table(self.bucket(offsets(query.shape[-2], keys, query.device))).permute(2, 0, 1)
 
     def bucket(self, offset: Int[Tensor, "query key"]) -> Int[Tensor, "query key"]:

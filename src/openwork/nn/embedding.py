@@ -1,7 +1,9 @@
 """Token embeddings (section 3.4 of the paper)."""
 
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
+
+from openwork.nn.shapes import Vectors
 
 
 class TokenEmbedding(nn.Module):
@@ -15,5 +17,5 @@ class TokenEmbedding(nn.Module):
         self.table = nn.Embedding(vocabulary, width)
         self.scale = width**0.5 if scaled else 1.0
 
-    def forward(self, tokens: Int[Tensor, "batch position"]) -> Float[Tensor, "batch position width"]:
+    def forward(self, tokens: Int[Tensor, "batch position"]) -> Vectors:
         return self.table(tokens) * self.scale

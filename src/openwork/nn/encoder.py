@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.masks import Mask
 from openwork.nn.residual import SublayerConnection
+from openwork.nn.shapes import Vectors
 
 
 class EncoderLayer(nn.Module):
@@ -24,7 +25,7 @@ class EncoderLayer(nn.Module):
         self.feedforward = feedforward
         self.attention_wiring, self.feedforward_wiring = wirings
 
-    def forward(self, x: Float[Tensor, "batch position width"], mask: Mask) -> Float[Tensor, "batch position after"]:
+    def forward(self, x: Vectors, mask: Mask) -> Float[Tensor, "batch position after"]:
         inside = self.attention_wiring.before(x)
         asked = self.self_attention.keys_values(inside)
         x = self.attention_wiring.after(x, self.self_attention(inside, asked, mask))
@@ -40,7 +41,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.final_norm = final_norm
 
-    def forward(self, x: Float[Tensor, "batch position first"], mask: Mask) -> Float[Tensor, "batch position width"]:
+    def forward(self, x: Float[Tensor, "batch position first"], mask: Mask) -> Vectors:
         for layer in self.layers:
             x = layer(x, mask)
         return self.final_norm(x)

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
 from openwork.nn.dropout import Dropout
+from openwork.nn.shapes import Vectors
 
 
 class FeedForward(nn.Module):
@@ -23,7 +23,7 @@ class FeedForward(nn.Module):
         self.inner_dropout = Dropout(inner_dropout)
         self.contract = nn.Linear(inner, width)
 
-    def forward(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
+    def forward(self, x: Vectors) -> Vectors:
         return self.contract(self.inner_dropout(self.activation(self.expand(x))))
 
 
@@ -40,7 +40,7 @@ class ConvolutionalFeedForward(nn.Module):
         self.inner_dropout = Dropout(inner_dropout)
         self.contract = nn.Conv1d(inner, width, kernel_size=1)
 
-    def forward(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
+    def forward(self, x: Vectors) -> Vectors:
         inner = self.inner_dropout(self.activation(self.expand(x.transpose(1, 2))))
         return self.contract(inner).transpose(1, 2)
 
@@ -59,5 +59,5 @@ class GatedFeedForward(nn.Module):
         self.inner_dropout = Dropout(inner_dropout)
         self.contract = nn.Linear(inner, width, bias=False)  # W_2
 
-    def forward(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
+    def forward(self, x: Vectors) -> Vectors:
         return self.contract(self.inner_dropout(self.activation(self.gate(x)) * self.expand(x)))

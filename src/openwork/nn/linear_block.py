@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from openwork.nn.batch_normalisation import BatchNorm
 from openwork.nn.dropout import Dropout
+from openwork.nn.shapes import PlaceVectors
 
 
 class LinearBlock(nn.Module):
@@ -23,6 +24,6 @@ class LinearBlock(nn.Module):
         self.norm = BatchNorm(width)
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Float[Tensor, "batch place known"]) -> Float[Tensor, "batch place width"]:
+    def forward(self, x: Float[Tensor, "batch place known"]) -> PlaceVectors:
         hidden = self.dense(self.known_dropout(self.known_norm(x)))
         return self.dropout(self.norm(torch.relu(hidden)))

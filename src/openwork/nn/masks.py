@@ -9,19 +9,21 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from openwork.nn.shapes import Lengths
 
-def real(lengths: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch position"]:
+
+def real(lengths: Lengths, size: int) -> Bool[Tensor, "batch position"]:
     """True for the positions that are no padding: position j of sentence b where j < lengths[b]."""
     positions = torch.arange(size, device=lengths.device)
     return positions < lengths[:, None]
 
 
-def padding(lengths: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch 1 1 key"]:
+def padding(lengths: Lengths, size: int) -> Bool[Tensor, "batch 1 1 key"]:
     """True for the keys that are real."""
     return real(lengths, size)[:, None, None, :]
 
 
-def padding_before(starts: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch 1 1 key"]:
+def padding_before(starts: Lengths, size: int) -> Bool[Tensor, "batch 1 1 key"]:
     """True for the keys that are real where padding stands on the left: position j of row b where j >= starts[b]."""
     positions = torch.arange(size, device=starts.device)
     return (positions >= starts[:, None])[:, None, None, :]

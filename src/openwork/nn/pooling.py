@@ -1,10 +1,11 @@
 """Heads upon an encoder: one vector for the whole of a source, and vectors that pieces are told from."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.normalisation import Norm
+from openwork.nn.shapes import Lengths, PlaceVectors, Vectors
 
 
 class Pooler(nn.Module):
@@ -14,7 +15,7 @@ class Pooler(nn.Module):
         super().__init__()
         self.dense = nn.Linear(width, width)
 
-    def forward(self, x: Float[Tensor, "batch place width"]) -> Float[Tensor, "batch place width"]:
+    def forward(self, x: PlaceVectors) -> PlaceVectors:
         return torch.tanh(self.dense(x))
 
 
@@ -29,11 +30,11 @@ class Transform(nn.Module):
         self.dense = nn.Linear(width, after)
         self.norm = norm(after)
 
-    def forward(self, x: Float[Tensor, "batch place width"]) -> Float[Tensor, "batch place after"]:
+    def forward(self, x: PlaceVectors) -> Float[Tensor, "batch place after"]:
         return self.norm(nn.functional.gelu(self.dense(x)))
 
 
-def mean_of(x: Float[Tensor, "batch position width"], lengths: Int[Tensor, "batch"]) -> Float[Tensor, "batch width"]:
+def mean_of(x: Vectors, lengths: Lengths) -> Float[Tensor, "batch width"]:
     """The mean of the first `lengths` vectors of each row, in float32 (Reimers and Gurevych 2019, section 3)."""
     is_real = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
     return (x.float() * is_real[:, :, None]).sum(dim=1) / lengths[:, None]

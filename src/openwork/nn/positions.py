@@ -5,6 +5,7 @@
 """
 
 import math
+from abc import ABC, abstractmethod
 
 import torch
 from jaxtyping import Float, Int
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
 from openwork.nn.masks import Segments
+from openwork.nn.shapes import Vectors
 
 LONGEST_WAVE = 10000.0  # the base of the paper's geometric progression of wavelengths
 
@@ -37,7 +39,7 @@ def sinusoids(positions: int, width: int, base: float = LONGEST_WAVE) -> Float[T
 
 
 class SinusoidTable(nn.Module):
-    """The sinusoids of as many positions as were ever asked for: the table grows when it is too short."""
+    """A table of sinusoids that grows when it is too short."""
 
     table: Tensor
 
@@ -56,56 +58,45 @@ class SinusoidTable(nn.Module):
         return table[first:last]  # not the module's, which another thread may have replaced meanwhile
 
 
-class SinusoidalPositions(SinusoidTable):
-    """Adds the position's sinusoids to a sequence of any length."""
+class Positions(nn.Module, ABC):
+    """Adds the order of the tokens to their embeddings."""
 
     maximum_length: int | None = None
 
-    def forward(
-        self, x: Float[Tensor, "batch position width"], first: int = 0
-    ) -> Float[Tensor, "batch position width"]:
-        """`first` is the position of x's first token in its sentence."""
-        return x + self.rows(first, first + x.shape[1]).to(x.dtype)
+    @abstractmethod
+    def at(self, x: Vectors, places: slice | Int[Tensor, "#batch position"], end: int) -> Vectors:
+        """x plus the vectors of its tokens' positions, `places`; all of them are before `end`."""
 
-    def along(
-        self, x: Float[Tensor, "batch position width"], segments: Segments
-    ) -> Float[Tensor, "batch position width"]:
-        """The same for sentences one after another in a row: each begins at position 0."""
-        return self.at(x, segments.places[None], segments.maximum_length)
+    def forward(self, x: Vectors, first: int = 0) -> Vectors:
+        """The same for consecutive tokens; `first` is the position of x's first token in its sentence."""
+        end = first + x.shape[1]
+        return self.at(x, slice(first, end), end)
 
-    def at(
-        self, x: Float[Tensor, "batch position width"], places: Int[Tensor, "#batch position"], reach: int
-    ) -> Float[Tensor, "batch position width"]:
-        """The same for tokens that stand at `places` of their sentences, all before `reach`."""
-        self.rows(0, reach)  # the table reaches as far
-        return x + self.table[places].to(x.dtype)
+    def along(self, x: Vectors, segments: Segments) -> Vectors:
+        """The same for packed sentences: each begins at position 0. A learned table is known to be long enough."""
+        return self.at(x, segments.places[None], self.maximum_length or segments.maximum_length)
 
 
-class LearnedPositions(nn.Module):
-    """Adds a learnt vector for each position (Gehring et al. 2017; row E of the paper's table 3)."""
+class SinusoidalPositions(SinusoidTable, Positions):
+    """Sinusoids, for sequences of any length."""
+
+    def at(self, x: Vectors, places: slice | Int[Tensor, "#batch position"], end: int) -> Vectors:
+        return x + self.rows(0, end)[places].to(x.dtype)
+
+
+class LearnedPositions(Positions):
+    """A learned vector for each position (Gehring et al. 2017; row E of the paper's table 3)."""
 
     def __init__(self, width: int, size: int) -> None:
         super().__init__()
         self.table = nn.Embedding(size, width)
-        self.maximum_length: int | None = size
+        self.maximum_length = size
 
-    def forward(
-        self, x: Float[Tensor, "batch position width"], first: int = 0
-    ) -> Float[Tensor, "batch position width"]:
-        """`first` is the position of x's first token in its sentence; ConfigError behind the end of the table."""
-        return x + self.rows(first, first + x.shape[1]).to(x.dtype)
-
-    def along(
-        self, x: Float[Tensor, "batch position width"], segments: Segments
-    ) -> Float[Tensor, "batch position width"]:
-        """The same for sentences one after another in a row; that none reaches too far is known before a training."""
-        return x + self.table(segments.places).to(x.dtype)
-
-    def at(
-        self, x: Float[Tensor, "batch position width"], places: Int[Tensor, "#batch position"], reach: int
-    ) -> Float[Tensor, "batch position width"]:
-        """The same for tokens that stand at `places` of their sentences; ConfigError behind the end of the table."""
-        if reach > self.table.num_embeddings:  # rows that reached so far may have gone
+    def at(self, x: Vectors, places: slice | Int[Tensor, "#batch position"], end: int) -> Vectors:
+        """ConfigError for positions after the end of the table."""
+        if isinstance(places, slice):
+            return x + self.rows(places.start, places.stop).to(x.dtype)
+        if end > self.table.num_embeddings:  # the rows of such positions may have been dropped
             self.rows(0, int(places.max()) + 1)
         return x + self.table(places).to(x.dtype)
 
@@ -122,56 +113,24 @@ class LearnedPositions(nn.Module):
         return self.table.weight[first:last]
 
 
-class NormalisedPositions(nn.Module):
-    """Adds positions, and brings each sum to the same size before the first layer sees it (Lewis et al. 2020, BART)."""
+class NormalisedPositions(Positions):
+    """Positions, and a norm of each sum before the first layer (Lewis et al. 2020, BART)."""
 
-    def __init__(self, added: "SinusoidalPositions | LearnedPositions | NoPositions", norm: nn.Module) -> None:
+    def __init__(self, added: Positions, norm: nn.Module) -> None:
         super().__init__()
         self.added = added
         self.norm = norm
+        self.maximum_length = added.maximum_length
 
-    @property
-    def maximum_length(self) -> int | None:
-        return self.added.maximum_length
+    def at(self, x: Vectors, places: slice | Int[Tensor, "#batch position"], end: int) -> Vectors:
+        return self.norm(self.added.at(x, places, end))
 
-    def forward(
-        self, x: Float[Tensor, "batch position width"], first: int = 0
-    ) -> Float[Tensor, "batch position width"]:
-        """`first` is the position of x's first token in its sentence."""
+    def forward(self, x: Vectors, first: int = 0) -> Vectors:
         return self.norm(self.added(x, first))
 
-    def along(
-        self, x: Float[Tensor, "batch position width"], segments: Segments
-    ) -> Float[Tensor, "batch position width"]:
-        """The same for sentences one after another in a row."""
-        return self.norm(self.added.along(x, segments))
 
-    def at(
-        self, x: Float[Tensor, "batch position width"], places: Int[Tensor, "#batch position"], reach: int
-    ) -> Float[Tensor, "batch position width"]:
-        """The same for tokens that stand at `places` of their sentences."""
-        return self.norm(self.added.at(x, places, reach))
+class NoPositions(Positions):
+    """Adds nothing: positions act inside attention (`distances.py`), or not at all."""
 
-
-class NoPositions(nn.Module):
-    """Adds nothing: the order is known in another way, or not at all."""
-
-    maximum_length: int | None = None
-
-    def forward(
-        self, x: Float[Tensor, "batch position width"], first: int = 0
-    ) -> Float[Tensor, "batch position width"]:
+    def at(self, x: Vectors, places: slice | Int[Tensor, "#batch position"], end: int) -> Vectors:
         return x
-
-    def along(
-        self, x: Float[Tensor, "batch position width"], segments: Segments
-    ) -> Float[Tensor, "batch position width"]:
-        return x
-
-    def at(
-        self, x: Float[Tensor, "batch position width"], places: Int[Tensor, "#batch position"], reach: int
-    ) -> Float[Tensor, "batch position width"]:
-        return x
-
-
-Positions = SinusoidalPositions | LearnedPositions | NormalisedPositions | NoPositions

@@ -9,39 +9,33 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from openwork.machine.processor import has_narrow_kernels
 from openwork.nn.additive import AdditiveAttention
+from openwork.nn.cache import Selectable
 from openwork.nn.cells import CELLS, Cell
 from openwork.nn.dropout import Dropout
+from openwork.nn.shapes import Lengths
 
 
 @dataclass(frozen=True)
-class RecurrentMemory:
+class RecurrentMemory(Selectable):
     """What the decoder attends to: the encoder's outputs, what the scores take of them, and which are real."""
 
     values: Float[Tensor, "rows source memory_width"]
     keys: Float[Tensor, "rows source inner"]
     mask: Bool[Tensor, "rows 1 1 source"]
 
-    def select(self, rows: Int[Tensor, "new_rows"]) -> "RecurrentMemory":
-        """The given rows, in the given order; a row may come several times."""
-        return RecurrentMemory(*(x.index_select(0, rows) for x in (self.values, self.keys, self.mask)))
-
 
 @dataclass(frozen=True)
-class CellState:
+class CellState(Selectable):
     """The outputs of a stack of cells after the tokens so far, and the inner values of LSTMs."""
 
     hidden: Float[Tensor, "rows layer width"]
     cell: Float[Tensor, "rows layer width"] | None = None
-
-    def select(self, rows: Int[Tensor, "new_rows"]) -> "CellState":
-        """The given rows, in the given order; a row may come several times."""
-        return self.each(lambda x: x.index_select(0, rows))
 
     def each(self, change: Callable[[Tensor], Tensor]) -> "CellState":
         """Both, changed in the same way."""
@@ -125,7 +119,7 @@ class RecurrentEncoder(nn.Module):
         return self.width * (2 if self.layers.bidirectional else 1)
 
     def forward(
-        self, x: Float[Tensor, "batch position inputs"], lengths: Int[Tensor, "batch"]
+        self, x: Float[Tensor, "batch position inputs"], lengths: Lengths
     ) -> tuple[Float[Tensor, "batch position memory_width"], Float[Tensor, "batch width"]]:
         """The memory, zero at padding, and what the reader who ends last knows of the whole.
 

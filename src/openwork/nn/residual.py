@@ -1,13 +1,15 @@
-"""How a sub-layer is wired into the stream: the paper's post-norm, pre-norm, and a norm on the branch.
+"""Residual connections around a sub-layer: the paper's post-norm, pre-norm, and a norm on the branch.
 
-Section 3.1 of the paper; Xiong et al. 2020; Liu et al. 2022.
+Section 3.1 of the paper; Xiong et al. 2020; Liu et al. 2022. A connection has two halves, because a sub-layer may need
+its input more than once (for its cache):
 
-A wiring has two moments, because a sub-layer may need its input more than once (for its cache):
+    inside = connection.before(x)
+    x = connection.after(x, sublayer(inside))
 
-    inside = wiring.before(x)
-    x = wiring.after(x, sublayer(inside))
+Layers keep their connections as `attention_wiring`, `feedforward_wiring`, ...: files of weights have these names.
 """
 
+from abc import ABC, abstractmethod
 from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
@@ -15,11 +17,12 @@ from torch import Tensor, nn
 
 from openwork.nn.dropout import Dropout
 from openwork.nn.normalisation import Norm, layer_norm
+from openwork.nn.shapes import Vectors
 
 
 @runtime_checkable
 class SublayerConnection(Protocol):
-    """What the layers ask of a residual wiring."""
+    """Connects a sub-layer with the residual stream."""
 
     def before(self, x: Tensor) -> Tensor: ...
     def after(self, x: Tensor, sublayer_output: Tensor) -> Tensor: ...
@@ -32,116 +35,86 @@ class ResidualSum(nn.Module):
         super().__init__()
         self.dropout = Dropout(dropout)
 
-    def forward(
-        self, x: Float[Tensor, "batch position width"], sublayer_output: Float[Tensor, "batch position width"]
-    ) -> Float[Tensor, "batch position width"]:
+    def forward(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
         return x + self.dropout(sublayer_output)
 
 
-class PostNorm(nn.Module):
-    """LayerNorm(x + Dropout(Sublayer(x))): the paper's."""
+class NormConnection(nn.Module, ABC):
+    """A residual connection with a norm; the subclasses say where the norm is."""
 
     def __init__(self, width: int, dropout: float, norm: Norm = layer_norm) -> None:
         super().__init__()
         self.norm = norm(width)
         self.residual = ResidualSum(dropout)
 
-    def before(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
-        """What the sub-layer sees: the stream itself."""
+    def before(self, x: Vectors) -> Vectors:
+        """The input of the sub-layer."""
         return x
 
-    def after(
-        self, x: Float[Tensor, "batch position width"], sublayer_output: Float[Tensor, "batch position width"]
-    ) -> Float[Tensor, "batch position width"]:
-        """The stream after the sub-layer."""
+    @abstractmethod
+    def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
+        """The residual stream after the sub-layer."""
+
+    @staticmethod
+    def final_norm(width: int, norm: Norm = layer_norm) -> nn.Module:
+        """The last part of a stack of such layers: a norm, where the stream itself was never normalised."""
+        return norm(width)
+
+    @staticmethod
+    def norm_width(before: int, after: int) -> int:
+        """The width of the norm where a sub-layer changes the width of the stream."""
+        return after
+
+
+class PostNorm(NormConnection):
+    """LayerNorm(x + Dropout(Sublayer(x))): the paper's."""
+
+    def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
         return self.norm(self.residual(x, sublayer_output))
 
     @staticmethod
     def final_norm(width: int, norm: Norm = layer_norm) -> nn.Module:
-        """What closes a stack of such layers: nothing, the last layer ends with a norm."""
+        """Nothing: the last layer ends with a norm."""
         return nn.Identity()
 
-    @staticmethod
-    def norm_width(before: int, after: int) -> int:
-        """What the norm sees where the stream changes its width: the stream after the sub-layer."""
-        return after
 
+class PreNorm(NormConnection):
+    """x + Dropout(Sublayer(LayerNorm(x))): the usual choice since (Xiong et al. 2020)."""
 
-class PreNorm(nn.Module):
-    """x + Dropout(Sublayer(LayerNorm(x))): the common practice since; a stack of these ends with a norm."""
-
-    def __init__(self, width: int, dropout: float, norm: Norm = layer_norm) -> None:
-        super().__init__()
-        self.norm = norm(width)
-        self.residual = ResidualSum(dropout)
-
-    def before(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
-        """What the sub-layer sees: the stream, normalised."""
+    def before(self, x: Vectors) -> Vectors:
         return self.norm(x)
 
-    def after(
-        self, x: Float[Tensor, "batch position width"], sublayer_output: Float[Tensor, "batch position width"]
-    ) -> Float[Tensor, "batch position width"]:
-        """The stream after the sub-layer."""
+    def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
         return self.residual(x, sublayer_output)
 
     @staticmethod
-    def final_norm(width: int, norm: Norm = layer_norm) -> nn.Module:
-        """What closes a stack of such layers: nothing has normalised the stream yet."""
-        return norm(width)
-
-    @staticmethod
     def norm_width(before: int, after: int) -> int:
-        """What the norm sees where the stream changes its width: the stream before the sub-layer."""
         return before
 
 
-class BranchNorm(nn.Module):
-    """x + Dropout(LayerNorm(Sublayer(x))): the norm on the branch alone (Liu et al. 2022, Swin V2, figure 1).
+class BranchNorm(NormConnection):
+    """x + Dropout(LayerNorm(Sublayer(x))): the norm is on the branch alone (Liu et al. 2022, Swin V2, figure 1).
 
-    Neither the paper's order nor pre-norm: what is added is always of the same size, and the stream grows with depth.
+    Each sub-layer adds a vector of the same size, and the stream grows with depth.
     """
 
-    def __init__(self, width: int, dropout: float, norm: Norm = layer_norm) -> None:
-        super().__init__()
-        self.norm = norm(width)
-        self.residual = ResidualSum(dropout)
-
-    def before(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch position width"]:
-        """What the sub-layer sees: the stream itself."""
-        return x
-
-    def after(
-        self, x: Float[Tensor, "batch position width"], sublayer_output: Float[Tensor, "batch position width"]
-    ) -> Float[Tensor, "batch position width"]:
-        """The stream after the sub-layer."""
+    def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
         return self.residual(x, self.norm(sublayer_output))
-
-    @staticmethod
-    def final_norm(width: int, norm: Norm = layer_norm) -> nn.Module:
-        """What closes a stack of such layers: the stream itself has never been normalised."""
-        return norm(width)
-
-    @staticmethod
-    def norm_width(before: int, after: int) -> int:
-        """What the norm sees where the stream changes its width: what the sub-layer gives."""
-        return after
 
 
 class ProjectedResidual(nn.Module):
-    """A wiring round a sub-layer whose output has another width than its input: x W_R takes the place of x.
+    """A connection around a sub-layer whose output has another width than its input: W_R x replaces x.
 
-    W_R x + Sublayer(x), then as the wiring has it (He et al. 2016, equation 2). From 256 to 512 it costs 131,072
-    weights, which equal widths everywhere save.
+    W_R x + Sublayer(x) (He et al. 2016, equation 2). From 256 to 512 it costs 131,072 weights, which equal widths save.
     """
 
-    def __init__(self, wiring: PostNorm | PreNorm | BranchNorm, before: int, after: int) -> None:
+    def __init__(self, wiring: NormConnection, before: int, after: int) -> None:
         super().__init__()
         self.wiring = wiring
         self.projection = nn.Linear(before, after, bias=False)  # W_R
 
     def before(self, x: Float[Tensor, "batch position before"]) -> Float[Tensor, "batch position before"]:
-        """What the sub-layer sees."""
+        """The input of the sub-layer."""
         return self.wiring.before(x)
 
     def after(

@@ -5,12 +5,12 @@ Each kernel computes the two that are a softmax over dot products. The others ha
 """
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.kernels import WeightFunction, scale_of
 from openwork.nn.kernels.reference import attention_scores, masked_scores, softmax_over
 from openwork.nn.masks import Mask
+from openwork.nn.shapes import Bias, Keys, Queries, Scores
 
 
 class ScaledProducts(nn.Module):
@@ -41,13 +41,7 @@ class RectifiedProducts(ScaledProducts):
         return rectified_weights
 
 
-def rectified_weights(
-    query: Float[Tensor, "batch head query head_width"],
-    key: Float[Tensor, "batch head key head_width"],
-    mask: Mask,
-    scale: float,
-    bias: Float[Tensor, "*#batch #head query key"] | None = None,
-) -> Float[Tensor, "batch head query key"]:
+def rectified_weights(query: Queries, key: Keys, mask: Mask, scale: float, bias: Bias | None = None) -> Scores:
     """Of the keys that may be attended. A row may add up to any number; where all scores are negative it is zeros.
 
     Divided by their sum rows would add up to 1, but where that sum is next to nothing the smallest rounding would
@@ -76,16 +70,12 @@ class AdditiveScores(ScaledProducts):
     def weight_function(self) -> WeightFunction:
         return self.weights
 
-    def scores(
-        self, query: Float[Tensor, "batch head query head_width"], key: Float[Tensor, "batch head key head_width"]
-    ) -> Float[Tensor, "batch head query key"]:
+    def scores(self, query: Queries, key: Keys) -> Scores:
         """v^T tanh(q + k) of each query and key."""
         inner = torch.tanh(query[:, :, :, None] + key[:, :, None])
         return (inner @ self.vector[:, None, :, None]).squeeze(-1)
 
-    def weights(
-        self, query: Tensor, key: Tensor, mask: Mask, scale: float, bias: Tensor | None = None
-    ) -> Float[Tensor, "batch head query key"]:
+    def weights(self, query: Tensor, key: Tensor, mask: Mask, scale: float, bias: Tensor | None = None) -> Scores:
         """A row adds up to 1, and is zeros where nothing may be attended."""
         scores = self.scores(query, key)
         scores = scores if bias is None else scores + bias.to(scores.dtype)

@@ -4,8 +4,8 @@
 |--------------|-------------------------------------------------------|------------|
 | batch        | sentences that are computed together                  |            |
 | rows         | hypotheses that are computed together (batch x beam)  |            |
-| position     | place of a token in its sentence, counted from 0      | pos        |
-| query, key   | positions that ask, positions that are asked          | n          |
+| position     | position of a token in its sentence, counted from 0   | pos        |
+| query, key   | positions that attend, positions that are attended to | n          |
 | width        | numbers in the vector of one token                    | d_model    |
 | head         | attention heads                                       | h          |
 | head_width   | width of one head's queries and keys                  | d_k        |
@@ -16,3 +16,25 @@
 Sequences are (batch, position, width); heads are (batch, head, position, head_width); masks broadcast to
 (batch, head, query, key) and True means *may attend*. Nothing is ever laid out sequence-first.
 """
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+Source = Int[Tensor, "batch source"]  # token ids, padded on the right
+Lengths = Int[Tensor, "batch"]
+Tokens = Int[Tensor, "rows positions"]  # the next tokens of each hypothesis
+Vectors = Float[Tensor, "batch position width"]
+Hidden = Float[Tensor, "rows positions width"]  # before the output projection
+StepLogits = Float[Tensor, "rows positions vocabulary"]
+Logits = Float[Tensor, "rows vocabulary"]
+StepAttention = Float[Tensor, "rows positions source"]  # weights of a step on the source
+PlaceVectors = Float[Tensor, "batch place width"]  # of places of the target
+PlaceAttention = Float[Tensor, "batch place source"]
+
+Queries = Float[Tensor, "batch head query head_width"]  # Q
+Keys = Float[Tensor, "batch head key head_width"]  # K
+Values = Float[Tensor, "batch head key value_width"]  # V
+Scores = Float[Tensor, "batch head query key"]  # Q K^T / sqrt(d_k), or the weights: their softmax
+Bias = Float[Tensor, "*#batch #head query key"]  # added to the scores
+Allowed = Bool[Tensor, "#batch #head #query key"]  # which keys each query may attend to
+HeadOutputs = Float[Tensor, "batch head query value_width"]  # head_1, ..., head_h

@@ -17,15 +17,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from openwork.nn.shapes import HeadOutputs, Keys, Queries, Scores, Values
+
 
 @dataclass(frozen=True)
 class AttentionGradients:
     """What a loss changes by with each input of equation 1, and with the scores between."""
 
-    query: Float[Tensor, "batch head query head_width"]
-    key: Float[Tensor, "batch head key head_width"]
-    value: Float[Tensor, "batch head key value_width"]
-    scores: Float[Tensor, "batch head query key"]
+    query: Queries
+    key: Keys
+    value: Values
+    scores: Scores
 
 
 def softmax_jacobian(weights: Float[Tensor, "*rows key"]) -> Float[Tensor, "*rows key other_key"]:
@@ -44,12 +46,7 @@ def softmax_backward(
 
 
 def attention_backward(
-    query: Float[Tensor, "batch head query head_width"],
-    key: Float[Tensor, "batch head key head_width"],
-    value: Float[Tensor, "batch head key value_width"],
-    weights: Float[Tensor, "batch head query key"],
-    gradient: Float[Tensor, "batch head query value_width"],
-    scale: float,
+    query: Queries, key: Keys, value: Values, weights: Scores, gradient: HeadOutputs, scale: float
 ) -> AttentionGradients:
     """The gradients by Q, K, V and the scores, given `gradient` by the heads H.
 

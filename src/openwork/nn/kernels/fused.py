@@ -1,27 +1,26 @@
 """Attention through the framework's fused kernel; equal to the reference, without the matrix of weights."""
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from openwork.nn.kernels import WeightFunction, reference, short
 from openwork.nn.masks import Mask
+from openwork.nn.shapes import Bias, HeadOutputs, Keys, Queries, Values
 
 # Up to so many scores a head, the plain formula is a little quicker on a CPU (benchmarks/parts).
 SHORT = 16 * 16
 
 
 def attention(
-    query: Float[Tensor, "batch head query head_width"],
-    key: Float[Tensor, "batch head key head_width"],
-    value: Float[Tensor, "batch head key value_width"],
+    query: Queries,
+    key: Keys,
+    value: Values,
     mask: Mask,
     scale: float,
     dropout: float = 0.0,
-    bias: Float[Tensor, "*#batch #head query key"] | None = None,
+    bias: Bias | None = None,
     weight_function: WeightFunction | None = None,
-) -> Float[Tensor, "batch head query value_width"]:
+) -> HeadOutputs:
     """Attention(Q, K, V) = softmax(scale Q K^T) V, equation 1 with scale = 1 / sqrt(d_k)."""
     if weight_function is not None:
         return reference.attention(query, key, value, mask, scale, dropout, bias, weight_function)

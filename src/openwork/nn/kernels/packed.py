@@ -16,6 +16,7 @@ from torch import Tensor
 
 from openwork.nn.kernels import WeightFunction, fused
 from openwork.nn.masks import Mask, Segments
+from openwork.nn.shapes import Bias, HeadOutputs, Keys, Queries, Values
 
 KERNEL_TYPES = (torch.bfloat16, torch.float16)
 WIDEST = 256  # the kernel's widest head
@@ -33,15 +34,15 @@ def fits(head_width: int, value_width: int) -> bool:
 
 
 def attention(
-    query: Float[Tensor, "batch head query head_width"],
-    key: Float[Tensor, "batch head key head_width"],
-    value: Float[Tensor, "batch head key value_width"],
+    query: Queries,
+    key: Keys,
+    value: Values,
     mask: Mask,
     scale: float,
     dropout: float = 0.0,
-    bias: Float[Tensor, "*#batch #head query key"] | None = None,
+    bias: Bias | None = None,
     weight_function: WeightFunction | None = None,
-) -> Float[Tensor, "batch head query value_width"]:
+) -> HeadOutputs:
     """Equation 1; rows that are not packed, and biases and weights for all pairs of a row, are the fused kernel's."""
     if mask.segments is None or bias is not None or weight_function is not None:
         return fused.attention(query, key, value, mask, scale, dropout, bias, weight_function)

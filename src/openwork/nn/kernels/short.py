@@ -11,12 +11,12 @@ Backwards the formulas of `backward.py` are followed; the tests hold both direct
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
 from openwork.nn.kernels.backward import softmax_backward
 from openwork.nn.kernels.reference import NOTHING
+from openwork.nn.shapes import Allowed, HeadOutputs, Keys, Queries, Values
 
 LONGEST = 96 * 96  # scores a head: up to here it is the faster way
 LANES = 16  # float32 numbers in a vector register: the softmax of rows of other lengths is several times slower
@@ -30,13 +30,7 @@ def is_short(query: Tensor, key: Tensor, bias: Tensor | None, dropout: float) ->
     return query.device.type == "cpu" and query.dtype is torch.bfloat16 and small and bias is None and not dropout
 
 
-def attention(
-    query: Float[Tensor, "batch head query head_width"],
-    key: Float[Tensor, "batch head key head_width"],
-    value: Float[Tensor, "batch head key value_width"],
-    allowed: Bool[Tensor, "#batch #head #query key"] | None,
-    scale: float,
-) -> Float[Tensor, "batch head query value_width"]:
+def attention(query: Queries, key: Keys, value: Values, allowed: Allowed | None, scale: float) -> HeadOutputs:
     """softmax(scale Q K^T) V over the allowed keys; a query that may attend to none gets zeros."""
     return _Attention.apply(query, key, value, allowed, scale)  # type: ignore[no-any-return]
 
