@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from openwork import data, decoding, models, nn
     from openwork.api.evaluating import Scores, evaluate
     from openwork.api.explanation import Explanation
-    from openwork.api.loading import load
     from openwork.api.models import (
         Answerer,
         Classifier,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
         Tagger,
         TrainedModel,
         Translator,
+        load,
     )
     from openwork.api.training import Run, train
     from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkError, UsageError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PLACES = {
-    "load": "api.loading", "train": "api.training", "evaluate": "api.evaluating",
+    "load": "api.models", "train": "api.training", "evaluate": "api.evaluating",
     "TrainedModel": "api.models", "Translator": "api.models", "Classifier": "api.models", "Tagger": "api.models",
     "Answerer": "api.models", "MaskFiller": "api.models", "LanguageModel": "api.models", "Embedder": "api.models",
     "Translation": "inference.translator", "Explanation": "api.explanation", "Run": "api.training",

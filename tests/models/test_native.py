@@ -245,7 +245,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Any:
 @pytest.fixture
 def able(fresh: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """The same, as if the processor had the instructions: nothing is compiled or run with them."""
-    fresh.setattr("openwork.inference.prepared.native.requirements.has_avx512", lambda: True)
+    fresh.setattr("openwork.inference.prepared.native.building.has_avx512", lambda: True)
     fresh.setattr(torch.cpu, "_is_vnni_supported", lambda: True)
     return fresh
 

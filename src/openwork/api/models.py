@@ -1,5 +1,6 @@
-"""Trained models in memory, one class for each task."""
+"""Trained models in memory, one class for each task, and loading them."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -8,9 +9,9 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from openwork.api.explanation import Explanation
-from openwork.api.texts import like, many, pairs, watched
-from openwork.base.tasks import Task
-from openwork.bundles.bundle import Bundle
+from openwork.api.texts import as_path, like, many, pairs, watched
+from openwork.base.tasks import Task, task_of
+from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.inference.completer import Completer, check_continues
 from openwork.inference.embedder import TextEmbedder, similarity
@@ -23,6 +24,7 @@ from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator, Translation
 from openwork.inspection.selection import Selection
 from openwork.models.interfaces import MaskedModel, count_weights
+from openwork.runs.usable import usable_bundle
 
 Texts = list[str] | tuple[str, ...] | Iterator[str]
 LENGTH = 50  # the default maximum of pieces in a continuation
@@ -256,3 +258,19 @@ KINDS: dict[Task, type[TrainedModel]] = {
     "language-model": TrainedModel,
     "embed": Embedder,
 }
+
+
+def load(path: str | os.PathLike[str]) -> TrainedModel:
+    """Loads the trained model at `path`: a bundle, the folder of a run, or one of its checkpoints.
+
+    Its task decides the class: `Translator`, `Classifier`, `Tagger`, `Answerer`, `MaskFiller`, `LanguageModel` or
+    `Embedder`. BundleError if there is none at `path`, or if it is damaged.
+
+    >>> openwork.load(en_de)
+    Translator(...)
+    """
+    folder = as_path(path)
+    bundle = load_bundle(usable_bundle(folder))
+    if bundle.model.continues:
+        return LanguageModel(bundle, folder)
+    return KINDS[task_of(bundle.settings.model)](bundle, folder)

@@ -7,8 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from openwork.api.loading import load
-from openwork.api.models import TrainedModel
+from openwork.api.models import TrainedModel, load
 from openwork.api.texts import as_path, html_table, ignore_report
 from openwork.base.errors import UsageError
 from openwork.base.toml import write_value

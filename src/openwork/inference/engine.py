@@ -53,7 +53,7 @@ class Engine:
                 hint="--precision auto takes the fastest of what there is",
                 code="U047",
             )
-        return "int8" if wanted == "int8" else choose_precision(wanted, next(self.model.parameters()).device)
+        return "int8" if wanted == "int8" else choose_precision(wanted, self.device)
 
     def ready(self) -> StepModel:
         """The model for a search, with its current weights."""
@@ -78,10 +78,14 @@ class Engine:
         return self.workers.in_turn(search, batches)
 
     @property
+    def device(self) -> torch.device:
+        """Where the model's weights are."""
+        return next(self.model.parameters()).device
+
+    @property
     def cores(self) -> int:
         """The number of cores on which searches run in parallel; a GPU divides its work itself."""
-        on_processor = next(self.model.parameters()).device.type == "cpu"
-        return torch.get_num_threads() if on_processor else 1
+        return torch.get_num_threads() if self.device.type == "cpu" else 1
 
     @cached_property
     def workers(self) -> Workers:
@@ -92,7 +96,7 @@ class Engine:
         """The context for computing with the model of `ready`: its precision, or one thread if prepared."""
         if self.is_prepared or self.precision == "int8":  # int8 is never without preparing
             return one_thread()
-        return computing_in(self.precision, next(self.model.parameters()).device)
+        return computing_in(self.precision, self.device)
 
 
 def _identity(model: nn.Module) -> object:

@@ -61,7 +61,6 @@ class TargetLogits:
 
     def __init__(self, model: SequenceModel, precision: TranslationPrecision = "float32") -> None:
         self.engine = Engine(model, precision)
-        self.model = model
         self.maximum_length = min(LONGEST, model.maximum_length or LONGEST) - 1  # without the end symbol
 
     def batches(self, rows: dict[int, list[int]]) -> Iterator[tuple[list[int], list[list[int]]]]:
@@ -72,8 +71,7 @@ class TargetLogits:
 
     def of(self, rows: Sequence[Sequence[int]], places: int) -> Tensor:
         """Logits (rows, places, vocabulary) of the first places of each target; rows without their end symbols."""
-        device = next(self.model.parameters()).device
-        model = self.engine.ready()
+        model, device = self.engine.ready(), self.engine.device
         with torch.inference_mode(), self.engine.computing():
             state = model.start(*padded(rows, device))
             return model.step(torch.full((len(rows), places), SYMBOL_IDS.start, device=device), state)[0].float()

@@ -122,7 +122,7 @@ class BatchTranslator:
     @property
     def device(self) -> torch.device:
         """Where the model's weights are."""
-        return next(self.engine.model.parameters()).device
+        return self.engine.device
 
     def translate(
         self,

@@ -31,21 +31,18 @@ def tabbed_lines(report: Report) -> Iterator[list[ScoredLine]]:
         lines = []
         for data in batch:
             number += 1
-            lines.append(_split_columns(cleaned(data, f"line {number}", report)))
+            lines.append(_pair_or_problem(cleaned(data, f"line {number}", report)))
         yield lines
 
 
-def _split_columns(text: str) -> ScoredLine:
+def _pair_or_problem(text: str) -> ScoredLine:
     columns = text.split("\t")
     if not text.strip():
         return ScoredLine(blank=True)
     if len(columns) == 2:
         return ScoredLine(columns[0], columns[1])
-    return ScoredLine(text, problem=_columns_problem(len(columns)))
-
-
-def _columns_problem(count: int) -> str:
-    return f"columns: {count}; needed are two, source and target with one tab between"
+    count = len(columns)
+    return ScoredLine(text, problem=f"columns: {count}; needed are two, source and target with one tab between")
 
 
 def file_lines(source: Path, target: Path, report: Report) -> Iterator[list[ScoredLine]]:

@@ -16,8 +16,11 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
+import torch
+
 from openwork.base.cache import find_cache
 from openwork.base.files import remove
+from openwork.machine.processor import has_avx512
 
 FOLDER_OF_SOURCES = Path(__file__).parent
 SOURCES = tuple(FOLDER_OF_SOURCES / name for name in ("step.cpp", "best.cpp"))
@@ -54,6 +57,17 @@ def library() -> ctypes.CDLL:
         return ctypes.CDLL(str(path))
     except OSError as error:
         raise NotBuilt(f"{path} cannot be loaded: {error}") from error
+
+
+def problem() -> str:
+    """Why the functions are not available on this machine; empty: they are."""
+    if not (has_avx512() and torch.cpu._is_vnni_supported()):
+        return "the processor has no AVX-512 with VNNI"
+    try:
+        library()
+    except NotBuilt as error:
+        return str(error)
+    return ""
 
 
 def find_compiler() -> str:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from openwork.inference.prepared.caches import Past, PreparedState
 from openwork.inference.prepared.layers import Make, side_by_side
-from openwork.inference.prepared.native.building import library
+from openwork.inference.prepared.native.building import library, problem
 from openwork.inference.prepared.native.sharing import SharingState, with_room
 from openwork.inference.prepared.native.structures import (
     ChoiceFields,
@@ -27,9 +27,36 @@ from openwork.inference.prepared.native.structures import (
 )
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
+from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.decoder import DecoderLayer
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
+
+LANES = 16
+"""As in step.cpp: all widths are multiples of it."""
+
+
+def can_be_native(model: Transformer) -> bool:
+    """Whether a prepared model has a decoder of the paper's parts, in sizes that fill registers."""
+    decoder = model.decoder
+    ends = isinstance(model.narrow, nn.Identity) and type(decoder.final_norm) in (nn.LayerNorm, nn.Identity)
+    return ends and all(_is_supported(layer) for layer in decoder.layers) and not problem()
+
+
+def _is_supported(layer: nn.Module) -> bool:
+    if not isinstance(layer, DecoderLayer) or not isinstance(layer.feedforward, FeedForward):
+        return False
+    wirings = [layer.self_wiring, layer.cross_wiring, layer.feedforward_wiring]
+    if not all(isinstance(one, PreNorm | PostNorm) and type(one.norm) is nn.LayerNorm for one in wirings):
+        return False
+    widths = [*_head_widths(layer.self_attention), *_head_widths(layer.cross_attention)]
+    widths += [layer.feedforward.expand.in_features, layer.feedforward.expand.out_features]
+    return isinstance(layer.feedforward.activation, nn.ReLU) and all(width % LANES == 0 for width in widths)
+
+
+def _head_widths(attention: MultiHeadAttention) -> list[int]:
+    heads = attention.heads.count
+    return [attention.key.out_features // heads, attention.value.out_features // heads]
 
 
 class NativeTransformer(PreparedTransformer):
