@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from operator import eq
 from typing import Any, TypeVar
 
 import numpy as np
@@ -99,7 +100,8 @@ def _class_statistics(references: Sequence[str], predicted: Sequence[str]) -> di
 def _tag_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
     """Resampled by sentences, since the tags of one sentence depend on each other."""
     right, said = ([text.split() for text in side] for side in (references, predicted))
-    hits = np.array([_right_tags(*pair) for pair in zip(right, said, strict=True)])
+    # right tags and all tags of each sentence; a missing tag is wrong
+    hits = np.array([(sum(map(eq, *pair)), len(pair[0])) for pair in zip(right, said, strict=True)])
     whole = np.array([first == second for first, second in zip(right, said, strict=True)], np.float64)
     found: dict[str, Statistic] = {}
     if is_bio(tag for row in right for tag in row):
@@ -114,11 +116,6 @@ def _tag_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict
     found["tags"] = lambda chosen: float(hits[chosen, 0].sum()) / max(float(hits[chosen, 1].sum()), 1.0)
     found["sentences"] = lambda chosen: float(whole[chosen].mean())
     return found
-
-
-def _right_tags(right: Sequence[str], said: Sequence[str]) -> tuple[int, int]:
-    """The number of right tags and of all; a missing tag is wrong."""
-    return sum(first == second for first, second in zip(right, said, strict=False)), len(right)
 
 
 def _answer_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:

@@ -79,13 +79,15 @@ def flags(translation: GuardedText, usual: UsualTexts = UNKNOWN_TEXTS) -> tuple[
         return (EMPTY,)
     words, own = _words(text), _words(source)
     lengths = sorted((translation.source_pieces, translation.pieces))
+    source_pieces = translation.source_pieces - 1  # without the end symbol
+    least = UNFAMILIAR_BELOW * usual.characters_a_piece
     found = (
         (LOOP, loops(words) and not loops(own)),
         (COPIED, words == own and len(own) >= LEAST_COPIED),
         (LENGTH, sum(lengths) >= LEAST_PIECES and lengths[1] > RATIO * lengths[0]),
         (UNFINISHED, not translation.finished),
         (UNSURE, translation.log_probability / max(translation.pieces, 1) < UNSURE_BELOW),
-        (UNFAMILIAR, _is_unfamiliar(translation, usual)),
+        (UNFAMILIAR, source_pieces >= LEAST_SOURCE and characters_a_piece(source, source_pieces) < least),
         (LANGUAGE, _is_foreign(source, usual.source_language) or _is_foreign(text, usual.target_language)),
         (LOST, bool(lost_placeholders(source, text)) or bool(_numbers(source) - _numbers(text))),
     )
@@ -95,12 +97,6 @@ def flags(translation: GuardedText, usual: UsualTexts = UNKNOWN_TEXTS) -> tuple[
 def _words(text: str) -> list[str]:
     """The words without placeholders, which are the same in every language."""
     return plain_words(" ".join(WithoutPlaceholders([text])))
-
-
-def _is_unfamiliar(translation: GuardedText, usual: UsualTexts) -> bool:
-    pieces = translation.source_pieces - 1  # without the end symbol
-    least = UNFAMILIAR_BELOW * usual.characters_a_piece
-    return pieces >= LEAST_SOURCE and characters_a_piece(translation.source, pieces) < least
 
 
 def _is_foreign(text: str, wanted: str | None) -> bool:

@@ -42,11 +42,14 @@ class GuardedTranslator:
             for text, ways in zip(texts, self.translator.translate(texts, requests), strict=True)
         ]
         places = [place for place, ways in enumerate(found) if ways[0].flags]
-        asked = [
-            _with_placeholders(requests[place] if requests else NOTHING, texts[place], found[place][0].text)
-            for place in places
-        ]
-        again = self.careful.translate([texts[place] for place in places], asked)
+        stricter = []
+        for place in places:
+            request = requests[place] if requests else NOTHING
+            lost = (
+                one for one in lost_placeholders(texts[place], found[place][0].text) if one not in request.forbidden
+            )
+            stricter.append(replace(request, required=tuple(dict.fromkeys((*request.required, *lost)))))
+        again = self.careful.translate([texts[place] for place in places], stricter)
         for place, ways in zip(places, again, strict=True):
             second = flagged(texts[place], ways, self.usual)
             if not second[0].problem and _weight(second[0].flags) < _weight(found[place][0].flags):
@@ -57,12 +60,6 @@ class GuardedTranslator:
 def _weight(flags: Sequence[str]) -> tuple[bool, int]:
     """A loss counts more than any number of doubts: an unseen placeholder makes a model unsure."""
     return LOST in flags, len(flags)
-
-
-def _with_placeholders(request: Request, source: str, text: str) -> Request:
-    """The request with the placeholders that the translation has lost."""
-    lost = (placeholder for placeholder in lost_placeholders(source, text) if placeholder not in request.forbidden)
-    return replace(request, required=tuple(dict.fromkeys((*request.required, *lost))))
 
 
 def usual_texts(bundle: Bundle) -> UsualTexts:

@@ -113,7 +113,7 @@ class Constrainer:
     def _ways(self, text: str, spans: Spans) -> AnyOf:
         """The pieces of a text inside a sentence, and at its start without a space."""
         as_it_is = tuple(self.tokenizers.encode_target(text, spans))
-        if text[0].isspace() or not _has_space_before(text[0]):
+        if not text[0].isalnum() or written_without_spaces(text[0]):  # no space stands before it inside a sentence
             return AnyOf((as_it_is,))
         inside = tuple(self.tokenizers.encode_target(f" {text}", spans))
         return AnyOf((inside,) if inside == as_it_is else (inside, (self.tokenizers.target.start_id, *as_it_is)))
@@ -144,11 +144,6 @@ class Constrainer:
             count = len(prefix) + phrases.needed(progress)
             return f"prefix and required texts need {count} pieces, the translation may have {limit - 1}"
         return ""
-
-
-def _has_space_before(character: str) -> bool:
-    """Whether a word with this first character has a space before it inside a sentence."""
-    return character.isalnum() and not written_without_spaces(character)
 
 
 @lru_cache(maxsize=4)

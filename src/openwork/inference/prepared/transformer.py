@@ -131,17 +131,14 @@ class PreparedTransformer:
         past.written = state.position + 1
         x = self.decoder_norm(x)
         logits = self.output(x if self.narrow is None else self.narrow(x))
-        return logits, state.after_step(past), _attended(weights, state) if attends else None
+        if not attends:
+            return logits, state.after_step(past), None
+        mean = weights.mean(1)  # over heads
+        live = mean if state.sentences is None else mean.index_select(0, state.sentences)
+        return logits, state.after_step(past), live.flatten(0, 1)[:, : state.memory.size]
 
     def _embedded(self, tokens: Int[Tensor, "rows"], place: int) -> Float[Tensor, "rows width"]:
         return _placed(functional.embedding(tokens, self.table), self.scale, self.target_positions, place)
-
-
-def _attended(weights: Float[Tensor, "sentence head queries source"], state: PreparedState) -> Tensor:
-    """The mean over heads, of the live rows."""
-    mean = weights.mean(1)
-    alive = mean if state.sentences is None else mean.index_select(0, state.sentences)
-    return alive.flatten(0, 1)[:, : state.memory.size]
 
 
 def _some_outputs(make: Make, weight: Tensor, bias: Tensor | None, which: Tensor | slice) -> Product:
