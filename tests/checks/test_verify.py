@@ -90,7 +90,7 @@ def test_a_mask_that_leaks_the_future(bundle: Bundle):
     outcomes = verify_bundle(bundle)
     assert failed(outcomes) == {"future"}
     assert place(outcomes, "future") == ("decoder.layers.0.self_attention", "target", 0)
-    assert line(outcomes, "cached").reason == "tells nothing as long as this fails: no peek at the future"
+    assert line(outcomes, "cached").reason == "skipped because this check failed: the future is masked"
 
 
 def test_a_mask_that_leaks_padding(bundle: Bundle, monkeypatch: Patch):
@@ -223,7 +223,7 @@ def test_a_card_that_is_lost_when_written(bundle: Bundle, monkeypatch: Patch):
     outcomes = verify_bundle(bundle)
     finding = line(outcomes, "written-again").finding
     assert failed(outcomes) == {"written-again"}
-    assert finding is not None and finding.wrong == "read again, these are other ones: card"
+    assert finding is not None and finding.wrong == "these differ after reading again: card"
 
 
 def stale_tokenizers(bundle: Bundle, folder: Path) -> Bundle:
@@ -330,7 +330,7 @@ def test_the_table_and_the_values(bundle: Bundle):
     leak_the_future(bundle)
     outcomes = verify_bundle(bundle)
     lines = table_lines(outcomes)
-    number = next(number for number, text in enumerate(lines) if text.startswith("FAIL    no peek at the future"))
+    number = next(number for number, text in enumerate(lines) if text.startswith("FAIL    the future is masked"))
     place = "first at decoder.layers.0.self_attention, sentence 1, target position 0: "
     assert lines[number + 1].strip().startswith(place)
     assert lines[-1] == "passed: 9, failed: 1, skipped: 8"

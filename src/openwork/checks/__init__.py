@@ -1,1 +1,1 @@
-"""`openwork verify`: whether a trained system does what it should, each thing asked in two ways that must agree."""
+"""`openwork verify`: each check computes the same thing in two ways, which must agree."""

@@ -1,4 +1,4 @@
-"""What a check is, what it finds, and how it is carried out."""
+"""A check of a trained model: its definition, its result, and how it is run."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -7,11 +7,11 @@ from enum import Enum
 
 from openwork.base.errors import OpenworkError
 from openwork.base.phrases import AsIs, Joined
-from openwork.checks.subject import Spot, VerifyContext
+from openwork.checks.context import Spot, VerifyContext
 
 
 class Status(Enum):
-    """How a check ended."""
+    """The outcome of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -19,14 +19,14 @@ class Status(Enum):
 
 
 class NotApplicable(Exception):
-    """A check has nothing to look at here; the sentence says why."""
+    """Raised by a check that cannot be made of this bundle; the sentence says why."""
 
 
 @dataclass(frozen=True)
 class LargestDifference:
-    """The largest difference between two ways, and how much is allowed.
+    """The largest difference between two computations, and the tolerance.
 
-    `spot` is the first place where they part. `wrong` is a sentence: what is wrong besides, or instead, of a size.
+    `spot` is the first place where they differ. `wrong` is a sentence about a fault that is not a number.
     """
 
     difference: float
@@ -39,23 +39,41 @@ class LargestDifference:
         return self.difference <= self.tolerance and not self.wrong
 
 
+@dataclass
+class Differences:
+    """The largest of several differences, and the first place where one exceeds the tolerance."""
+
+    tolerance: float
+    largest: float = 0.0
+    spot: Spot | None = None
+
+    def add(self, difference: float, spot: Callable[[], Spot]) -> None:
+        """`spot` is called for the first difference above the tolerance."""
+        if self.spot is None and difference > self.tolerance:
+            self.spot = spot()
+        self.largest = max(self.largest, difference)
+
+    def result(self, wrong: str = "") -> LargestDifference:
+        return LargestDifference(self.largest, self.tolerance, self.spot, wrong)
+
+
 @dataclass(frozen=True)
 class Check:
-    """One line of the table.
+    """One line of the table of checks.
 
-    `after`: names of checks that must not have failed, because this one compares by means of what they are about: it
-    would only say the same fault again, in another place.
+    `after`: names of checks that this one relies on. It is skipped where one of them failed: it would report the same
+    fault again.
     """
 
     name: str
     title: str
-    look: Callable[[VerifyContext], LargestDifference]
+    run: Callable[[VerifyContext], LargestDifference]
     after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What became of a check; `finding` is None where nothing was compared, and `reason` says why."""
+    """The result of a check; `finding` is None where nothing was compared, and `reason` says why."""
 
     name: str
     title: str
@@ -65,34 +83,27 @@ class CheckResult:
     seconds: float = field(default=0.0, compare=False)
 
 
-def examine(check: Check, subject: VerifyContext, before: Mapping[str, CheckResult]) -> CheckResult:
-    """Carries out one check, after those in `before`. A check that breaks off has failed, and the others go on."""
-    begun = time.perf_counter()
+def run_check(check: Check, context: VerifyContext, before: Mapping[str, CheckResult]) -> CheckResult:
+    """Runs one check, after those in `before`. A check that raises an error has failed; the others go on."""
+    start = time.perf_counter()
     status, finding, reason = Status.SKIPPED, None, ""
     failed = [name for name in check.after if name in before and before[name].status is Status.FAILED]
     if failed:
-        reason = _failed_before_reason(before[failed[0]].title)
+        reason = Joined("skipped because this check failed: ", before[failed[0]].title)
     else:
         try:
-            finding = check.look(subject)
+            finding = check.run(context)
             status = Status.PASSED if finding.passed else Status.FAILED
         except NotApplicable as why:
             reason = str(why)
         except OpenworkError as error:
             status, reason = Status.FAILED, error_reason(error)
-        except Exception as error:  # what a broken model does is not known beforehand
-            status, reason = Status.FAILED, _broken_off_reason(error)
-    return CheckResult(check.name, check.title, status, finding, reason, time.perf_counter() - begun)
+        except Exception as error:  # a broken model can raise anything
+            status = Status.FAILED
+            reason = Joined("it broke off: ", AsIs(f"{type(error).__name__}: {error}"))
+    return CheckResult(check.name, check.title, status, finding, reason, time.perf_counter() - start)
 
 
 def error_reason(error: OpenworkError) -> str:
     """An error as one line."""
     return Joined(error.what, ": ", error.why) if error.why else error.what
-
-
-def _failed_before_reason(title: str) -> str:
-    return Joined("tells nothing as long as this fails: ", title)
-
-
-def _broken_off_reason(error: Exception) -> str:
-    return Joined("it broke off: ", AsIs(f"{type(error).__name__}: {error}"))

@@ -1,4 +1,4 @@
-"""`openwork doctor`: what this machine is, what is accelerated on it, what is installed, and what is missing."""
+"""`openwork doctor`: the machine, its accelerated operations, the installed packages, and what is missing."""
 
 import importlib.metadata
 import os
@@ -33,7 +33,7 @@ GIGABYTE = 1e9
 
 @dataclass(frozen=True)
 class Extra:
-    """An extra of the package, and what it is for."""
+    """An extra of the package, and its purpose."""
 
     name: str
     use: str
@@ -42,15 +42,15 @@ class Extra:
 EXTRAS = (
     Extra("spm", "SentencePiece models"),
     Extra("data", "the corpus hsk"),
-    Extra("languages", "telling languages"),
+    Extra("languages", "detecting languages"),
     Extra("tensorboard", "curves for TensorBoard"),
-    Extra("parity", "tests beside other toolkits"),
+    Extra("parity", "tests against other toolkits"),
 )
 
 
 @dataclass(frozen=True)
 class DoctorLine:
-    """One line: what it is about, what was found, and what to do if it should be otherwise."""
+    """One line of the report: a name, what was found, and advice where something can be improved."""
 
     name: str
     found: str
@@ -58,14 +58,14 @@ class DoctorLine:
 
 
 def examine(*, measure: bool = True) -> list[DoctorLine]:
-    """Everything; `measure` times products of matrices too, which takes a second or two."""
+    """Examines everything; `measure` also times matrix products, which takes a second or two."""
     parts: list[Callable[[], Iterator[DoctorLine]]] = [_software, _machine, _extras, _places]
     found = [finding for part in parts for finding in part()]
     return [*found, *_speed()] if measure else found
 
 
 def doctor_lines(found: list[DoctorLine]) -> Iterator[str]:
-    """For a person: what was found in a column, then what could be better."""
+    """The report for a person: what was found, in a column, then the advice."""
     width = max(shown_width(finding.name) for finding in found) + 2
     for finding in found:
         yield Joined(Padded(finding.name, width), finding.found)
@@ -77,38 +77,33 @@ def doctor_lines(found: list[DoctorLine]) -> Iterator[str]:
 
 
 def doctor_values(found: list[DoctorLine]) -> list[dict[str, Any]]:
-    """For a program."""
+    """The report for a program."""
     return [{"name": one.name, "found": str(one.found), "advice": str(one.advice)} for one in found]
 
 
 def _software() -> Iterator[DoctorLine]:
-    yield DoctorLine(
-        AsIs("openwork"), AsIs(f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
-    )
-    versions = {name: _version(name) for name in LIBRARIES} | {"torch": torch.__version__}  # which build it is, too
+    system = f"Python {platform.python_version()}, {platform.platform()}"
+    yield DoctorLine(AsIs("openwork"), AsIs(f"{__version__}, {system}"))
+    versions = {name: _version(name) for name in LIBRARIES} | {"torch": torch.__version__}  # with the build
     yield DoctorLine("libraries", AsIs(", ".join(f"{name} {version}" for name, version in versions.items())))
 
 
 def _machine() -> Iterator[DoctorLine]:
     yield DoctorLine("processor", AsIs(f"{processor_name()}: {torch.get_num_threads()} of {os.cpu_count()}"))
-    instructions = torch.backends.cpu.get_cpu_capability()
-    products = ", ".join(available())
     yield DoctorLine(
         "instructions",
-        AsIs(f"{instructions}; {products}"),
-        "" if len(available()) > 1 else "no instructions for bf16 or int8: float32 is what there is",
+        AsIs(f"{torch.backends.cpu.get_cpu_capability()}; {', '.join(available())}"),
+        "" if len(available()) > 1 else "no instructions for bf16 or int8: float32 is used",
     )
     if torch.cuda.is_available():
         memory = torch.cuda.get_device_properties(0).total_memory / GIGABYTE
-        yield DoctorLine(
-            "graphics card", AsIs(f"{torch.cuda.get_device_name(0)}, {memory:.0f} GB; CUDA {torch.version.cuda}")
-        )
+        found = f"{torch.cuda.get_device_name(0)}, {memory:.0f} GB; CUDA {torch.version.cuda}"
+        yield DoctorLine("graphics card", AsIs(found))
     else:
-        blind = torch.version.cuda is not None
         yield DoctorLine(
             "graphics card",
-            "none that torch can use: all is computed on the processor",
-            "torch is built for CUDA and finds no GPU: is its driver installed?" if blind else "",
+            "none that torch can use: the processor computes everything",
+            "torch is built for CUDA and finds no GPU: is its driver installed?" if torch.version.cuda else "",
         )
     memory = memory_of_machine()
     yield DoctorLine("memory", f"{memory.total / GIGABYTE:.1f} GB, {memory.free / GIGABYTE:.1f} GB of it free")
@@ -117,10 +112,10 @@ def _machine() -> Iterator[DoctorLine]:
     except NotBuilt:
         yield DoctorLine("compiler", "none: training.compile is not possible")
     missing = native.problem()
-    if missing:
-        yield DoctorLine("translating in eight bits", f"without the compiled step: {missing}")
-    else:
-        yield DoctorLine("translating in eight bits", "by a compiled step")
+    yield DoctorLine(
+        "translating in eight bits",
+        f"without the compiled step: {missing}" if missing else "with the compiled step",
+    )
 
 
 def _extras() -> Iterator[DoctorLine]:
@@ -133,7 +128,7 @@ def _extras() -> Iterator[DoctorLine]:
 def _places() -> Iterator[DoctorLine]:
     data = os.environ.get(VARIABLE)
     if data and not Path(data).is_dir():
-        yield DoctorLine(VARIABLE, AsIs(data), "there is no such folder: corpora are not looked for there")
+        yield DoctorLine(VARIABLE, AsIs(data), "there is no such folder: no corpora are read from it")
     elif data:
         yield DoctorLine(VARIABLE, AsIs(data))
     if cache := find_cache(""):
@@ -145,7 +140,7 @@ def _places() -> Iterator[DoctorLine]:
         yield DoctorLine(
             AsIs(str(place)),
             f"{free / GIGABYTE:.1f} GB free",
-            "little room: checkpoints need some" if free < LITTLE_DISK else "",
+            "little free disk: checkpoints need some" if free < LITTLE_DISK else "",
         )
 
 
@@ -167,16 +162,16 @@ def _version(package: str) -> str:
 
 
 def _packages_of(extra: str) -> list[str]:
-    """The packages that an extra of openwork brings."""
+    """The packages that an extra of openwork installs."""
     try:
         needed = importlib.metadata.requires("openwork") or []
-    except importlib.metadata.PackageNotFoundError:  # run from its sources
+    except importlib.metadata.PackageNotFoundError:  # not installed
         return []
     return [re.split(r"[\s<>=!~;\[]", one)[0] for one in needed if re.search(rf"extra\s*==\s*['\"]{extra}['\"]", one)]
 
 
 def processor_name() -> str:
-    """As the system calls it; empty where it does not say."""
+    """The processor's name as the system gives it; empty where it gives none."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

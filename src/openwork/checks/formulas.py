@@ -1,4 +1,4 @@
-"""Probabilities and scores by their definitions, without the functions that searches and scoring use."""
+"""Probabilities and scores by their definitions, without the functions that decoding uses."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from openwork.models.interfaces import StepModel
 
 
 def penalty(length: int, settings: DecodingSettings) -> float:
-    """What divides the log-probability of a target of so many tokens, the end symbol counted.
+    """Length penalty of a target of so many tokens, the end symbol counted: the log-probability is divided by it.
 
     exp(alpha log((5 + length) / 6)), or exp(alpha log(length)) with the rule "power" (Wu et al. 2016, equation 14).
     """
@@ -22,12 +22,12 @@ def penalty(length: int, settings: DecodingSettings) -> float:
 
 
 def score(length: int, log_probability: float, settings: DecodingSettings) -> float:
-    """What hypotheses are ranked by."""
+    """Score of a hypothesis: its log-probability divided by the length penalty."""
     return log_probability / penalty(length, settings)
 
 
 def next_log_probabilities(logits: Tensor) -> Tensor:
-    """log p(token) (..., vocabulary) in double precision; pad, unknown and start have none."""
+    """log p(token) (..., vocabulary) in double precision; minus infinity for pad, unknown and start."""
     allowed = logits.double().clone()
     allowed[..., list(SYMBOL_IDS.forbidden)] = -torch.inf
     return allowed.log_softmax(-1)
@@ -37,7 +37,7 @@ def next_log_probabilities(logits: Tensor) -> Tensor:
 def target_log_probability(
     model: StepModel[Any], source: Tensor, lengths: Tensor, tokens: Sequence[int], *, ended: bool
 ) -> float:
-    """log P(target | source) of one target, its tokens read at once: the sum over its tokens, and the end symbol's."""
+    """log P(target | source) by teacher forcing: the sum over the target's tokens and, if `ended`, the end symbol."""
     outputs = [*tokens, SYMBOL_IDS.end] if ended else list(tokens)
     read = torch.tensor([[SYMBOL_IDS.start, *outputs[:-1]]], device=source.device)
     logits, _ = model.step(read, model.start(source, lengths))

@@ -1,4 +1,4 @@
-"""One pass of a model over sentences, in one of several ways, and two passes compared."""
+"""A pass of a model over sentences, and the comparison of two passes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import LargestDifference
-from openwork.checks.subject import Probe, Spot, VerifyContext
+from openwork.checks.context import Probe, Spot, VerifyContext
 from openwork.inspection.parting import SOURCE, TARGET, DivergencePlace, Record, difference, first_parting, watching
 from openwork.models.interfaces import StepModel
 
@@ -22,8 +23,8 @@ OUTPUT = "output"  # the product with the output matrix, which belongs to no mod
 class Pass:
     """Sources and targets, padded on the right; `steps` are the parts of the targets (row, position) in their order.
 
-    `around` is what the computation stands in, such as another kernel or number type; `model` another one than the
-    bundle's where it was made anew.
+    `around` is a context for the computation, such as another kernel or number type; `model` is the bundle's, or one
+    made of it.
     """
 
     model: StepModel[Any]
@@ -34,7 +35,7 @@ class Pass:
 
     @torch.inference_mode()
     def logits(self, record: Record | None = None) -> Tensor:
-        """(row, position, vocabulary) of what follows each target token."""
+        """Logits (row, position, vocabulary) of the token after each target token."""
         record, parts = record or Record(), []
         with self.around():
             record.side = SOURCE
@@ -50,7 +51,7 @@ class Pass:
         return self.model.step(tokens, state)
 
     def record(self) -> Record:
-        """What every module does meanwhile; of a model without modules nothing is known."""
+        """The output of every module during the pass; empty for a model without modules."""
         if not isinstance(self.model, nn.Module):
             return Record()
         with watching(self.model) as record:
@@ -60,10 +61,9 @@ class Pass:
 
 @dataclass(frozen=True)
 class BranchingPass(Pass):
-    """After each step, other tokens are read from the state before it, in one row and in two; what comes is dropped.
+    """A pass that also reads other tokens from the state before each step, once and in two rows, and drops the results.
 
-    A state is a value, so the pass goes on as if nothing had happened. Which module parts is not known: the other
-    tokens pass through the same ones.
+    A state is a value, so this changes nothing. No module is recorded: the other tokens pass through the same ones.
     """
 
     def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
@@ -78,20 +78,20 @@ class BranchingPass(Pass):
         return Record()
 
 
-def reading(subject: VerifyContext, probes: Sequence[Probe], *, padding: int = 0, size: int | None = None) -> Pass:
-    """The probes as one batch, with so much padding more than needed; targets in steps of `size`, None: all at once."""
-    longest = max(len(one.source) for one in probes) + padding
-    widest = max(len(one.target) for one in probes)
-    pad = SYMBOL_IDS.pad
-    source = subject.tensor([[*one.source, *[pad] * (longest - len(one.source))] for one in probes])
-    target = subject.tensor([[*one.target, *[pad] * (widest - len(one.target))] for one in probes])
-    lengths = torch.tensor([len(one.source) for one in probes], device=subject.device)
-    return Pass(subject.model, source, lengths, target.split(size or widest, dim=1))
+def reading(context: VerifyContext, probes: Sequence[Probe], *, padding: int = 0, size: int | None = None) -> Pass:
+    """The probes as one batch with `padding` extra positions; targets in steps of `size` tokens, None: all at once."""
+    sources, targets = (
+        pad_sequence([torch.tensor(ids, device=context.device) for ids in side], True, SYMBOL_IDS.pad)
+        for side in ([one.source for one in probes], [one.target for one in probes])
+    )
+    lengths = torch.tensor([len(one.source) for one in probes], device=context.device)
+    sources = nn.functional.pad(sources, (0, padding), value=SYMBOL_IDS.pad)
+    return Pass(context.model, sources, lengths, targets.split(size or targets.shape[1], dim=1))
 
 
 @dataclass(frozen=True)
 class TwoPasses:
-    """A probe in two passes: in which row of each, and up to which position of its target they must agree."""
+    """A probe in two passes: its row in each, and the position of its target up to which they must agree."""
 
     one: Pass
     other: Pass
@@ -104,10 +104,10 @@ class TwoPasses:
         return {SOURCE: len(self.probe.source), TARGET: len(self.probe.target) if self.until is None else self.until}
 
 
-def compare(subject: VerifyContext, pairs: Iterable[TwoPasses], tolerance: float = TOLERANCE) -> LargestDifference:
-    """The largest difference between the logits of all pairs, beside the tolerance at that place.
+def compare(context: VerifyContext, pairs: Iterable[TwoPasses], tolerance: float = TOLERANCE) -> LargestDifference:
+    """The largest difference between the logits of all pairs, relative to the tolerance there.
 
-    Of the first pair that parts, the passes are made again under watch to name the place.
+    The passes of the first pair that differs are repeated with every module recorded, to name the place.
     """
     worst, spot = LargestDifference(0.0, tolerance), None
     for number, pair in enumerate(pairs):
@@ -117,14 +117,14 @@ def compare(subject: VerifyContext, pairs: Iterable[TwoPasses], tolerance: float
         allowed = tolerance * max(1.0, float(left.abs().max()), float(right.abs().max()))
         found = difference(left, right)
         if spot is None and float(found.max()) > allowed:
-            spot = _spot(subject, pair, found, tolerance, number)
+            spot = _spot(context, pair, found, tolerance, number)
         if float(found.max()) / allowed >= worst.difference / worst.tolerance:
             worst = LargestDifference(float(found.max()), allowed)
     return LargestDifference(worst.difference, worst.tolerance, spot)
 
 
-def _spot(subject: VerifyContext, pair: TwoPasses, found: Tensor, tolerance: float, number: int) -> Spot:
+def _spot(context: VerifyContext, pair: TwoPasses, found: Tensor, tolerance: float, number: int) -> Spot:
     place = first_parting(pair.one.record(), pair.other.record(), pair.rows, pair.limits, tolerance)
     if place is None:
         place = DivergencePlace(OUTPUT, TARGET, int(found.amax(-1).argmax()))
-    return subject.spot(place, pair.probe, number)
+    return context.spot(place, pair.probe, number)

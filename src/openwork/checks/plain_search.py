@@ -1,7 +1,7 @@
-"""Beam search as its definition has it, by plain numbers, and the searches that translate held against it.
+"""Beam search by its definition, in plain Python, and a check that the fast searches find the same.
 
-They are tried on tables of random logits and not on the model: thousands of steps then cost next to nothing, and a
-stopping rule is tried where it matters, with short and long targets of nearly the same score.
+The check uses tables of random logits instead of the model. Thousands of steps then cost little, and stopping rules
+are tested with short and long targets of nearly the same score.
 """
 
 import math
@@ -15,8 +15,8 @@ from torch import Tensor
 from openwork.base.phrases import AsIs, Joined
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import LargestDifference
+from openwork.checks.context import VerifyContext
 from openwork.checks.formulas import next_log_probabilities, score
-from openwork.checks.subject import VerifyContext
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 
@@ -24,7 +24,7 @@ TOLERANCE = 1e-3  # nats
 VOCABULARY = 9  # the four symbols, and five pieces
 LIMIT = 11  # the most tokens of a target
 ENDS = (-2.0, 0.0, 1.0)  # what is added to the end symbol's logits: late, sometimes and early ends
-CLOSE = 1e-4  # nats: a table whose candidates are closer than this has no order that float32 must find
+CLOSE = 1e-4  # nats: candidates closer than this may change their order in float32
 SEED = 20170612
 
 Tokens = tuple[int, ...]
@@ -32,7 +32,7 @@ Tokens = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TableState:
-    """The table of each row, and how many tokens it has read."""
+    """The table of each row, and the number of tokens read."""
 
     tables: Tensor
     position: int
@@ -43,7 +43,7 @@ class TableState:
 
 @dataclass(frozen=True)
 class Tables:
-    """A model of which the logits (table, position, last token, vocabulary) are given; a source names its table."""
+    """A model that reads its logits from tables (table, position, last token, vocabulary); a source names its table."""
 
     logits: Tensor
 
@@ -58,7 +58,7 @@ class Tables:
 
 
 def random_tables() -> Tables:
-    """One table for each way of ending, long enough for the longest limit."""
+    """One table for each value in `ENDS`, long enough for the limit."""
     generator = torch.Generator().manual_seed(SEED)
     logits = torch.randn(len(ENDS), LIMIT, VOCABULARY, VOCABULARY, generator=generator)
     logits[..., SYMBOL_IDS.end] += torch.tensor(ENDS)[:, None, None]
@@ -66,12 +66,12 @@ def random_tables() -> Tables:
 
 
 def cases(own: DecodingSettings) -> Iterator[DecodingSettings]:
-    """Searches with the bundle's own length penalty and with others, with each rule of stopping."""
+    """Settings with the bundle's length penalty and with others, and with each stopping rule."""
     alphas = sorted({own.length_penalty, 0.0, 2.0})
     kinds = product((1, 2, 4), alphas, (1.0, 2.0), ("enough", "no-better"), ("last", "ranked"))
     for beam, alpha, patience, stopping, unfinished in kinds:
         for best in {1, beam}:
-            if beam > 1 or (patience == 1 and unfinished == "last"):  # beam 1 is greedy search, which has neither
+            if beam > 1 or (patience == 1 and unfinished == "last"):  # greedy search (beam 1) has neither
                 yield DecodingSettings(
                     beam=beam, best=best, length_penalty=alpha, length_rule=own.length_rule, patience=patience,
                     stopping=stopping, unfinished=unfinished, maximum_length=LIMIT,
@@ -79,10 +79,10 @@ def cases(own: DecodingSettings) -> Iterator[DecodingSettings]:
 
 
 def plain_search(table: list[list[list[float]]], settings: DecodingSettings) -> list[tuple[float, Tokens]] | None:
-    """The best targets with their scores, the best first; None where candidates are too close to be told apart.
+    """The best targets with their scores, the best first; None where candidates are too close to be ordered.
 
-    `table`: log-probabilities by position, last token and next token. A sentence is done when it has `patience` x
-    `beam` finished hypotheses, or at its limit. A search that stops earlier must know that nothing can change.
+    `table`: log-probabilities by position, last token and next token. A sentence is finished when it has `patience` x
+    `beam` finished hypotheses, or at its limit.
     """
     beam, limit = settings.beam, settings.maximum_length
     live: list[tuple[float, Tokens]] = [(0.0, ())]
@@ -123,14 +123,14 @@ def _are_close(values: list[float]) -> bool:
     return any(abs(one - other) < CLOSE for one, other in pairwise(values))
 
 
-def searched(subject: VerifyContext) -> LargestDifference:
-    """Searches find what the plain search finds, with the same scores: a sentence alone, and several together."""
+def searched(context: VerifyContext) -> LargestDifference:
+    """The fast searches find the same targets and scores as the plain search, for one sentence and for a batch."""
     tables = random_tables()
     known = next_log_probabilities(tables.logits).tolist()
     source = torch.arange(len(ENDS))[:, None]
     lengths = torch.ones(len(ENDS), dtype=torch.int64)
     worst = 0.0
-    for settings in cases(subject.bundle.settings.decoding):
+    for settings in cases(context.bundle.settings.decoding):
         together = decode(tables, source, lengths, settings)
         for number, table in enumerate(known):
             expected = plain_search(table, settings)
@@ -142,12 +142,9 @@ def searched(subject: VerifyContext) -> LargestDifference:
                 if [tokens for _, tokens in listed] != [tokens for _, tokens in expected]:
                     return LargestDifference(worst, TOLERANCE, wrong=_other_reason(settings, listed, expected))
                 pairs = zip(listed, expected, strict=True)
-                worst = max(worst, *(_apart(one[0], other[0]) for one, other in pairs))
+                apart = [abs(one - other) if math.isfinite(one) else math.inf for (one, _), (other, _) in pairs]
+                worst = max(worst, *apart)
     return LargestDifference(worst, TOLERANCE)
-
-
-def _apart(one: float, other: float) -> float:
-    return abs(one - other) if math.isfinite(one) else math.inf
 
 
 def _other_reason(

@@ -1,4 +1,4 @@
-"""What the checks found, as a table for a person and as values for a program."""
+"""The results of the checks as a table for a person and as JSON for a program."""
 
 import math
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
-from openwork.checks.check import CheckResult, LargestDifference, Status
-from openwork.checks.subject import Spot
+from openwork.checks.check import CheckResult, Status
+from openwork.checks.context import Spot
 from openwork.inspection.parting import SOURCE
 
 SCHEMA_VERSION = 1
@@ -20,20 +20,27 @@ def all_passed(outcomes: Sequence[CheckResult]) -> bool:
 
 
 def table_lines(outcomes: Sequence[CheckResult]) -> list[str]:
-    """A line for each check, with its largest difference and what is allowed, and one below it where it failed."""
+    """A line for each check with its largest difference and tolerance; below a failed one the reason and the place."""
     width = max(shown_width(outcome.title) for outcome in outcomes) + MARGIN
     lines: list[str] = []
     for outcome in outcomes:
-        numbers = _numbers(outcome.finding) if outcome.finding else ""
-        status = Padded(status_line(outcome.status), 8)
-        reason = outcome.reason if not outcome.finding else ""
-        lines.append(Joined(status, Padded(outcome.title, width), AsIs(numbers), reason))
-        lines += [Joined(AsIs(" " * 8), line) for line in _where_lines(outcome.finding)]
-    return [*lines, "", _summary_line(outcomes)]
+        found, numbers, reason = outcome.finding, "", outcome.reason
+        if found:
+            sign = "<=" if found.difference <= found.tolerance else "> "
+            numbers, reason = f"{found.difference:8.1e} {sign} {found.tolerance:.1e}", ""
+        lines.append(
+            Joined(Padded(status_line(outcome.status), 8), Padded(outcome.title, width), AsIs(numbers), reason)
+        )
+        if found and not found.passed:
+            wrong = [found.wrong, place_line(found.spot) if found.spot else ""]
+            lines += [Joined(AsIs(" " * 8), line) for line in wrong if line]
+    counts = {status: sum(outcome.status is status for outcome in outcomes) for status in Status}
+    summary = f"passed: {counts[Status.PASSED]}, failed: {counts[Status.FAILED]}, skipped: {counts[Status.SKIPPED]}"
+    return [*lines, "", summary]
 
 
 def to_json(path: str, outcomes: Sequence[CheckResult]) -> dict[str, Any]:
-    """Plain values; what JSON has no number for (infinity) is null."""
+    """The results as JSON values; infinity is null."""
     return {
         "version": SCHEMA_VERSION,
         "bundle": path,
@@ -57,24 +64,12 @@ def _check_values(outcome: CheckResult) -> dict[str, Any]:
 
 
 def status_line(status: Status) -> str:
-    """How a check ended, in a word."""
+    """The status of a check in a word."""
     return "pass" if status is Status.PASSED else "FAIL" if status is Status.FAILED else "skip"
 
 
-def _numbers(found: LargestDifference) -> str:
-    sign = "<=" if found.difference <= found.tolerance else "> "
-    return f"{found.difference:8.1e} {sign} {found.tolerance:.1e}"
-
-
-def _where_lines(found: LargestDifference | None) -> list[str]:
-    """What is wrong, and the first place."""
-    if found is None or found.passed:
-        return []
-    return [*([found.wrong] if found.wrong else []), *([place_line(found.spot)] if found.spot else [])]
-
-
 def place_line(spot: Spot) -> str:
-    """Where two ways part, in words."""
+    """The first place where two computations differ, in words."""
     parts = ["first at "]
     if spot.module:
         parts.append(AsIs(spot.module))
@@ -84,8 +79,3 @@ def place_line(spot: Spot) -> str:
         place = f"source position {spot.position}" if spot.side == SOURCE else f"target position {spot.position}"
         parts += [f"sentence {spot.sentence}", ", ", place, ": ", AsIs(repr(spot.piece))]
     return Joined(*parts)
-
-
-def _summary_line(outcomes: Sequence[CheckResult]) -> str:
-    counts = {status: sum(outcome.status is status for outcome in outcomes) for status in Status}
-    return f"passed: {counts[Status.PASSED]}, failed: {counts[Status.FAILED]}, skipped: {counts[Status.SKIPPED]}"

@@ -1,17 +1,19 @@
-"""Checks of what makes translating fast: products in eight bits, the compiled step, shortlists."""
+"""Checks of fast translation: products in eight bits, the compiled step, shortlists."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from openwork.base.phrases import Joined
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.checks.check import LargestDifference, NotApplicable
+from openwork.checks.check import Differences, LargestDifference, NotApplicable
+from openwork.checks.context import VerifyContext
 from openwork.checks.passes import Pass, reading
 from openwork.checks.searches import TOLERANCE, SmallVocabulary
-from openwork.checks.subject import VerifyContext
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.rescore import score as scored_again
 from openwork.decoding.search import decode
@@ -25,62 +27,57 @@ from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.interfaces import StepModel
 from openwork.models.seq2seq import Transformer
 
-# Shares of the standard deviation of the logits at a position.
+# Tolerances, as shares of the standard deviation of the logits at a position.
 EIGHT_BITS = 0.25  # rounding to 255 steps in every product
-ROUNDED_ALIKE = 0.1  # the same rounding twice: where two sums differ in float32, a number may fall on the next step
+SAME_ROUNDING = 0.1  # the same rounding twice: two float32 sums that differ may be rounded to neighbouring steps
 EACH = 3  # target pieces of each source piece in a shortlist made for the check
 SEED = 20170612
 
 
-def eight_bits(subject: VerifyContext) -> LargestDifference:
-    """Products in integers of eight bits give about what those in float32 give, one by one and in the compiled step."""
-    model = _eight_bit_transformer(subject)
+def eight_bits(context: VerifyContext) -> LargestDifference:
+    """Products in int8 agree roughly with those in float32, one by one and in the compiled step."""
+    model = _eight_bit_transformer(context)
     ways: list[StepModel[Any]] = [PreparedTransformer(model, "int8")]
     if can_be_native(model):
         ways.append(NativeTransformer(model))
-    worst, spot = 0.0, None
+    differences = Differences(EIGHT_BITS)
     for way in ways:
-        for number, probe in enumerate(subject.probes):
-            one = reading(subject, [probe])
-            apart = _apart(one.logits()[0], replace(one, model=way).logits()[0])
-            if spot is None and float(apart.max()) > EIGHT_BITS:
-                spot = subject.spot_of_target(probe, number, int((apart > EIGHT_BITS).int().argmax()))
-            worst = max(worst, float(apart.max()))
-    return LargestDifference(worst, EIGHT_BITS, spot)
+        for number, probe in enumerate(context.probes):
+            one = reading(context, [probe])
+            _add(differences, context, number, one.logits()[0], replace(one, model=way).logits()[0])
+    return differences.result()
 
 
-def compiled_step(subject: VerifyContext) -> LargestDifference:
-    """The compiled step gives what its formula gives: each row rounded by a scale of its own, and exact sums."""
-    model = _eight_bit_transformer(subject)
+def compiled_step(context: VerifyContext) -> LargestDifference:
+    """The compiled step agrees with its formula: each row rounded by a scale of its own, and exact sums."""
+    model = _eight_bit_transformer(context)
     if reason := problem():
         raise NotApplicable(reason)
     if not can_be_native(model):
-        raise NotApplicable("its decoder has parts or sizes that the compiled step does not know")
+        raise NotApplicable("the compiled step does not support parts or sizes of its decoder")
     native, formula = NativeTransformer(model), RowsInEightBits(model)
-    together = reading(subject, subject.probes)
+    together = reading(context, context.probes)
     found, expected = (replace(together, model=way).logits() for way in (native, formula))
-    worst, spot = 0.0, None
-    for number, probe in enumerate(subject.probes):
+    differences = Differences(SAME_ROUNDING)
+    for number, probe in enumerate(context.probes):
         size = len(probe.target)
-        apart = _apart(expected[number, :size], found[number, :size])
-        if spot is None and float(apart.max()) > ROUNDED_ALIKE:
-            spot = subject.spot_of_target(probe, number, int((apart > ROUNDED_ALIKE).int().argmax()))
-        worst = max(worst, float(apart.max()))
-    return LargestDifference(worst, ROUNDED_ALIKE, spot, _wrong_choice(native, found[:, 0]))
+        _add(differences, context, number, expected[number, :size], found[number, :size])
+    return differences.result(_wrong_choice(native, found[:, 0]))
 
 
-def shortlisted(subject: VerifyContext) -> LargestDifference:
-    """A search with a shortlist gives targets of its pieces, as probable as with all other pieces forbidden."""
-    if not can_be_prepared(subject.model):
+def shortlisted(context: VerifyContext) -> LargestDifference:
+    """A search with a shortlist finds targets of its pieces, as probable as with all other pieces forbidden."""
+    if not can_be_prepared(context.model):
         raise NotApplicable("it translates with the model as it is, which searches the whole vocabulary")
-    shortlist = _shortlist(subject)
-    together = reading(subject, subject.probes)
+    shortlist = _shortlist(context)
+    together = reading(context, context.probes)
     pieces = shortlist.pieces(together.source)
     if set(pieces.tolist()) != _expected_pieces(shortlist, together.source):
-        return LargestDifference(0.0, TOLERANCE, wrong=_other_pieces_reason())
-    plain = DecodingSettings(beam=4, best=4, maximum_length=subject.within(12))
-    worst, spot = 0.0, None
-    for model in _ways_with_shortlists(subject):
+        wrong = Joined("the allowed pieces are not those of the shortlist")
+        return LargestDifference(0.0, TOLERANCE, wrong=wrong)
+    plain = DecodingSettings(beam=4, best=4, maximum_length=context.within(12))
+    differences = Differences(TOLERANCE)
+    for model in _ways_with_shortlists(context):
         small = SmallVocabulary(model, tuple(pieces.tolist()))
         with torch.inference_mode():
             found = decode(model.among(pieces), together.source, together.lengths, plain)
@@ -89,22 +86,20 @@ def shortlisted(subject: VerifyContext) -> LargestDifference:
                 abs(one.log_probability - again)
                 for one, again in zip(best, _scored_together(small, together, best), strict=True)
             ]
-        if spot is None and max(apart) > TOLERANCE:
-            number = apart.index(max(apart))
-            spot = subject.spot_of_target(subject.probes[number], number, 0)
-        worst = max(worst, *apart)
-    return LargestDifference(worst, TOLERANCE, spot)
+        number = apart.index(max(apart))
+        differences.add(max(apart), partial(context.spot_of_target, context.probes[number], number, 0))
+    return differences.result()
 
 
 def _scored_together(model: StepModel[Any], batch: Pass, hypotheses: Sequence[Hypothesis]) -> list[float]:
-    """log P of one hypothesis of each sentence, in one batch: rounded to eight bits, a source depends on the others."""
+    """log P of one hypothesis of each sentence, in one batch: in int8 an encoded source depends on the others."""
     ended = [scored_again(model, batch.source, batch.lengths, [one.tokens for one in hypotheses], ended=ended).tolist()
              for ended in (False, True)]  # fmt: skip
     return [ended[one.finished][number] for number, one in enumerate(hypotheses)]
 
 
 class RowsInEightBits(PreparedTransformer):
-    """The prepared Transformer whose decoder multiplies by `row_product`: step.cpp in the framework's operations."""
+    """A prepared Transformer whose decoder multiplies by `row_product`: the formula of step.cpp, in torch."""
 
     def __init__(self, model: Transformer) -> None:
         super().__init__(model, "int8")
@@ -114,7 +109,7 @@ class RowsInEightBits(PreparedTransformer):
 
 
 def row_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) -> Product:
-    """x W^T + b with each row of x and of W as integers from -127 to 127; their products are added up exactly."""
+    """x W^T + b with each row of x and of W quantised to integers from -127 to 127, and exact sums of products."""
     integers, scale = quantised(weight)
     exact = integers.double().T
 
@@ -128,42 +123,44 @@ def row_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) ->
     return product
 
 
-def _eight_bit_transformer(subject: VerifyContext) -> Transformer:
-    if not can_be_prepared(subject.model):
+def _eight_bit_transformer(context: VerifyContext) -> Transformer:
+    if not can_be_prepared(context.model):
         raise NotApplicable("it translates with the model as it is: only the paper's attention, on a CPU, is prepared")
     if "int8" not in available():
-        raise NotApplicable("there are no products of eight bits here")
-    assert isinstance(subject.model, Transformer)
-    return subject.model
+        raise NotApplicable("this machine has no int8 products")
+    assert isinstance(context.model, Transformer)
+    return context.model
 
 
-def _ways_with_shortlists(subject: VerifyContext) -> list[PreparedTransformer]:
-    """In eight bits only the compiled step: of the framework's products a row depends on its company too."""
-    model = subject.model
+def _ways_with_shortlists(context: VerifyContext) -> list[PreparedTransformer]:
+    """In int8 only the compiled step: with torch's products a row depends on the rest of its batch too."""
+    model = context.model
     assert isinstance(model, Transformer)
     compiled = "int8" in available() and can_be_native(model)
     return [PreparedTransformer(model), *([NativeTransformer(model)] if compiled else [])]
 
 
-def _apart(expected: Tensor, found: Tensor) -> Tensor:
-    """For each position (position,) the root mean square of the difference, as a share of the standard deviation."""
-    off = (found - expected).double().square().mean(-1).sqrt() / expected.double().std(-1).clamp(min=1e-6)
-    return off.nan_to_num(nan=torch.inf)
+def _add(differences: Differences, context: VerifyContext, number: int, expected: Tensor, found: Tensor) -> None:
+    """Adds the difference of a probe's logits: the root mean square at a position, over their standard deviation."""
+    apart = (found - expected).double().square().mean(-1).sqrt() / expected.double().std(-1).clamp(min=1e-6)
+    apart = apart.nan_to_num(nan=torch.inf)
+    first = int((apart > differences.tolerance).int().argmax())
+    differences.add(float(apart.max()), partial(context.spot_of_target, context.probes[number], number, first))
 
 
 def _wrong_choice(native: NativeTransformer, logits: Tensor) -> str:
-    """Whether the compiled choice gives the highest logits, lower ids first, and the logarithm of the sum of all."""
+    """A sentence unless the compiled choice gives the highest logits, lower ids first, and the log-sum-exp of all."""
     count = min(5, logits.shape[-1])
     scores, ids, normaliser = native.best(logits, torch.zeros(logits.shape[-1]), count)
     expected = logits.sort(dim=-1, descending=True, stable=True)
     same = torch.equal(ids, expected.indices[:, :count]) and torch.equal(scores, expected.values[:, :count])
     apart = float((normaliser[:, 0] - logits.double().logsumexp(-1)).abs().max())
-    return "" if same and apart < TOLERANCE else _wrong_choice_reason()
+    return "" if same and apart < TOLERANCE else Joined("the compiled choice of the best pieces gives others")
 
 
-def _shortlist(subject: VerifyContext) -> Shortlist:
-    """The symbols, and for each source piece some target pieces by chance."""
-    pair = subject.bundle.tokenizers
+def _shortlist(context: VerifyContext) -> Shortlist:
+    """The symbols, and for each source piece some random target pieces."""
+    pair = context.bundle.tokenizers
     generator = torch.Generator().manual_seed(SEED)
     size = (pair.source.vocabulary_size, EACH)
     table = torch.randint(SYMBOL_IDS.end + 1, pair.target.vocabulary_size, size, generator=generator)
@@ -175,11 +172,3 @@ def _expected_pieces(shortlist: Shortlist, source: Tensor) -> set[int]:
     present = set(source.flatten().tolist())
     chosen = {piece for one in present for piece in shortlist.table[one].tolist() if piece >= 0}
     return chosen | set(shortlist.always.tolist()) | (present if shortlist.shared else set())
-
-
-def _wrong_choice_reason() -> str:
-    return "the compiled choice of the best pieces gives others"
-
-
-def _other_pieces_reason() -> str:
-    return "the pieces that may come are not those of the shortlist"

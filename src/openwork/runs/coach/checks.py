@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from openwork.checks.check import CheckResult, examine
+from openwork.checks.check import CheckResult, run_check
 from openwork.runs.coach.learning import initial_loss, overfit, said_freely
 from openwork.runs.coach.lesson import Lesson
 from openwork.runs.coach.pieces import comes_back, few_unknown, pieces_a_word, sides_differ
@@ -126,5 +126,5 @@ def coach_trial(trial: Trial) -> list[CheckResult]:
     """The checks of a trial that is made already."""
     done: dict[str, CheckResult] = {}
     for lesson in LESSONS:
-        done[lesson.name] = examine(lesson.check(trial), trial, done)
+        done[lesson.name] = run_check(lesson.check(trial), trial, done)
     return list(done.values())

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from openwork.checks.check import Check, LargestDifference
-from openwork.checks.subject import Spot
+from openwork.checks.context import Spot
 from openwork.runs.coach.trial import Trial
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from openwork.base.errors import DataError
 from openwork.bundles.bundle import Bundle, Golden
-from openwork.checks.subject import MOST_GOLDEN, VerifyContext
+from openwork.checks.context import MOST_GOLDEN, VerifyContext
 from openwork.data.batching import assemble
 from openwork.data.continuations import are_texts, parted_texts
 from openwork.data.pairs import find_splits, store_pairs

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import LargestDifference
+from openwork.checks.context import Probe
 from openwork.checks.passes import TOLERANCE, TwoPasses, compare, reading
-from openwork.checks.subject import Probe
 from openwork.checks.ways import future, padded
 from openwork.data.store import TokenStore
 from openwork.inspection.parting import difference
@@ -89,7 +89,7 @@ def _target_padded(trial: Trial) -> LargestDifference:
     pairs = []
     for probe in trial.probes:
         one = reading(trial, [probe])
-        more = trial.tensor([[*probe.target, *[pad] * PADDING]])
+        more = torch.tensor([[*probe.target, *[pad] * PADDING]], device=trial.device)
         pairs.append(TwoPasses(one, replace(one, steps=(more,)), probe))
     found, batch = compare(trial, pairs), trial.batch()
     counted = int((batch.real_targets == pad).sum())

@@ -1,10 +1,9 @@
-"""What is verified: a bundle, and the sentences that it is tried on."""
+"""The bundle that is verified, and the sentences it is tested with."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
-from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
@@ -12,11 +11,11 @@ from openwork.inspection.parting import TARGET, DivergencePlace
 from openwork.models.interfaces import SequenceModel
 from openwork.text.symbols import SYMBOL_NAMES
 
-MOST_GOLDEN, LONGEST_GOLDEN = 3, 32  # golden examples that are tried, and the pieces of each side that are read
-# Of sources and targets in pieces that follow each other by chance. The last is longer than what short attention
-# (`nn/kernels/fused.py`) and the first room of a cache (`inference/prepared/caches.py`) serve.
+MOST_GOLDEN, LONGEST_GOLDEN = 3, 32  # golden examples that are used, and pieces of each side
+# Of sources and targets of random pieces. The last is longer than short attention (`nn/kernels/fused.py`) and the
+# initial size of a cache (`inference/prepared/caches.py`).
 RANDOM_LENGTHS = ((2, 7), (11, 5), (70, 66))
-LEVEL = 20  # pieces of sentences of one length: so many that a fast kernel has enough to do
+LEVEL = 20  # pieces of sentences of one length: enough for a fast kernel
 SEED = 20170612
 
 
@@ -30,7 +29,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Spot:
-    """A place in words: the module, the sentence (counted from 1), the position (from 0) and the piece there."""
+    """A place for a person: module, sentence (counted from 1), position (from 0) and the piece there."""
 
     module: str = ""
     side: str = ""
@@ -41,7 +40,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class VerifyContext:
-    """A bundle on trial. `compiling`: whether the time for a compiled model is to be spent."""
+    """The bundle that is verified. `compiling`: whether to compile the model too, which takes minutes."""
 
     bundle: Bundle
     compiling: bool = False
@@ -56,14 +55,19 @@ class VerifyContext:
 
     @cached_property
     def probes(self) -> tuple[Probe, ...]:
-        """Golden examples, and pieces by chance, since a model may be wrong where nothing usual leads it."""
+        """Golden examples and random pieces, since a model may be wrong only on unusual input."""
         generator = torch.Generator().manual_seed(SEED)
         sizes = [(self.within(source), self.within(target)) for source, target in RANDOM_LENGTHS]
-        return (*self._golden_probes(), *(self._random(*size, generator) for size in sizes))
+        golden = self.bundle.golden[:MOST_GOLDEN]
+        pairs = self.bundle.tokenizers.encode_pairs([g.source for g in golden], [g.translation for g in golden])
+        most = self.within(LONGEST_GOLDEN) - 1
+        pairs = [(source[:most], target[:most]) for source, target in pairs if target]
+        pairs += [self._random_pair(*size, generator) for size in sizes]
+        return tuple(Probe((*source, SYMBOL_IDS.end), (SYMBOL_IDS.start, *target)) for source, target in pairs)
 
     @cached_property
     def level_probes(self) -> tuple[Probe, ...]:
-        """The same, each cut or repeated to one length, so that none is padded."""
+        """The same probes, each cut or repeated to one length, so that none is padded."""
         source, target = self.within(LEVEL), self.within(LEVEL - 2)
         return tuple(
             Probe(
@@ -74,12 +78,9 @@ class VerifyContext:
         )
 
     def other(self, token: int, *, target: bool = True) -> int:
-        """Another real piece of the side's vocabulary."""
-        real = self._size(target) - len(SYMBOL_NAMES)
-        return len(SYMBOL_NAMES) + (token + 1) % real
-
-    def tensor(self, rows: list[list[int]]) -> Tensor:
-        return torch.tensor(rows, device=self.device)
+        """Another piece of the side's vocabulary, no symbol."""
+        pieces = self._size(target) - len(SYMBOL_NAMES)
+        return len(SYMBOL_NAMES) + (token + 1) % pieces
 
     def spot(self, place: DivergencePlace, probe: Probe, sentence: int) -> Spot:
         """The place with the sentence's number and the piece's name."""
@@ -90,40 +91,30 @@ class VerifyContext:
         return Spot(place.module, place.side, sentence + 1, place.position, piece)
 
     def spot_of_target(self, probe: Probe, sentence: int, position: int) -> Spot:
-        """A position of a target, of which no module is known."""
+        """A position of a target, in an unknown module."""
         return self.spot(DivergencePlace("", TARGET, position), probe, sentence)
 
-    def _golden_probes(self) -> list[Probe]:
-        golden = self.bundle.golden[:MOST_GOLDEN]
-        pairs = self.bundle.tokenizers.encode_pairs([g.source for g in golden], [g.translation for g in golden])
-        most = self.within(LONGEST_GOLDEN) - 1
-        return [
-            Probe((*source[:most], SYMBOL_IDS.end), (SYMBOL_IDS.start, *target[:most]))
-            for source, target in pairs
-            if target
-        ]
-
-    def _random(self, source: int, target: int, generator: torch.Generator) -> Probe:
-        ids = [
+    def _random_pair(self, source: int, target: int, generator: torch.Generator) -> tuple[list[int], list[int]]:
+        one, other = (
             torch.randint(len(SYMBOL_NAMES), self._size(side), (size - 1,), generator=generator).tolist()
             for side, size in ((False, source), (True, target))
-        ]
-        return Probe((*ids[0], SYMBOL_IDS.end), (SYMBOL_IDS.start, *ids[1]))
+        )
+        return one, other
 
     def _size(self, target: bool) -> int:
         pair = self.bundle.tokenizers
         return (pair.target if target else pair.source).vocabulary_size
 
     def within(self, length: int) -> int:
-        """What a model with learned positions reaches."""
+        """`length`, or the maximum length of a model with learned positions."""
         return length if self.model.maximum_length is None else min(length, self.model.maximum_length)
 
 
-def changed_from(subject: VerifyContext, probe: Probe, place: int) -> Probe:
-    """The same with other tokens in the target from this place on."""
-    return replace(probe, target=(*probe.target[:place], *map(subject.other, probe.target[place:])))
+def changed_from(context: VerifyContext, probe: Probe, place: int) -> Probe:
+    """The probe with other target tokens from this position on."""
+    return replace(probe, target=(*probe.target[:place], *map(context.other, probe.target[place:])))
 
 
 def _fill(ids: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """The ids again and again until they are so many."""
+    """The ids, repeated to this many."""
     return tuple(ids[number % len(ids)] for number in range(size))
