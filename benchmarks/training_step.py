@@ -64,7 +64,7 @@ def frameworks_attention(updater: Updater) -> Iterator[None]:
 @contextmanager
 def loss_by_chunks_alone(updater: Updater) -> Iterator[None]:
     """Softmax and gradient of 2 million logits at once, which no core's own cache holds."""
-    with mock.patch.object(loss, "BLOCK_ELEMENTS", 2_000_000), mock.patch.object(loss, "CHUNK_ELEMENTS", 2_000_000):
+    with mock.patch.object(loss, "LOSS_BLOCK", 2_000_000), mock.patch.object(loss, "LOSS_CHUNK", 2_000_000):
         yield
 
 

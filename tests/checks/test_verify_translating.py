@@ -133,7 +133,7 @@ def test_causal_attention_that_counts_from_the_first_key(bundle: Bundle):
         query: Tensor, key: Tensor, value: Tensor, mask: Mask, scale: float, dropout: float = 0.0,
         bias: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
-        if mask.is_only_causal and query.shape[-2] * key.shape[-2] > fused.SHORT:
+        if mask.is_only_causal and query.shape[-2] * key.shape[-2] > fused.PLAIN_ATTENTION:
             return scaled_dot_product_attention(query, key, value, is_causal=True, scale=scale)
         return fused.attention(query, key, value, mask, scale, dropout, bias)
 

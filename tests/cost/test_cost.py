@@ -24,8 +24,7 @@ from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.nn.cells import CELLS
-from openwork.nn.kernels import fused, reference, short
-from openwork.training import loss
+from openwork.nn.kernels import reference
 from openwork.training.batches.batch import TensorBatch
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.objective import hidden_states
@@ -259,12 +258,6 @@ def test_the_fullest_moment_of_an_update(
     moments = sum(tensor.nbytes for tensor in optimiser_tensors(model, updater.optimiser).values() if tensor.dim())
     assert memory.moments == moments
     assert memory.weights == memory.gradients == sum(weight.nbytes for weight in model.parameters())
-
-
-def test_the_constants_are_those_of_the_code() -> None:
-    assert cost_transformer.SHORT == fused.SHORT
-    assert (cost_transformer.NARROW, cost_transformer.LANES) == (short.LONGEST, short.LANES)
-    assert (cost_memory.CHUNK, cost_memory.BLOCK) == (loss.CHUNK_ELEMENTS, loss.BLOCK_ELEMENTS)
 
 
 def test_memory_by_hand() -> None:

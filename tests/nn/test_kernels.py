@@ -14,7 +14,7 @@ from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
 
 KERNELS: dict[str, Kernel] = {"reference": reference.attention, "fused": fused.attention}
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-12, torch.bfloat16: 3e-2}
-LONG = math.isqrt(fused.SHORT) + 1  # so many queries and keys go to the framework's kernel
+LONG = math.isqrt(fused.PLAIN_ATTENTION) + 1  # so many queries and keys go to the framework's kernel
 
 
 @pytest.fixture(params=KERNELS)

@@ -64,7 +64,7 @@ def test_two_sentences_by_hand() -> None:
 @st.composite
 def rows(draw: st.DrawFn) -> tuple[list[int], list[int]]:
     pairs = draw(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 6)), min_size=1, max_size=5))
-    return [pair[0] for pair in pairs] + [2], [pair[1] for pair in pairs] + [20]  # on both sides of fused.SHORT
+    return [pair[0] for pair in pairs] + [2], [pair[1] for pair in pairs] + [20]  # on both sides of PLAIN_ATTENTION
 
 
 def by_the_framework(query: Tensor, key: Tensor, value: Tensor, *others: Any, **options: Any) -> Tensor:

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 TOLERANCE = 1e-10
 WIDTH, HEADS, INNER = 12, 3, 20
-SOURCE, TARGET = 18, 17  # their products are beyond `fused.SHORT`: the fused kernel takes its own way
+SOURCE, TARGET = 18, 17  # their products are beyond `fused.PLAIN_ATTENTION`: the fused kernel takes its own way
 SOURCE_LENGTHS, TARGET_LENGTHS = torch.tensor([18, 11]), torch.tensor([9, 17])
 KERNELS = {"reference": reference.attention, "fused": fused.attention}
 MASKS = list(itertools.product([False, True], repeat=2))  # padding, causal

@@ -78,7 +78,7 @@ def test_value_and_gradients_are_the_references_and_the_frameworks(smoothing: fl
     hidden, weight, targets = case(tokens, 5, 11)
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loss_module, "CHUNK_ELEMENTS", 11 * rows)  # chunks of so many rows, the last one shorter
+        patch.setattr(loss_module, "LOSS_CHUNK", 11 * rows)  # chunks of so many rows, the last one shorter
         joined = projected_cross_entropy(hidden, weight, targets, smoothing)
     plain = smoothed_cross_entropy(hidden @ weight.T, targets, smoothing)
     framework = cross_entropy(hidden @ weight.T, targets, reduction="sum", label_smoothing=smoothing)

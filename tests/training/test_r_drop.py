@@ -40,7 +40,7 @@ def test_value_and_gradients_are_the_formulas(
     weight = torch.randn(11, 5, generator=generator, requires_grad=True)
     targets = torch.randint(11, (tokens,), generator=generator)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loss_module, "CHUNK_ELEMENTS", 2 * 11 * rows)
+        patch.setattr(loss_module, "LOSS_CHUNK", 2 * 11 * rows)
         joined = projected_r_drop((first, second), weight, targets, smoothing, alpha, form=form)
     plain = r_drop_loss(first @ weight.T, second @ weight.T, targets, smoothing, alpha, form)
     torch.testing.assert_close(joined.smoothed, plain.smoothed, rtol=1e-4, atol=1e-5)

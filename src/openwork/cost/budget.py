@@ -1,8 +1,7 @@
-"""Models of several kinds sized to one budget, so that a comparison of them is fair: weights, operations, or seconds.
+"""Models of several kinds with the same budget, for a fair comparison: weights, operations, or seconds.
 
-What is scaled is the width, and with it every other width that the settings name; layers and heads stay. Where there is
-a feed-forward network its width is then stretched alone, which is the finer step; not for seconds, which are measured
-and never twice the same.
+The width and all other widths of the settings are scaled; layers and heads stay. The width of a feed-forward network is
+then increased alone, in finer steps; not for seconds, which vary between measurements.
 """
 
 import difflib
@@ -32,21 +31,21 @@ SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
 BUDGET = re.compile(r"([0-9]*\.?[0-9]+)\s*([kmgbt]?)(flops?|s)?", re.IGNORECASE)
 INNER = "feedforward_width"
 WIDEST = 1 << 20  # no model is made wider, whatever the budget
-SENTENCES, TRIALS = 40, 2  # of an update that is timed, and how often it is
+SENTENCES, TRIALS = 40, 2  # of a timed update, and how often it is timed
 
 Price = Callable[[ModelSettings], float]
 
 
 @dataclass(frozen=True)
 class Budget:
-    """So many weights, forward operations for a target token, or seconds of an update: `kind` says which."""
+    """A number of weights, of forward operations for a target token, or of seconds of an update, as `kind` says."""
 
     amount: float
     kind: str
 
     @classmethod
     def parse(cls, text: str) -> "Budget":
-        """7M or 7000000: weights; 20Mflop: operations; 0.5s: seconds."""
+        """Reads a budget: 7M or 7000000 weights, 20Mflop operations, 0.5s seconds."""
         found = BUDGET.fullmatch(text.strip())
         if found is None or not float(found[1]) or (found[2] and found[3] == "s"):
             raise UsageError(
@@ -61,7 +60,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Sized:
-    """A model as large as the budget allows. `seconds`, of an update, only where these were asked for."""
+    """A model as large as the budget allows. `seconds` of an update only for a budget in seconds."""
 
     name: str
     settings: ModelSettings
@@ -71,11 +70,11 @@ class Sized:
 
     @property
     def widths(self) -> dict[str, int]:
-        """What was scaled."""
+        """The widths that were scaled."""
         return _widths(self.settings)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """The model as JSON values."""
         return {
             "name": self.name,
             "model": self.settings.model_dump(mode="json", exclude_none=True),
@@ -86,17 +85,25 @@ class Sized:
 
 
 def compare_sizes(names: Sequence[str], budget: Budget, vocabulary: int = VOCABULARY) -> list[Sized]:
-    """Each preset or kind, made as large as the budget allows. UsageError where there is none so small."""
-    price = _prices(vocabulary)[budget.kind]
-    is_counted = budget.kind != "seconds"
-    found = [size(name, price, budget.amount, stretch=is_counted) for name in names]
-    return [_described(name, sized, budget, vocabulary) for name, sized in zip(names, found, strict=True)]
+    """Makes each preset or kind as large as the budget allows. UsageError where none is small enough."""
+    prices: dict[str, Price] = {
+        "weights": lambda settings: float(weights_of(settings, vocabulary)),
+        "operations": lambda settings: cost_of(settings, vocabulary).forward_flops,
+        "seconds": lambda settings: seconds_an_update(settings, vocabulary),
+    }
+    is_timed, found = budget.kind == "seconds", []
+    for name in names:
+        settings = size(name, prices[budget.kind], budget.amount, stretch=not is_timed)
+        seconds = prices["seconds"](settings) if is_timed else None
+        flops = prices["operations"](settings)
+        found.append(Sized(name, settings, weights_of(settings, vocabulary), flops, seconds))
+    return found
 
 
 def size(name: str, price: Price, most: float, *, stretch: bool = True) -> ModelSettings:
-    """The widest model of that name whose price is not above `most`; `stretch`: in fine steps."""
+    """The widest model of that name whose price is at most `most`; `stretch`: in fine steps."""
     settings = starting_point(name)
-    step = 2 * getattr(settings, "heads", 1)  # whole heads, of an even width as rotary positions want it
+    step = 2 * getattr(settings, "heads", 1)  # whole heads of an even width, which rotary positions need
     count = _most(lambda count: price(scaled(settings, step * count)) <= most, 1)
     if count == 0:
         least = price(scaled(settings, step))
@@ -115,7 +122,7 @@ def size(name: str, price: Price, most: float, *, stretch: bool = True) -> Model
 
 
 def starting_point(name: str) -> ModelSettings:
-    """The settings of a preset, of the small one of that name, or of a kind."""
+    """The settings of a preset, of its small version, or of a kind."""
     for preset in (name, f"{name}-small"):
         if preset in PRESETS:
             return model_settings(PRESETS[preset])
@@ -133,7 +140,7 @@ def starting_point(name: str) -> ModelSettings:
 
 
 def scaled(settings: ModelSettings, width: int) -> ModelSettings:
-    """The same model with this width, and its other widths in proportion, to even numbers."""
+    """The model with this width and its other widths in proportion, rounded to even numbers."""
     before = _widths(settings)
     others = {key: max(2, 2 * round(value * width / before["width"] / 2)) for key, value in before.items()}
     return model_settings({**settings.model_dump(exclude_none=True), **others, "width": width})
@@ -145,7 +152,7 @@ def _widths(settings: ModelSettings) -> dict[str, int]:
 
 
 def _most(fits: Callable[[int], bool], least: int) -> int:
-    """The largest number from `least` on that fits, if all smaller ones do; `least` - 1 where none does."""
+    """The largest number from `least` on that fits, provided that all smaller ones fit; `least` - 1 where none does."""
     low, high = least - 1, max(least, 1)
     while high <= WIDEST and fits(high):
         low, high = high, 2 * high
@@ -155,16 +162,8 @@ def _most(fits: Callable[[int], bool], least: int) -> int:
     return low
 
 
-def _prices(vocabulary: int) -> dict[str, Price]:
-    return {
-        "weights": lambda settings: float(weights_of(settings, vocabulary)),
-        "operations": lambda settings: cost_of(settings, vocabulary).forward_flops,
-        "seconds": lambda settings: seconds_an_update(settings, vocabulary),
-    }
-
-
 def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
-    """Of 1,000 target tokens in sentences of 25, in float32 on this machine's CPU: the faster of two, after a first."""
+    """Time of an update on 1,000 target tokens in sentences of 25, in float32 on the CPU: the best of two, after one."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = build_model(settings, vocabulary, vocabulary)
@@ -180,23 +179,14 @@ def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
         return min(timed_trial(updater, [batch]) for _ in range(TRIALS))
 
 
-def _described(name: str, settings: ModelSettings, budget: Budget, vocabulary: int) -> Sized:
-    seconds = seconds_an_update(settings, vocabulary) if budget.kind == "seconds" else None
-    flops = cost_of(settings, vocabulary).forward_flops
-    return Sized(name, settings, weights_of(settings, vocabulary), flops, seconds)
-
-
 def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> list[str]:
-    """For a person: a line for each, and one that a run file can take."""
+    """The sizes for a person: two lines for each model, the second as in a run file."""
     lines = [_budget_line(budget), f"with a vocabulary of {vocabulary:,} pieces, in sentences of {LENGTH} tokens"]
     for sized in found:
         figures = f"{sized.weights:,} weights, {sized.flops / 1e6:,.2f} million operations forward for a target token"
         took = f", {sized.seconds:.3g} seconds an update" if sized.seconds is not None else ""
         widths = ", ".join(f"{key} = {value}" for key, value in sized.widths.items())
-        lines += [
-            Joined(AsIs(f"{sized.name}: "), figures, took),
-            AsIs(f"  kind = {sized.settings.kind}, {widths}"),
-        ]
+        lines += [Joined(AsIs(f"{sized.name}: "), figures, took), AsIs(f"  kind = {sized.settings.kind}, {widths}")]
     return lines
 
 
@@ -209,5 +199,5 @@ def _budget_line(budget: Budget) -> str:
 
 
 def size_values(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> dict[str, Any]:
-    """For a program."""
+    """The sizes for a program."""
     return {"budget": asdict(budget), "vocabulary": vocabulary, "models": [sized.to_json() for sized in found]}

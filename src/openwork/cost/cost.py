@@ -1,24 +1,23 @@
-"""What a model costs, by formula: weights, floating-point operations, memory, and the time and money of a training.
+"""Cost of a model by formula: weights, floating-point operations (FLOPs), memory, and the time and price of a training.
 
-No torch here, so that a plan is instant. The tests hold the weights against models that were built, the operations
-against torch's own counter, and the numbers kept for the backward pass against what autograd keeps. A family without
-formulas is counted (`counted.py`), for which torch is loaded.
+No torch here, so that a plan is instant. Tests compare the weights with built models, the operations with torch's own
+counter, and the numbers kept for the backward pass with autograd. A family without formulas is counted (`counted.py`),
+which loads torch.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 
-from openwork.cost.decoder import decoder_parts
 from openwork.cost.memory import BYTES, MemoryCost, ending_bytes, loss_bytes
 from openwork.cost.part import CostPart, SentenceLengths
 from openwork.cost.recurrent import recurrent_parts
-from openwork.cost.transformer import has_formulas, transformer_parts
+from openwork.cost.transformer import decoder_parts, has_formulas, transformer_parts
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 
-LENGTH = 25  # tokens of a sentence, where none are named: about the mean of news text
+LENGTH = 25  # default tokens of a sentence: about the mean of news text
 FORMULA = (
     "2 operations for each multiplication of a matrix product, queries x keys x (d_k + d_v) a head for attention; "
     "backward twice the forward"
@@ -27,7 +26,7 @@ FORMULA = (
 
 @dataclass(frozen=True)
 class Machine:
-    """What computes. The rate is what it sustains, not what its maker states; the price is for one device."""
+    """The machine of a training: its sustained rate, not the peak rate of its maker; the price is for one device."""
 
     flops_per_second: float
     devices: int = 1
@@ -36,7 +35,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Bill:
-    """What a training takes: floating-point operations, seconds, and money in the price's currency."""
+    """Cost of a training: floating-point operations, seconds, and money in the price's currency."""
 
     flops: float
     seconds: float
@@ -45,7 +44,7 @@ class Bill:
 
 @dataclass(frozen=True)
 class Cost:
-    """A model's cost, for sentence pairs of certain lengths. `output`: rows and columns of the output matrix."""
+    """Cost of a model for sentence pairs of these lengths. `output`: rows and columns of the output matrix."""
 
     parts: tuple[CostPart, ...]
     lengths: SentenceLengths
@@ -53,28 +52,28 @@ class Cost:
 
     @cached_property
     def weights(self) -> int:
-        """Learnt numbers, shared ones once."""
+        """The number of weights; shared ones count once."""
         return sum(part.count * part.weights for part in self.parts)
 
     @cached_property
     def forward_flops(self) -> float:
-        """Floating-point operations for one target token, its share of the source included."""
+        """Floating-point operations for one target token and its share of the source."""
         return 2 * sum(part.count * part.products for part in self.parts) / self.lengths.target
 
     @property
     def backward_flops(self) -> float:
-        """Each product has two gradients, each a product of the same size."""
+        """Twice the forward operations: each product has two gradients, which are products of the same size."""
         return 2 * self.forward_flops
 
     @property
     def training_flops(self) -> float:
-        """Forward and backward, for one target token."""
+        """Forward and backward operations for one target token."""
         return self.forward_flops + self.backward_flops
 
     def kept(self, target_tokens: float, size: int = BYTES) -> float:
-        """Bytes that a forward pass over so many target tokens and their sources keeps for its backward pass.
+        """Bytes that a forward pass over these target tokens and their sources keeps for the backward pass.
 
-        `size`: bytes of a number of the matrix products, 4 or 2.
+        `size`: bytes of a number in the matrix products, 4 or 2.
         """
         one = sum(
             part.count * (size * (part.kept + (part.narrow if size < BYTES else part.plain)) + BYTES * part.wide)
@@ -84,13 +83,13 @@ class Cost:
 
     @cached_property
     def linear(self) -> int:
-        """The weights of the layers that multiply their input by a matrix; embeddings and output are none of them."""
+        """The weights of linear layers, without embeddings and output."""
         return sum(part.count * part.weights for part in self.parts[1:] if part.products)
 
     def memory(self, target_tokens: float, size: int = BYTES, workers: int = 1) -> MemoryCost:
-        """At the fullest moment of an update with Adam on so many target tokens and their sources.
+        """Peak memory of an update with Adam on these target tokens and their sources.
 
-        `size`: bytes of a number of the matrix products, 4 or 2. `workers`: threads that compute a part each.
+        `size`: bytes of a number in the matrix products, 4 or 2. `workers`: threads, each with a part of the batch.
         """
         weights, kept = BYTES * self.weights, self.kept(target_tokens, size)
         vocabulary, width = self.output
@@ -106,7 +105,7 @@ class Cost:
         )
 
     def training(self, target_tokens: float, machine: Machine) -> Bill:
-        """What a training on so many target tokens takes, all updates together."""
+        """Cost of a training on this many target tokens, over all updates."""
         flops = self.training_flops * target_tokens
         seconds = flops / (machine.flops_per_second * machine.devices)
         return Bill(flops, seconds, seconds / 3600 * machine.devices * machine.price_per_hour)
@@ -122,7 +121,7 @@ def cost_of(
 ) -> Cost:
     """The cost of a model with these vocabularies (one for both unless two are given) and mean sentence lengths.
 
-    A family whose plan should need no torch is named in `_by_formula`; all others are counted, at whole lengths.
+    Families in `_by_formula` need no torch; all others are counted, at whole lengths.
     """
     target = source_vocabulary if target_vocabulary is None else target_vocabulary
     lengths = SentenceLengths(source_length, target_length)
@@ -136,7 +135,7 @@ def cost_of(
 
 
 def weights_of(settings: ModelSettings, vocabulary: int) -> int:
-    """The weights alone, with one vocabulary for both sides; without formulas they are known sooner than the cost."""
+    """The number of weights alone, with one vocabulary for both sides; quicker than `cost_of` without formulas."""
     by_formula = _by_formula(settings, vocabulary, vocabulary, SentenceLengths(LENGTH, LENGTH))
     if by_formula is not None:
         return by_formula.weights
@@ -148,13 +147,11 @@ def weights_of(settings: ModelSettings, vocabulary: int) -> int:
 def _by_formula(settings: ModelSettings, source: int, target: int, lengths: SentenceLengths) -> Cost | None:
     match settings:
         case TransformerSettings() if has_formulas(settings):
-            parts = transformer_parts(settings, source, target, lengths)
-            return Cost(tuple(parts), lengths, (target, settings.stream_start))
+            parts, width = transformer_parts(settings, source, target, lengths), settings.stream_start
         case RecurrentSettings():
-            parts = recurrent_parts(settings, source, target, lengths)
-            return Cost(tuple(parts), lengths, (target, settings.width))
+            parts, width = recurrent_parts(settings, source, target, lengths), settings.width
         case DecoderSettings() if has_formulas(settings):
-            parts = decoder_parts(settings, target, lengths)
-            return Cost(tuple(parts), lengths, (target, settings.stream_start))
+            parts, width = decoder_parts(settings, target, lengths), settings.stream_start
         case _:
             return None
+    return Cost(tuple(parts), lengths, (target, width))

@@ -1,9 +1,8 @@
-"""What a model costs, counted: for families without formulas of their own.
+"""Cost of a model by counting its operations, for families without formulas.
 
-One training pass over sentences of the given lengths is watched, in float32 and in bfloat16. Its matrix products are
-counted and not made, and the weights are never written, so that a large model costs neither time nor memory: what the
-system has not had to fill takes none. Everything else is computed as on a CPU, so that a model may look at the values
-of lengths and masks.
+One training pass over sentences of the given lengths is traced in float32 and in bfloat16. Its matrix products are
+counted but not computed, and the weights are never written, so a large model takes neither time nor memory. Everything
+else is computed on the CPU, so that a model can read the values of lengths and masks.
 """
 
 from collections.abc import Callable
@@ -28,43 +27,39 @@ from openwork.training.batches.batch import TensorBatch
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.objective import hidden_states
 
-SENTENCES = 4  # of one batch: what is kept once for all of them weighs little in the share of one
-NARROW = 2  # bytes of a bfloat16
+SENTENCES = 4  # of one batch, so that numbers kept once for all of them count little for each
+NARROW = 2  # bytes of a bfloat16 number
 aten = torch.ops.aten
-# Products that make one tensor, whose shape their inputs tell: these are not computed.
+# Products whose only output has a shape known from the inputs: these are not computed.
 SKIPPED = (aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.mv, aten.convolution)
-# First values of weights, which nobody looks at.
+# Initialisation of weights, which is skipped.
 FILLED = (aten.normal_, aten.uniform_)
 
 
 def _attention_flops(query: Tensor, key: Tensor, value: Tensor, *_: object, **__: object) -> int:
-    """Q K^T, and the weights times V."""
+    """Operations of Q K^T and of the weights times V."""
     scores = query.shape[:-1].numel() * key.shape[-2]
     return 2 * scores * (key.shape[-1] + value.shape[-1])
 
 
 def _recurrent_layer_flops(x: Tensor, inputs: Tensor, states: Tensor, *_: object, **__: object) -> int:
-    """One direction of one layer: at each position its two matrices once."""
+    """Operations of one direction of one layer: two matrices at each position."""
     return 2 * x.shape[:-1].numel() * (inputs.numel() + states.numel())
 
 
-def _vector_flops(matrix: Tensor, _vector: Tensor, **_: object) -> int:
-    return 2 * matrix.numel()
-
-
-# What the framework's own table leaves out.
+# Operations that torch's own table leaves out.
 FURTHER: dict[Any, Callable[..., int]] = {
     aten._scaled_dot_product_flash_attention_for_cpu: _attention_flops,
     aten.mkldnn_rnn_layer: _recurrent_layer_flops,
-    aten.mv: _vector_flops,
+    aten.mv: lambda matrix, _vector, **_: 2 * matrix.numel(),
 }
 
 
 class ProductCounter(TorchDispatchMode):
-    """Within it matrix products are counted; those in SKIPPED give zeros of the right shape.
+    """A context that counts matrix products; those in SKIPPED give zeros of the right shape.
 
-    `flops`: two for each multiplication with its addition. `multiplied`: the storages that took part, such as weights.
-    `casts`: what weights became in another type, by storage; kept so that no address is used twice.
+    `flops`: two for each multiply-add. `multiplied`: the storages of the factors, such as weights. `casts`: weights
+    converted to another type; kept so that no address is used twice.
     """
 
     def __init__(self) -> None:
@@ -81,7 +76,10 @@ class ProductCounter(TorchDispatchMode):
         if packet in FILLED:
             return args[0]
         if packet is aten._to_copy and storage(args[0]) in self.weights:
-            return self._cast(args[0], kwargs)
+            cast = torch.empty_like(args[0], dtype=kwargs.get("dtype"))  # a weight too, and as unwritten
+            self.casts.append(cast)
+            self.weights.add(storage(cast))
+            return cast
         if packet not in flop_registry and packet not in FURTHER:
             return func(*args, **kwargs)
         made = _zeros(func, args, kwargs) if packet in SKIPPED else func(*args, **kwargs)
@@ -90,21 +88,14 @@ class ProductCounter(TorchDispatchMode):
         self.multiplied.update(storage(leaf) for leaf in tree_leaves(args) if isinstance(leaf, Tensor))
         return made
 
-    def _cast(self, weight: Tensor, kwargs: dict[str, Any]) -> Tensor:
-        """A weight in another type is a weight, and as little looked at."""
-        cast = torch.empty_like(weight, dtype=kwargs.get("dtype"))
-        self.casts.append(cast)
-        self.weights.add(storage(cast))
-        return cast
-
 
 def storage(tensor: Tensor) -> int:
-    """Where its numbers lie: the same for all views of them."""
+    """Address of the tensor's storage, which all its views share."""
     return tensor.untyped_storage().data_ptr()
 
 
 def _zeros(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """What `func` would give, without its numbers."""
+    """Zeros in the shape of the result of `func`."""
     as_meta = lambda tensor: torch.empty_like(tensor, device="meta")  # noqa: E731
     shape = func(*tree_map_only(Tensor, as_meta, args), **tree_map_only(Tensor, as_meta, kwargs))
     return torch.zeros_like(shape, device="cpu")
@@ -112,7 +103,7 @@ def _zeros(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
 
 @dataclass(frozen=True)
 class CountedModel:
-    """The parts of a model, the lengths that they were counted with, and rows and columns of its output matrix."""
+    """The parts of a model, the sentence lengths, and rows and columns of the output matrix."""
 
     parts: tuple[CostPart, ...]
     lengths: SentenceLengths
@@ -122,8 +113,8 @@ class CountedModel:
 def count_cost(settings: ModelSettings, source: int, target: int, lengths: SentenceLengths) -> CountedModel:
     """The parts of the model with vocabularies of `source` and `target` entries, for sentences of these lengths.
 
-    Lengths are rounded to whole tokens. The products of the output matrix are a part of their own, then come the
-    weights that anything is multiplied by, then the others: embeddings, norms, biases.
+    Lengths are rounded to whole tokens. The parts are the output matrix, the layers (weights in matrix products), and
+    the other weights.
     """
     whole = SentenceLengths(max(1, round(lengths.source)), max(1, round(lengths.target)))
     wide, narrow = (_watch(settings, (source, target), whole, name) for name in ("float32", "bfloat16"))
@@ -139,14 +130,14 @@ def count_cost(settings: ModelSettings, source: int, target: int, lengths: Sente
 
 
 def built_weights(settings: ModelSettings, vocabulary: int) -> int:
-    """The weights of a model that is built without numbers, with one vocabulary for both sides."""
+    """The number of weights of a model that is built with empty weights, with one vocabulary for both sides."""
     with empty_weights():
         return count_weights(build_model(settings, vocabulary, vocabulary))
 
 
 @dataclass(frozen=True)
 class _Pass:
-    """What a pass showed: operations and bytes kept for the backward pass of one sentence pair, and weights."""
+    """Result of a traced pass: operations and bytes kept for the backward pass of one sentence pair, and weights."""
 
     flops: float
     output_flops: float
@@ -173,22 +164,20 @@ def _watch(
         by_layers = counter.multiplied.copy()
         copy.model.project(hidden.to(model.output_weight.dtype))
     output = model.output_weight
-    linear = [
-        weight for weight in model.parameters() if storage(weight) in by_layers and storage(weight) != storage(output)
-    ]
+    in_layers = by_layers - {storage(output)}
     return _Pass(
         flops=flops / SENTENCES,
         output_flops=(counter.flops - flops) / SENTENCES,
         kept=kept.bytes_besides(counter.weights) / SENTENCES,
         weights=count_weights(model),
         output_weights=sum(weight.numel() for weight in model.parameters() if weight is output),
-        linear_weights=sum(weight.numel() for weight in linear),
+        linear_weights=sum(weight.numel() for weight in model.parameters() if storage(weight) in in_layers),
         output=(output.shape[0], output.shape[1]),
     )
 
 
 class _Kept:
-    """What autograd holds for the backward pass, each storage once and without the model's own."""
+    """The tensors that autograd keeps for the backward pass, each storage once, without the model's own."""
 
     def __init__(self, own: set[int]) -> None:
         self.own = own
@@ -204,7 +193,7 @@ class _Kept:
 
 
 def _batch(lengths: SentenceLengths, vocabulary: int) -> TensorBatch:
-    """Sentences of a piece that every vocabulary has, all of one length."""
+    """Sentences of the last piece of the smaller vocabulary, all of one length."""
     source, target = int(lengths.source), int(lengths.target)
     sources, targets = torch.full((SENTENCES, source), vocabulary - 1), torch.full((SENTENCES, target), vocabulary - 1)
     sources[:, -1], targets[:, 0] = SYMBOL_IDS.end, SYMBOL_IDS.start

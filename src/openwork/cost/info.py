@@ -1,4 +1,4 @@
-"""What a bundle or a preset is: sizes, cost, settings, scores, and whether a bundle still says what it said."""
+"""`openwork info`: sizes, cost, settings and scores of a bundle or preset, and whether golden examples still hold."""
 
 import difflib
 from collections.abc import Sequence
@@ -19,24 +19,24 @@ from openwork.inspection.modules import Module, list_modules, module_lines
 from openwork.models.build import build_model
 from openwork.models.empty_weights import empty_weights
 from openwork.models.families import model_settings
-from openwork.models.interfaces import SequenceModel, count_weights
+from openwork.models.interfaces import count_weights
 from openwork.models.options import list_options, option_lines, option_values
 from openwork.models.presets import PAPER, PRESETS
 from openwork.models.table3 import TRAININGS
 
-BATCH_TOKENS = 4096  # target tokens for which memory is told; the default of batches.tokens
+BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of batches.tokens
 
 
 @dataclass(frozen=True)
 class Description:
-    """For a person, and for a program."""
+    """Lines for a person, and values for a program."""
 
     lines: list[str]
     values: dict[str, Any]
 
 
 def describe(name: str | None) -> Description:
-    """A bundle's folder, a preset, or (without a name) all presets."""
+    """Describes a bundle's folder, a preset or, without a name, all presets."""
     if name is None:
         return _all_presets()
     if name in PRESETS and not Path(name).exists():
@@ -53,13 +53,13 @@ def describe(name: str | None) -> Description:
 
 
 def describe_options() -> Description:
-    """What can be chosen about a model."""
+    """Describes the options of a model."""
     options = list_options()
     return Description(option_lines(options), {"options": option_values(options)})
 
 
 def describe_table(number: int) -> Description:
-    """Table 3 of the paper, the one that lists models."""
+    """Describes table 3 of the paper, which lists models."""
     if number != 3:
         raise UsageError(
             f"table {number} of the paper lists no models", hint="openwork info --table 3 counts its rows", code="U057"
@@ -69,16 +69,10 @@ def describe_table(number: int) -> Description:
 
 
 def describe_sizes(names: Sequence[str], budget: str, vocabulary: int | None) -> Description:
-    """Several presets or kinds of model, each as large as the budget allows."""
+    """Describes several presets or kinds of model, each as large as the budget allows."""
     asked, pieces = Budget.parse(budget), vocabulary or PIECES
     found = compare_sizes(names, asked, pieces)
     return Description(size_lines(found, asked, pieces), size_values(found, asked, pieces))
-
-
-def _model(name: str) -> SequenceModel:
-    """A model without numbers, so that even the largest is instant."""
-    with empty_weights():
-        return build_model(model_settings(PRESETS[name]), VOCABULARY, VOCABULARY)
 
 
 def _all_presets() -> Description:
@@ -98,10 +92,10 @@ def _presets_lines(counts: dict[str, int]) -> list[str]:
 
 def _preset(name: str) -> Description:
     settings = model_settings(PRESETS[name])
-    values = settings.model_dump(exclude_none=True)
-    model, cost = _model(name), cost_of(settings, VOCABULARY)
-    modules = list_modules(model)
-    count = count_weights(model)
+    values, cost = settings.model_dump(exclude_none=True), cost_of(settings, VOCABULARY)
+    with empty_weights():  # so that even the largest is instant
+        model = build_model(settings, VOCABULARY, VOCABULARY)
+    modules, count = list_modules(model), count_weights(model)
     lines = [*_sizes_lines(name, count, values, modules), "", *_cost_lines(cost), *_paper_lines(name, cost)]
     found = {"preset": name, "vocabulary": VOCABULARY, "weights": count, "model": values}
     return Description(lines, found | {"modules": [asdict(module) for module in modules], "cost": _cost_values(cost)})
@@ -119,10 +113,7 @@ def _sizes_lines(name: str, count: int, settings: dict[str, Any], modules: list[
 
 def _cost_lines(cost: Cost) -> list[str]:
     memory = cost.memory(BATCH_TOKENS)
-    weights, gradients, moments, activations, passing = (
-        f"{value / 2**20:,.0f}"
-        for value in (memory.weights, memory.gradients, memory.moments, memory.activations, memory.passing)
-    )
+    weights, _, gradients, moments, activations, passing = (f"{size / 2**20:,.0f}" for size in asdict(memory).values())
     return [
         f"operations for a target token, in sentences of {cost.lengths.source} and {cost.lengths.target} tokens: "
         f"{cost.forward_flops / 1e6:,.1f} million forward, {cost.backward_flops / 1e6:,.1f} million backward",
@@ -134,13 +125,13 @@ def _cost_lines(cost: Cost) -> list[str]:
 
 
 def _paper_lines(name: str, cost: Cost) -> list[str]:
-    """What the paper's own training took, by its way of counting and by ours."""
+    """Operations of the paper's own training, as the paper counts and by the formulas here."""
     if name not in TRAININGS:
         return []
     stated = TRAININGS[name]
-    ours = cost.training_flops * stated.tokens * stated.steps
+    flops = cost.training_flops * stated.tokens * stated.steps
     return [
-        f"the paper's training, {stated.steps:,} updates of {stated.tokens:,} tokens a side: {ours:.1e} operations by "
+        f"the paper's training, {stated.steps:,} updates of {stated.tokens:,} tokens a side: {flops:.1e} operations by "
         "these formulas",
         f"  (the paper states {stated.flops:.1e}: {stated.hours:g} hours x {stated.devices} devices x "
         f"{stated.flops_per_second:.1e} a second, all of them counted as used)",
@@ -172,7 +163,7 @@ def _bundle(path: Path) -> Description:
 
 
 def _bundle_lines(path: Path, bundle: Bundle, changed: list[tuple[Golden, Golden]]) -> list[str]:
-    """The card, a file of the bundle, is shown as it was written."""
+    """Weights, golden examples, and the card as it is written in the bundle."""
     lines = [f"{path}: {count_weights(bundle.model):,} weights", *_golden_lines(len(bundle.golden), changed)]
     return [*lines, "", *map(AsIs, bundle.card.strip().splitlines())]
 

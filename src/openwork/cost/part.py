@@ -13,17 +13,16 @@ class SentenceLengths:
 
 @dataclass(frozen=True)
 class CostPart:
-    """A kind of sub-layer, `count` times in the model, and what one of it costs for one sentence pair.
+    """A kind of sub-layer, `count` times in the model, and the cost of one for one sentence pair.
 
     Args:
-        weights: learnt numbers.
-        products: multiplications with an addition each, forward; two floating-point operations apiece. What is done
-            number by number (norms, softmax, activations, dropout, sums) is left out: below 2 % in the paper's sizes.
+        weights: number of weights.
+        products: multiply-adds of the forward pass; two floating-point operations each. Elementwise operations (norms,
+            softmax, activations, dropout, sums) are left out: below 2 % in the paper's sizes.
         kept: numbers that the forward pass keeps for the backward pass, in the type of the matrix products.
-        wide: numbers that it keeps in float32 whatever that type is.
-        plain: numbers that it keeps only where that type is float32.
-        narrow: numbers that it keeps, in that type, only where that is a narrow one: another way is faster there, or
-            what was computed in float32 goes on.
+        wide: numbers that it keeps in float32, whatever that type is.
+        plain: numbers that it keeps only if that type is float32.
+        narrow: numbers that it keeps, in that type, only if that is a narrow one, which is computed in another way.
     """
 
     name: str

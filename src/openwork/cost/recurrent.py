@@ -1,4 +1,4 @@
-"""What the parts of the recurrent models cost, by formula. No torch here."""
+"""Cost of the parts of recurrent models, by formula. No torch here."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,13 +9,13 @@ from openwork.models.recurrent_settings import RecurrentSettings
 
 
 class CellCost(NamedTuple):
-    """What a kind of cell weighs and keeps.
+    """Cost of a kind of cell.
 
     Args:
         gates: blocks of its matrices.
-        alone: numbers that a single cell keeps for each of its outputs, besides the output itself.
-        outputs: numbers in the type of the products that the kernel of a whole layer keeps for each of its outputs,
-            found by measurement (tests/cost/test_cost.py).
+        alone: numbers that a single cell keeps for each of its outputs, without the output itself.
+        outputs: numbers in the type of the products that the kernel of a whole layer keeps for each of its outputs;
+            measured (tests/cost/test_cost.py).
         wide_outputs: likewise, in float32.
         inputs: likewise for each of its inputs, in the type of the products.
         wide_inputs: likewise, in float32.
@@ -34,7 +34,7 @@ CELLS = {
     "lstm": CellCost(4, 6, 8, 2.5, 3, 4),
     "gru": CellCost(3, 6, 6, 1, 1, 0),
 }
-MASK = 1 / 4  # of a number in float32: the framework's stacks keep a byte for each that dropout may leave out
+MASK = 1 / 4  # of a float32 number: torch's layers keep a byte for each element of a dropout mask
 
 
 def recurrent_parts(s: RecurrentSettings, source: int, target: int, lengths: SentenceLengths) -> Iterator[CostPart]:
@@ -58,10 +58,9 @@ def recurrent_parts(s: RecurrentSettings, source: int, target: int, lengths: Sen
     for layer in range(s.decoder_layers - 1):
         inputs = width + seen if layer == 0 and s.attention == "additive" else width
         yield _layer(f"decoder, layer {layer + 2}", 1, cell, inputs, width, m)
-        if layer == 0 and s.attention == "additive":
-            yield CostPart("dropout below", 1, 0, kept=masks * inputs * m)
-        else:
-            yield CostPart("dropout below", 1, 0, wide=masks * MASK * inputs * m)
+        is_own = layer == 0 and s.attention == "additive"  # not in a layer of torch, whose masks are bytes
+        mask = masks * inputs * m
+        yield CostPart("dropout below", 1, 0, kept=mask * is_own, wide=mask * MASK * (not is_own))
     read = width + seen
     yield CostPart("readout", 1, read * width + width, m * read * width, m * (read + (1 + masks) * width))
 
@@ -97,7 +96,7 @@ def _attention(s: RecurrentSettings, lengths: SentenceLengths) -> CostPart:
 
 
 def _layer(name: str, count: int, cell: CellCost, inputs: int, width: int, length: float) -> CostPart:
-    """A layer in one direction."""
+    """One direction of a layer."""
     products = cell.gates * width * (inputs + width)
     kept = length * (cell.outputs * width + cell.inputs * inputs)
     wide = length * (cell.wide_outputs * width + cell.wide_inputs * inputs)

@@ -1,4 +1,4 @@
-"""Table 3 of the paper, counted: the weights of each row beside what the paper states. No torch here."""
+"""Table 3 of the paper: the number of weights of each row, counted and as the paper states it. No torch here."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +10,13 @@ from openwork.models.presets import PRESETS
 from openwork.models.table3 import ROWS, Row
 
 VOCABULARY = 37_000  # section 5.1: about so many pieces, shared
-NEARER = 41_000  # the vocabulary with which the column of weights is met
+NEARER = 41_000  # the vocabulary with which the counts agree with the paper's column
 HEAD = ("row", "preset", "weights", "paper", "difference", f"at {NEARER:,}", "difference", "MFLOP", "PPL", "BLEU")
 
 
 @dataclass(frozen=True)
 class CountedRow:
-    """A row with its weights at both vocabularies, and its cost at the paper's."""
+    """A row with its weights at both vocabularies, and its cost at the paper's vocabulary."""
 
     row: Row
     weights: int
@@ -25,12 +25,12 @@ class CountedRow:
 
     @property
     def difference(self) -> float | None:
-        """Millions more than the paper states, at the paper's vocabulary."""
+        """Difference from the paper in millions of weights, at the paper's vocabulary."""
         return self._from_the_papers(self.weights)
 
     @property
     def nearer_difference(self) -> float | None:
-        """The same at 41,000."""
+        """Difference from the paper at a vocabulary of 41,000."""
         return self._from_the_papers(self.nearer)
 
     @property
@@ -40,7 +40,7 @@ class CountedRow:
 
     @property
     def note(self) -> str:
-        """What the row changes, in words."""
+        """The settings that the row changes."""
         changes = {f"model.{key}": value for key, value in self.row.changes.items()}
         changes |= {f"training.{key}": value for key, value in self.row.training.items()}
         return ", ".join(f"{key} = {value}" for key, value in changes.items())
@@ -49,7 +49,7 @@ class CountedRow:
         return None if self.row.millions is None else round(weights / 1e6 - self.row.millions, 3)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """The row as JSON values."""
         return {
             "row": self.row.name,
             "preset": self.row.preset,
@@ -66,18 +66,13 @@ class CountedRow:
 
 
 def count_table() -> list[CountedRow]:
-    """Every row."""
-    return [_count(row) for row in ROWS]
-
-
-def _count(row: Row) -> CountedRow:
-    settings = model_settings(PRESETS[row.preset])
-    cost = cost_of(settings, VOCABULARY)
-    return CountedRow(row, cost.weights, cost_of(settings, NEARER).weights, cost)
+    """All rows."""
+    costs = [[cost_of(model_settings(PRESETS[row.preset]), size) for size in (VOCABULARY, NEARER)] for row in ROWS]
+    return [CountedRow(row, one.weights, other.weights, one) for row, (one, other) in zip(ROWS, costs, strict=True)]
 
 
 def table_lines(rows: list[CountedRow]) -> list[str]:
-    """The table, and what it shows."""
+    """The table and a summary of its differences."""
     body = [
         (
             counted.row.name,
@@ -100,7 +95,7 @@ def table_lines(rows: list[CountedRow]) -> list[str]:
 
 
 def _row(cells: tuple[str, ...], widths: list[int]) -> str:
-    """A line of the table; what stands behind the last column, the note, is not padded."""
+    """A line of the table; the note after the last column is not padded."""
     aligned = [Padded(cell, width, right=at > 1) for at, (cell, width) in enumerate(zip(cells, widths, strict=False))]
     notes = [AsIs(note) for note in cells[len(widths) :] if note]
     return Joined(*[part for cell in (*aligned, *notes) for part in ("  ", cell)][1:])

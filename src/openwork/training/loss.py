@@ -7,14 +7,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from openwork.machine.thresholds import LOSS_BLOCK, LOSS_CHUNK
+
 SmoothingForm = Literal["vocabulary", "others"]
 
-# Logits that stand in memory at once: enough rows to keep the matrix products at their full rate, on a GPU more.
-CHUNK_ELEMENTS = 8_000_000
-GPU_CHUNK_ELEMENTS = 256_000_000
-# Of these, what passes through the softmax at once on a CPU: 1 MB of float32, which stays in a core's own cache while
-# five operations go over it (docs/speed.md: a fifth of the loss's time).
-BLOCK_ELEMENTS = 256_000
+GPU_CHUNK = 256_000_000  # logits in memory at once on a GPU; LOSS_CHUNK on a CPU
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ def smoothed_cross_entropy(
 
 def chunk_rows(weight: Tensor) -> int:
     """Rows of logits that are made at once by this output matrix."""
-    return max(1, (CHUNK_ELEMENTS if weight.device.type == "cpu" else GPU_CHUNK_ELEMENTS) // weight.shape[0])
+    return max(1, (LOSS_CHUNK if weight.device.type == "cpu" else GPU_CHUNK) // weight.shape[0])
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ def _become_gradients(
 
     On a CPU a few rows at a time take all their steps while they are in the cache; a GPU takes all rows at once.
     """
-    rows = max(1, BLOCK_ELEMENTS // logits.shape[1]) if logits.device.type == "cpu" else logits.shape[0]
+    rows = max(1, LOSS_BLOCK // logits.shape[1]) if logits.device.type == "cpu" else logits.shape[0]
     sums = torch.zeros(2, dtype=torch.float64, device=logits.device)
     for few, few_right in zip(logits.split(rows), right.split(rows), strict=True):
         wide = few.float()

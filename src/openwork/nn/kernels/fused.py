@@ -3,12 +3,10 @@
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
+from openwork.machine.thresholds import PLAIN_ATTENTION
 from openwork.nn.kernels import WeightFunction, reference, short
 from openwork.nn.masks import Mask
 from openwork.nn.shapes import Bias, HeadOutputs, Keys, Queries, Values
-
-# Up to so many scores a head, the plain formula is a little quicker on a CPU (benchmarks/parts).
-SHORT = 16 * 16
 
 
 def attention(
@@ -34,7 +32,7 @@ def attention(
             wide = attention(query.float(), key.float(), value.float(), mask, scale, dropout, wider)
         return wide.to(torch.bfloat16)
     # With dropout the framework has no fused kernel on a CPU either, and draws from a generator of its own.
-    if query.device.type == "cpu" and (queries * keys <= SHORT or dropout):
+    if query.device.type == "cpu" and (queries * keys <= PLAIN_ATTENTION or dropout):
         return reference.attention(query, key, value, mask, scale, dropout, bias)
     # The framework's own causal flag counts from the first key; ours from the last: equal only for squares.
     square_causal = mask.is_only_causal and queries == keys and bias is None

@@ -14,19 +14,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from openwork.machine.thresholds import BFLOAT16_ATTENTION, LANES
 from openwork.nn.kernels.backward import softmax_backward
 from openwork.nn.kernels.reference import NOTHING
 from openwork.nn.shapes import Allowed, HeadOutputs, Keys, Queries, Values
-
-LONGEST = 96 * 96  # scores a head: up to here it is the faster way
-LANES = 16  # float32 numbers in a vector register: the softmax of rows of other lengths is several times slower
 
 
 def is_short(query: Tensor, key: Tensor, bias: Tensor | None, dropout: float) -> bool:
     """Whether `attention` may and should be used."""
     if torch.compiler.is_compiling():  # the compiler makes its own way of the formula
         return False
-    small = query.shape[-2] * key.shape[-2] <= LONGEST
+    small = query.shape[-2] * key.shape[-2] <= BFLOAT16_ATTENTION
     return query.device.type == "cpu" and query.dtype is torch.bfloat16 and small and bias is None and not dropout
 
 
