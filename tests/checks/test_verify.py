@@ -347,7 +347,7 @@ def test_the_command(call: Call, tmp_path: Path, bundle: Bundle):
     assert sound.code == 0 and json.loads(sound.out)["passed"]
     edit_weights(tmp_path / "edited", bundle, signed=False)
     broken = call("verify", tmp_path / "edited")
-    assert broken.code == 1 and broken.lines[0].startswith("FAIL    the files are whole")
+    assert broken.code == 1 and broken.lines[0].startswith("FAIL    the files are complete")
     nothing = call("verify", tmp_path / "nothing")
     assert nothing.code == 4 and "no such folder" in nothing.err
 

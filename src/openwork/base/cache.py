@@ -1,4 +1,4 @@
-"""Where the user's cache is, if there is one: what is fetched or made for later use is kept there."""
+"""The user's cache folder, for downloads and compiled code."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ VARIABLE = "XDG_CACHE_HOME"
 def find_cache(name: str) -> Path | None:
     """The folder of that name in the user's cache, which may not exist yet; None where there is no cache.
 
-    There is none without a home (a container's user may be a bare number) and where the folder may not be searched.
+    There is none for a user without a home, as in containers, and where the folder is not accessible.
     """
     root = os.environ.get(VARIABLE)
     try:
@@ -28,7 +28,7 @@ def find_cache(name: str) -> Path | None:
 
 
 def need_cache(name: str) -> Path:
-    """The folder of that name in the user's cache; an error where there is no cache."""
+    """The folder of that name in the user's cache; OpenworkError where there is no cache."""
     folder = find_cache(name)
     if folder is None:
         raise OpenworkError(

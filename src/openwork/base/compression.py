@@ -1,7 +1,7 @@
-"""Compressed files: told by their first bytes, unpacked a bounded piece at a time.
+"""Decompression of gzip and xz files, recognised by their first bytes, with bounded memory.
 
-A format is a line of the table. Each reader gives at most as many bytes as it is asked for and holds no more than its
-window, so that a small file cannot unpack into all the memory there is.
+A format is a line of the table. A reader returns at most the requested number of bytes and holds no more than its
+window, so a small file cannot fill the memory.
 """
 
 import gzip
@@ -12,30 +12,27 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 _XZ_MEMORY = 256 << 20
-"""Bytes that unpacking xz may take: four times what its strongest preset (-9) needs."""
+"""Memory limit of xz in bytes: four times the need of its strongest preset (-9)."""
 
 _CHUNK = 64 << 10
 
 
 @runtime_checkable
 class Unpacker(Protocol):
-    """A stream of unpacked bytes."""
+    """A stream of decompressed bytes."""
 
     def read1(self, size: int = -1, /) -> bytes:
-        """At most `size` bytes, b"" at the end only; EOFError and `damages()` where the archive is bad."""
+        """Reads at most `size` bytes; b"" only at the end. Raises one of `damages()` for a bad archive."""
         ...
 
     def close(self) -> None:
-        """Lets go of what it holds; the file below stays open."""
+        """Frees the memory; the underlying file stays open."""
         ...
 
 
 @dataclass(frozen=True)
 class Compression:
-    """A way to compress. `name` is also the program that makes and checks such files.
-
-    `unpack` raises ImportError where this Python lacks what it needs.
-    """
+    """A compression format. `name` is also its program. `unpack` raises ImportError if Python lacks a module."""
 
     name: str
     magic: bytes
@@ -43,15 +40,15 @@ class Compression:
 
 
 class _Xz:
-    """The streams of an xz file, one after the other, within `_XZ_MEMORY`."""
+    """The concatenated streams of an xz file, within `_XZ_MEMORY`."""
 
     def __init__(self, file: io.BufferedReader) -> None:
-        import lzma  # here: some builds of Python lack it
+        import lzma  # here, since some builds of Python lack it
 
         self._file = file
         self._new = lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
         self._stream = self._new()
-        self._begun = True  # whether a stream is under way, so that the file may not end here
+        self._begun = True  # whether a stream has begun, so that the file must not end here
 
     def read1(self, size: int = -1, /) -> bytes:
         while True:
@@ -71,7 +68,7 @@ class _Xz:
                 return data
 
     def _after_padding(self, packed: bytes) -> bytes:
-        """What follows the zeros that may stand between streams and at the end."""
+        """The bytes after the zeros that may pad streams."""
         while packed and not (packed := packed.lstrip(b"\0")):
             packed = self._file.read1(_CHUNK)
         return packed
@@ -89,12 +86,12 @@ ENDINGS = (".gz", ".xz")
 
 
 def compression_of(beginning: bytes) -> Compression | None:
-    """How a file that begins so is compressed; None for any other file."""
+    """The compression of a file with these first bytes; None if it is not compressed."""
     return next((known for known in COMPRESSIONS if beginning.startswith(known.magic)), None)
 
 
 def damages() -> tuple[type[Exception], ...]:
-    """What the unpackers raise for a damaged archive."""
+    """The exceptions that a damaged archive causes."""
     try:
         from lzma import LZMAError
     except ImportError:

@@ -1,17 +1,16 @@
-"""Errors a person can act on: what happened, why, and what to do about it.
+"""Errors for users: what happened, why, and what to do about it.
 
-Every error that a user's input can cause is an `OpenworkError`. The command line prints it as two or three
-lines and exits with its code; a traceback is for our mistakes only.
+Every error that a user's input can cause is an `OpenworkError`. The command line prints it in two or three lines and
+exits with its exit code; a traceback means a bug.
 """
 
 
 class OpenworkError(Exception):
-    """A failure with a cause and a remedy; `exit_code` is what the command line returns.
+    """An error with a cause and a hint; the command line returns `exit_code`.
 
-    `what` says what went wrong (with file and line where there is one), `why` gives the cause if it is not
-    plain from `what`, and `hint` tells what to type or change. `code`, such as "D014", names the error in
-    docs/errors.md; a code is never given to another error and never renumbered. Its letter is the kind: U the command
-    line, D data, C settings, B bundles and checkpoints, E the rest.
+    `what` says what is wrong, with file and line if possible, `why` gives the cause if `what` does not, and `hint` says
+    what to type or change. `code`, such as "D014", names the error in docs/errors.md and never changes its meaning. Its
+    letter is the kind: U command line, D data, C settings, B bundles and checkpoints, E others.
     """
 
     exit_code = 1
@@ -43,7 +42,7 @@ class ConfigError(OpenworkError):
 
 
 class RuleError(ValueError):
-    """What a settings model's validator raises: a rule between keys. A person sees a `ConfigError` with their place."""
+    """Raised by a validator of a settings model for a rule between keys; users see a `ConfigError` with their lines."""
 
     def __init__(self, what: str, *, hint: str, code: str) -> None:
         super().__init__(f"{what}; {hint}")
@@ -53,21 +52,17 @@ class RuleError(ValueError):
 
 
 class BundleError(OpenworkError):
-    """A trained system or a checkpoint is missing, damaged or of another kind."""
+    """A bundle or a checkpoint is missing, damaged or of another kind."""
 
     exit_code = 4
 
 
-NO_MEMORY = (
-    "can't allocate memory",
-    "not enough memory",
-    "out of memory",
-    "failed to map segment",
-)  # words of torch's plain errors
+# Parts of torch's error messages.
+NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "failed to map segment")
 
 
 def wants_memory(error: BaseException) -> bool:
-    """Whether this is what Python or torch says when there is no memory left."""
+    """Whether the error of Python or torch means that memory is exhausted."""
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError | ImportError) and any(words in str(error) for words in NO_MEMORY)
     )

@@ -1,4 +1,4 @@
-"""What settings models hold: every key that a run file may have, what it takes, and the default, in words."""
+"""The keys of settings models: name, allowed values and default of every key of a run file, in words."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
-from openwork.base.notices import say
+from openwork.base.notices import report
 from openwork.base.toml import write_value
 
 LONGEST_SHOWN = 200  # characters of a value in a message
@@ -27,7 +27,7 @@ _LIMITS += (("maximum", "at most"), ("exclusiveMaximum", "less than"))
 @cache
 def say_renamed(old: str, new: str) -> None:
     """Names the new spelling, once in a process."""
-    say(f'"{old}" is now called "{new}"; the old spelling is read for one more version')
+    report(f'"{old}" is now called "{new}"; the old spelling is read for one more version')
 
 
 def old_spellings(renamed: Mapping[str, str]) -> BeforeValidator:
@@ -46,9 +46,8 @@ def old_spellings(renamed: Mapping[str, str]) -> BeforeValidator:
 class Key:
     """One key of a run file.
 
-    `kinds` names the kinds of section that have it where there are several ("transformer"), and is empty otherwise;
-    `takes` says which values are allowed; `default` is written as in TOML, and empty where there is none; `origin` is
-    the paper that it comes from, where the field says so.
+    `takes` says which values are allowed. `default` is written as in TOML; empty: there is none. `kinds` are the kinds
+    of section that have the key ("transformer"); empty: there is only one kind. `origin` is the paper it comes from.
     """
 
     name: str
@@ -60,19 +59,19 @@ class Key:
 
     @property
     def section(self) -> str:
-        """What stands before the last dot; an array of tables has [] behind its name."""
+        """The name before the last dot; an array of tables ends with []."""
         return self.name.rpartition(".")[0]
 
     @property
     def header(self) -> str:
-        """How the section is begun in the file; empty for a key at the top."""
+        """The section's header in the file; empty for a key at the top."""
         if self.section.endswith("[]"):
             return f"[[{self.section.removesuffix('[]')}]]"
         return f"[{self.section}]" if self.section else ""
 
     @property
     def last(self) -> str:
-        """What stands after it."""
+        """The name after the last dot."""
         return self.name.rpartition(".")[2]
 
     @property
@@ -83,12 +82,12 @@ class Key:
 
 @cache
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Its JSON schema, which takes pydantic a seventh of a second for a whole run file; not to be changed."""
+    """The model's JSON schema, not to be changed; pydantic takes a seventh of a second for that of a run file."""
     return model.model_json_schema()
 
 
 def all_keys(model: type[BaseModel], prefix: str = "", kinds: tuple[str, ...] = ()) -> Iterator[Key]:
-    """Every key, section by section. One that several kinds of a section have in the same way comes once."""
+    """Every key, section by section. A key that is the same in several kinds of a section comes once."""
     schema = schema_of(model)
     for name, known in model.model_fields.items():
         inner = models_in(known.annotation)
@@ -109,7 +108,7 @@ def all_keys(model: type[BaseModel], prefix: str = "", kinds: tuple[str, ...] = 
 
 
 def _tag(models: list[type[BaseModel]], known: FieldInfo, prefix: str) -> Iterator[Key]:
-    """The key that tells which kind of section it is."""
+    """The key that selects the kind of a section."""
     if isinstance(known.discriminator, str):
         kinds = [value for model in models for value in get_args(model.model_fields[known.discriminator].annotation)]
         values = ", ".join(map(show_value, kinds))
@@ -120,7 +119,7 @@ def _tag(models: list[type[BaseModel]], known: FieldInfo, prefix: str) -> Iterat
 
 
 def _joined(keys: list[Key]) -> Iterator[Key]:
-    """Keys that differ in their kind alone become one; the key that tells the kind has been told."""
+    """Joins keys that differ only in their kind; without the key that selects the kind."""
     kinds: dict[Key, tuple[str, ...]] = {}
     for key in keys:
         alike = replace(key, kinds=())
@@ -131,22 +130,18 @@ def _joined(keys: list[Key]) -> Iterator[Key]:
 
 
 def _kind(model: type[BaseModel]) -> tuple[str, ...]:
-    """The value that tells which kind of section it is; the model's name where there is no such value."""
+    """The value that selects this kind of section; the model's name where there is none."""
     tags = [get_args(known.annotation) for known in model.model_fields.values() if is_literal(known.annotation)]
     return tuple(str(values[0]) for values in tags if len(values) == 1)[:1] or (model.__name__,)
 
 
 def _default(known: FieldInfo) -> str:
-    if known.is_required():
-        return ""
-    value = known.get_default(call_default_factory=True)
-    if value is None:
-        return ""
-    return write_value(to_jsonable_python(value))
+    value = None if known.is_required() else known.get_default(call_default_factory=True)
+    return "" if value is None else write_value(to_jsonable_python(value))
 
 
 def allowed_values(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:
-    """The values that a JSON Schema allows, in words; `named` holds the schemas that it refers to."""
+    """The values that a JSON Schema allows, in words; `named` holds the schemas that it references."""
     if "$ref" in schema:
         schema = named.get(schema["$ref"].rpartition("/")[2], {})
     if "const" in schema:
@@ -164,7 +159,7 @@ def allowed_values(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:
 
 
 def show_value(value: Any) -> str:
-    """A value of a run file as an error message quotes it."""
+    """A value of a run file as quoted in an error message."""
     if isinstance(value, Mapping):
         return "a section"
     if isinstance(value, bool):
@@ -173,23 +168,23 @@ def show_value(value: Any) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text, or its beginning and its length: for messages, which no value of a stranger's should fill."""
+    """The text, or its beginning and length if it is too long for a message."""
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}... ({len(text):,} characters)"
 
 
 def models_in(annotation: Any) -> list[type[BaseModel]]:
-    """The models that an annotation names: one for a section, several where it may be of several kinds."""
+    """The models in an annotation: one for a section, several for a section of several kinds."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for argument in get_args(annotation) for model in models_in(argument)]
 
 
 def literals(model: type[BaseModel]) -> set[Any]:
-    """All values of the model's fields that allow only named values."""
+    """All values of the model's `Literal` fields."""
     kinds = [known.annotation for known in model.model_fields.values() if is_literal(known.annotation)]
     return {value for kind in kinds for value in get_args(kind)}
 
 
 def is_literal(annotation: Any) -> bool:
-    """Whether it allows named values alone."""
+    """Whether the annotation is a `Literal`."""
     return get_origin(annotation) is Literal

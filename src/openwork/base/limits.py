@@ -1,18 +1,18 @@
-"""The greatest values of settings and options: above any use, and below what overflows or computes without end.
+"""Upper limits of settings and options: above any use, and below values that overflow or compute without end.
 
-A product of several may still be too large for a machine: that is the business of the memory checks.
+A product of several may still be too large for a machine; the memory checks find that.
 """
 
 SEED = 2**32 - 1
 UPDATES = 10**9  # and counts of updates, such as intervals
 LINES = 10**9  # sentences, pairs, occurrences in a corpus
-BATCHES = 1000  # in one update, or made ahead
+BATCHES = 1000  # in one update, or prepared ahead
 TOKENS = 10**7  # in one batch
 LENGTH = 10**6  # tokens or characters of one text; pieces of a vocabulary
 WIDTH = 2**17
 HEADS = 1024
 LAYERS = 1000
-KERNEL = 1000  # positions that one convolution sees
+KERNEL = 1000  # width of a convolution
 HYPOTHESES = 1_000  # of one sentence
 SAMPLES = 10_000  # likewise
 CHECKPOINTS = 1000

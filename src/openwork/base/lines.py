@@ -1,4 +1,4 @@
-"""Lines from outside, whatever they hold: made into text one by one, and given as they come. No torch here."""
+"""Untrusted input lines: decoding one by one, and reading them as they arrive. No torch here."""
 
 import queue
 import sys
@@ -6,15 +6,15 @@ import threading
 from collections.abc import Iterator
 from typing import BinaryIO
 
-LONGEST_LINE = 100_000  # characters; what is longer is cut there, and flagged
-LONGEST_READ = 4 * LONGEST_LINE + 8  # bytes that are kept of a line: more than that many characters, in any case
-MOST_LINES = 2048  # lines that are given together
+LONGEST_LINE = 100_000  # characters; a longer line is cut there and flagged
+LONGEST_READ = 4 * LONGEST_LINE + 8  # bytes kept of a line: always more than LONGEST_LINE characters
+MOST_LINES = 2048  # lines in a batch
 
 
 def clean_line(data: bytes) -> tuple[str, str]:
-    """The text of a line without its end, and what was wrong with it (empty: nothing).
+    """The text of a line without its end, and its problems (empty: none).
 
-    A blank line comes back as it is; bytes that are no text are replaced, so that the line keeps its place.
+    A blank line is kept; invalid bytes are replaced, so that no line is lost.
     """
     problems = []
     is_long = len(data) >= LONGEST_READ
@@ -23,7 +23,7 @@ def clean_line(data: bytes) -> tuple[str, str]:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         text = data.decode("utf-8", errors="replace")
-        # where the line was cut while it was read, half a character may stand at the end
+        # a line that was cut may end in half a character
         if not (is_long and error.start > len(data) - 4):
             problems.append(f"invalid UTF-8 at byte {error.start + 1}, replaced")
     if "\0" in text:
@@ -36,12 +36,12 @@ def clean_line(data: bytes) -> tuple[str, str]:
 
 
 def standard_input() -> BinaryIO:
-    """Standard input with a buffer of its own: a thread may still wait for it when the process ends."""
+    """Standard input with its own buffer, since a thread may still read it when the process ends."""
     return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines with their ends, however they end; of a line without end no more is kept than `clean_line` needs."""
+    """The lines with their line ends; of a very long line only the part that `clean_line` needs."""
     while line := stream.readline(LONGEST_READ):
         rest = line
         while not rest.endswith(b"\n") and len(rest) == LONGEST_READ:
@@ -50,9 +50,9 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def arriving_lines(stream: BinaryIO) -> Iterator[list[bytes]]:
-    """Lines as they come: what is there is given together, and nobody waits for lines that have not been written.
+    """Lines as they arrive: all available lines at once, without waiting for more.
 
-    A failure to read is raised where the lines before it have been given.
+    A read error is raised after the lines before it.
     """
     lines: queue.Queue[bytes | Exception | None] = queue.Queue(maxsize=2 * MOST_LINES)
 

@@ -1,6 +1,6 @@
-"""What is to be said to the user from a place that was given nobody to say it to: the logger `openwork`.
+"""Lines for the user from code that has no `report` parameter, through the logger `openwork`.
 
-The command line shows it on standard error, in the user's language; another program sees what it lets its loggers show.
+The command line shows them on standard error, in the user's language. Another program decides by its logging settings.
 """
 
 import logging
@@ -8,6 +8,6 @@ import logging
 LOGGER = logging.getLogger("openwork")
 
 
-def say(text: str) -> None:
-    """A line for the user."""
+def report(text: str) -> None:
+    """Reports a line to the user."""
     LOGGER.warning("%s", text)

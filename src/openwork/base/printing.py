@@ -1,8 +1,8 @@
-r"""The one way to standard output and standard error: text for a person with its control characters shown, data whole.
+r"""Safe standard output and standard error: text with control characters escaped, and data unchanged.
 
-Text that strangers wrote (a bundle's card, a key of a run file, the name of a file) can hold characters that command a
-terminal or turn the order of what is read. `guard_streams` puts a stream that shows them, as `\x1b` or `\u202e`, in
-place of both streams, so that no `print` can forget it. Data that a command is asked for passes below: `write_data`.
+Untrusted text (a bundle's card, a key of a run file, a file's name) can hold characters that control a terminal or
+change the order of what is displayed. `guard_streams` replaces both streams by ones that escape them, as `\x1b` or
+`\u202e`, for every `print`. `write_data` writes the data that a command outputs.
 """
 
 import json
@@ -10,9 +10,9 @@ import re
 import sys
 from typing import Any, TextIO, cast
 
-# Control characters but tab and line end, lone surrogates, separators of lines and paragraphs, and the format
-# characters that change the order of the text or are not seen. Those that languages are written with stay: soft hyphen,
-# joiner and non-joiner, the signs of numbers in Arabic and Kaithi, controls of Egyptian hieroglyphs.
+# Control characters except tab and line end, lone surrogates, line and paragraph separators, and format characters that
+# are invisible or change the order of the text. Those that languages need are allowed: soft hyphen, joiner and
+# non-joiner, number signs of Arabic and Kaithi, controls of Egyptian hieroglyphs.
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
@@ -20,23 +20,23 @@ UNSAFE = re.compile(
 
 
 def escaped(text: str) -> str:
-    """The text with its unsafe characters shown; a byte of a name that is not UTF-8 is shown as that byte."""
+    """The text with its unsafe characters escaped; a byte of a name that is not UTF-8 is shown as that byte."""
     return UNSAFE.sub(lambda found: _shown(ord(found[0])), text)
 
 
 def _shown(point: int) -> str:
-    if 0xDC80 <= point <= 0xDCFF:  # what Python makes of a byte that it could not decode
+    if 0xDC80 <= point <= 0xDCFF:  # Python's substitute for a byte that it could not decode
         point -= 0xDC00
     return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
 
 
 def one_line(text: str) -> str:
-    r"""The same, and each line end shown as `\n`: what is one line stays one, and no other line can be forged."""
+    r"""The escaped text with each line end as `\n`: it stays one line and cannot imitate another."""
     return escaped(text).replace("\n", "\\n")
 
 
 def json_text(value: Any, **layout: Any) -> str:
-    """JSON with letters as they are and all that is unsafe as JSON escapes: any UTF-8 file and terminal can hold it."""
+    """JSON with letters unescaped and unsafe characters as JSON escapes, for any UTF-8 file or terminal."""
     return UNSAFE.sub(_json_escape, json.dumps(value, ensure_ascii=False, **layout))
 
 
@@ -45,14 +45,14 @@ def _json_escape(found: re.Match[str]) -> str:
 
 
 class GuardedStream:
-    """A stream of text that shows unsafe characters instead of sending them; everything else is the stream's own."""
+    """A text stream that escapes unsafe characters; all other attributes are those of the wrapped stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     @property
     def rich_proxied_file(self) -> TextIO:
-        """Where rich writes: its colours and cursor are ours. What it shows of strangers, its console escapes."""
+        """The stream that rich writes to, with colours and cursor control; its console escapes untrusted text."""
         return self._stream
 
     def write(self, text: str) -> int:
@@ -68,7 +68,7 @@ class GuardedStream:
 
 
 def guard_streams() -> None:
-    """From now on standard output and standard error show what is unsafe, and what their encoding lacks, as escapes."""
+    """Makes standard output and error escape unsafe characters and those that their encoding lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, GuardedStream):
@@ -79,17 +79,17 @@ def guard_streams() -> None:
 
 
 def write_data(text: str) -> None:
-    """Data on standard output at once: as it is, and in UTF-8 whatever the terminal's encoding, as files are."""
-    sys.stdout.flush()  # what was printed before comes first
+    """Writes data to standard output at once, unchanged and in UTF-8 whatever the terminal's encoding."""
+    sys.stdout.flush()  # printed text comes first
     sys.stdout.buffer.write(text.encode("utf-8", errors="replace"))
     sys.stdout.buffer.flush()
 
 
 def write_json(value: Any, **layout: Any) -> None:
-    """A line, or a block, of JSON on standard output."""
+    """Writes a line or a block of JSON to standard output."""
     write_data(json_text(value, **layout) + "\n")
 
 
 def write_document(text: str) -> None:
-    """A document of our own making on standard output, such as a run file: UTF-8, and nothing unsafe in it."""
+    """Writes a generated document, such as a run file, to standard output: UTF-8, unsafe characters escaped."""
     write_data(escaped(text))

@@ -1,4 +1,4 @@
-"""Public names of a package, each imported from its module when it is first used."""
+"""Lazy imports: a package's public names are imported from their modules on first use."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def import_when_used(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package whose public names stand in these modules of it: name -> module.
+    """Returns the `__getattr__` of a package with public names in these modules: name -> module.
 
-    An empty module means that the name is a package itself. AttributeError for other names.
+    An empty module means that the name itself is a package. AttributeError for other names.
     """
 
     def get(name: str) -> Any:

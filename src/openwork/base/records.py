@@ -15,13 +15,13 @@ from openwork.base.errors import DataError, OpenworkError
 from openwork.base.printing import json_text
 from openwork.base.regular_files import CAUTIOUS, read_regular
 
-MOST_BYTES = 1 << 32  # of the records of one run
+MOST_BYTES = 1 << 32  # of the log of one run
 
 
 class RecordWriter:
-    """Appends records to a file; each is on its way to the disk before `write` returns.
+    """Appends records to a file; each is handed to the system before `write` returns.
 
-    A line that an earlier process left half written is cut off when the file is opened again.
+    Opening the file cuts off an incomplete last line, which a killed process can leave.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -68,7 +68,7 @@ class RecordWriter:
 
 
 def read_records(path: Path | str) -> list[dict[str, Any]]:
-    """All whole records of a file, oldest first; a last line still being written is left out.
+    """All complete records of a file, oldest first, without an incomplete last line.
 
     `DataError` names file and line of a record that is not a JSON object.
     """
@@ -81,7 +81,7 @@ def read_records(path: Path | str) -> list[dict[str, Any]]:
 
 
 def readable_records(path: Path | str) -> tuple[list[dict[str, Any]], list[int]]:
-    """The records of a file that can be read, and the numbers of the lines that are none.
+    """The valid records of a file, and the numbers of the invalid lines.
 
     `DataError` where the file cannot be read.
     """
@@ -109,7 +109,7 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 
 def _opened(path: str, flags: int) -> int:
-    """No link is followed: the last line of another file would be cut off. And no pipe is waited for."""
+    """Opens a regular file only: a link could lead to another file, whose last line would be cut off."""
     descriptor = os.open(path, flags | CAUTIOUS, 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -118,7 +118,7 @@ def _opened(path: str, flags: int) -> int:
 
 
 def _cut_torn_line(file: Any, chunk: int = 1 << 16) -> int:
-    """Cut the file after its last line end and return its new length; only the tail is read."""
+    """Cuts the file after its last line end and returns its new length; reads only the tail."""
     end = size = file.seek(0, os.SEEK_END)
     while end > 0:
         start = max(0, end - chunk)
@@ -134,7 +134,7 @@ def _cut_torn_line(file: Any, chunk: int = 1 << 16) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """The value in JSON's own types."""
+    """The value in JSON types."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if value is None or isinstance(value, (bool, int, str)):

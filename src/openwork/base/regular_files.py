@@ -1,6 +1,6 @@
-"""Reading folders that strangers wrote: regular files that lie in them, opened without waiting and of bounded sizes.
+"""Safe reading of untrusted folders: only regular files of bounded sizes, opened without waiting.
 
-A link may lead to any file of this machine, a pipe waits for ever, and a device such as /dev/zero never ends.
+A link may lead to any file of this machine, a pipe may block for ever, and a device such as /dev/zero never ends.
 """
 
 import hashlib
@@ -22,8 +22,7 @@ _HUB_FILES = "blobs"  # where Hugging Face's cache keeps the files to which the 
 def open_regular(path: Path, most: int) -> BufferedReader:
     """Opens a regular file of at most `most` bytes for reading.
 
-    Raises BundleError for a link, a pipe, a device, a folder and a larger file, OSError for what the system
-    refuses.
+    Raises BundleError for a link, a pipe, a device, a folder and a larger file, OSError for errors of the system.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | CAUTIOUS)
@@ -54,13 +53,13 @@ def _check_opened(path: Path, opened: os.stat_result, most: int) -> None:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """The bytes of a file that `open_regular` opens."""
+    """The content of a regular file of at most `most` bytes; see `open_regular`."""
     with open_regular(path, most) as file:
         return file.read()
 
 
 def sha256_regular(path: Path, most: int) -> str:
-    """The SHA-256 of a file that `open_regular` opens, in hexadecimal."""
+    """The SHA-256, in hexadecimal, of a regular file of at most `most` bytes."""
     with open_regular(path, most) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -74,14 +73,14 @@ def check_regular(paths: Iterable[Path]) -> None:
 
 
 def check_downloaded(folder: Path) -> None:
-    """BundleError for a file of another toolkit's folder that leads out of it, or is neither a file nor a folder.
+    """BundleError for a link out of a folder of another toolkit, and for a path that is neither a file nor a folder.
 
-    Only the links in Hugging Face's own cache may: from `snapshots/REVISION/NAME` to `blobs`.
+    Links in Hugging Face's cache are allowed, from `snapshots/REVISION/NAME` to `blobs`.
     """
     try:
         entries = sorted(folder.iterdir())
     except OSError:
-        return  # its readers say that it is not there
+        return  # its readers report that it does not exist
     homes = [folder]
     if folder.resolve().parent.name == "snapshots":
         homes.append(folder.resolve().parents[1] / _HUB_FILES)

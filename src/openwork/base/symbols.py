@@ -1,11 +1,11 @@
-"""The ids of the four symbols that every vocabulary begins with."""
+"""The ids of the special symbols pad, unknown, start and end."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class SymbolIds:
-    """The ids of the four symbols: every vocabulary begins with them, and every search must know them."""
+    """The ids of the four special symbols, with which every vocabulary begins."""
 
     pad: int = 0
     unknown: int = 1
@@ -14,7 +14,7 @@ class SymbolIds:
 
     @property
     def forbidden(self) -> tuple[int, ...]:
-        """What no target contains: only real tokens and the end symbol are ever produced."""
+        """Symbols that no target contains."""
         return self.pad, self.unknown, self.start
 
 

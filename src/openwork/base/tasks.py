@@ -6,11 +6,11 @@ Task = Literal["generate", "classify", "tag", "answer", "fill", "language-model"
 
 
 LABELLING: tuple[Task, ...] = ("classify", "tag", "answer")
-"""Those whose targets are labels: `openwork evaluate` and the validation score them."""
+"""Tasks whose targets are labels, scored by `openwork evaluate` and the validation."""
 
 
 Measured = Task | Literal["texts"]
-"""What lines are scored as: labels of a task, or texts of any kind, by ROUGE and as a whole."""
+"""How lines are scored: as labels of a task, or as texts, by ROUGE and exact match."""
 
 
 MEASURED: tuple[Measured, ...] = (*LABELLING, "texts")
@@ -25,9 +25,9 @@ COMMANDS: dict[Task, str] = {
     "language-model": "openwork train --from-bundle",
     "embed": "openwork info",
 }
-"""What a bundle of each task is used with."""
+"""The command for a bundle of each task."""
 
 
 def task_of(model: Any) -> Task:
-    """The task that the settings of a model name; those that name none write their targets."""
+    """The task in the settings of a model; \"generate\" if they name none."""
     return getattr(model, "task", "generate")

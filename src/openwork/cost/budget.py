@@ -163,7 +163,7 @@ def _most(fits: Callable[[int], bool], least: int) -> int:
 
 
 def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
-    """Time of an update on 1,000 target tokens in sentences of 25, in float32 on the CPU: the best of two, after one."""
+    """Time of an update on 1,000 target tokens in sentences of 25, in float32 on the CPU: the best of two."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = build_model(settings, vocabulary, vocabulary)

@@ -14,7 +14,7 @@ from pathlib import Path
 from openwork import __version__
 from openwork.base.config import to_toml
 from openwork.base.errors import BundleError
-from openwork.base.notices import say
+from openwork.base.notices import report
 from openwork.base.outputs import is_checkpoint
 from openwork.base.printing import escaped
 from openwork.bundles.folder import CARD, CONFIG, GOLDEN, WEIGHTS, write_manifest
@@ -100,9 +100,9 @@ def _written(checkpoint: Path, stamp: tuple[int, ...], named: Path) -> Path:
     (place / CARD).write_text(escaped(_card(step, named)), encoding="utf-8")
     write_manifest(place)
     if is_checkpoint(named):
-        say(f"{named}: the weights after update {step:,}")
+        report(f"{named}: the weights after update {step:,}")
     else:
-        say(f"{named}: no bundle yet; these are the weights after update {step:,}, of {_newest(named):,} made")
+        report(f"{named}: no bundle yet; these are the weights after update {step:,}, of {_newest(named):,} made")
     return place
 
 
