@@ -11,7 +11,7 @@ from openwork.base.folders import atomic_folder
 from openwork.data.corpora import catalogue as corpora
 from openwork.inference.shortlists import Sizes, write_shortlist
 from openwork.interop.forms import export_model
-from openwork.interop.token_names import token_names
+from openwork.interop.vocabulary import token_names
 from openwork.metrics.translation import bleu
 from openwork.text.pair import TokenizerPair
 

@@ -65,8 +65,8 @@ TOLD = {
     "Sign": slice(1, 5),
     "seen": slice(1, 3),
     # why a model of another toolkit is refused
-    "misfit": slice(1),
-    "Closed": slice(None),
+    "mismatch": slice(1),
+    "Unsupported": slice(None),
     "damaged": slice(1),
     # why a batch that must stay whole is refused
     "whole_batch_too_large": slice(1),

@@ -35,7 +35,7 @@ from openwork.interop.ctranslate2.reading import (
 from openwork.interop.ctranslate2.vocabulary import Tokens, read_conventions, read_tokens
 from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.exports import ctranslate2_reason
-from openwork.interop.token_names import token_names
+from openwork.interop.vocabulary import token_names
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.models.weights import model_weights
@@ -398,7 +398,7 @@ def test_positions_that_are_made():
 
 def test_whose_id_is_whose():
     tokens = Tokens.of(["a", "</s>", "<unk>", "b", "<s>", "a"], (None, "<unk>", "<s>", "</s>"))
-    assert tokens.vocabulary.theirs == (None, 2, 4, 1, 0, 3, 5)
+    assert tokens.vocabulary.external == (None, 2, 4, 1, 0, 3, 5)
     assert tokens.encode(["b", "a", "?", "</s>"]) == [5, 4, 1, 3]
     assert tokens.decode([5, 6, 0, 1]) == ["b", "a", "<unk>"]
 
@@ -407,13 +407,13 @@ def test_ids_in_the_order_of_a_tokenizer():
     """Its pieces decide; what theirs lacks has no row, and what it lacks no id."""
     order = ["<pad>", "<unk>", "<s>", "</s>", "b", "new", "a"]
     tokens = Tokens.of(["a", "</s>", "<unk>", "b", "<s>", "c"], ("<pad>", "<unk>", "<s>", "</s>"), order)
-    assert tokens.vocabulary.theirs == (None, 2, 4, 1, 3, None, 0)
+    assert tokens.vocabulary.external == (None, 2, 4, 1, 3, None, 0)
     assert tokens.encode(["a", "b", "c"]) == [6, 4, 1] and tokens.left_out == ["c"]
 
 
 def test_an_end_that_is_the_start_as_well_is_said_as_the_end():
     tokens = Tokens.of(["</s>", "a", "<unk>"], (None, "<unk>", "</s>", "</s>"))
-    assert tokens.vocabulary.theirs == (None, 2, 0, 0, 1)
+    assert tokens.vocabulary.external == (None, 2, 0, 0, 1)
     assert tokens.encode(["</s>"]) == [3]
 
 

@@ -16,7 +16,7 @@ from openwork.checks.context import VerifyContext
 from openwork.checks.exported import exported
 from openwork.inference.golden import make_golden
 from openwork.inference.labeller import Labeller
-from openwork.interop.exports import closed_forms
+from openwork.interop.exports import unsupported_exports
 from openwork.interop.forms import FORMS
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.interop.hugging_face.frames import FRAMES
@@ -176,7 +176,7 @@ def test_what_they_have_not_is_refused(bundle: Bundle, why: str, tmp_path: Path)
     with pytest.raises(ConfigError) as refused:
         write_hugging_face_folder(tmp_path / "out", bundle)
     assert why in refused.value.why and not (tmp_path / "out").exists()
-    assert why in closed_forms(bundle.settings.model, ())["Hugging Face"]
+    assert why in unsupported_exports(bundle.settings.model, ())["Hugging Face"]
 
 
 def test_a_tokenizer_that_the_library_cannot_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

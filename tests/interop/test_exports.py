@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from openwork.interop.exports import closed_forms
+from openwork.interop.exports import unsupported_exports
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.text.pair import train_pair
@@ -33,11 +33,11 @@ SMALL: dict[str, Any] = {
     ids=str,
 )
 def test_settings_and_the_forms_that_they_close(changes: dict[str, Any], closed: list[str]):
-    assert sorted(closed_forms(TransformerSettings.model_validate(SMALL | changes), ())) == closed
+    assert sorted(unsupported_exports(TransformerSettings.model_validate(SMALL | changes), ())) == closed
 
 
 def test_a_recurrent_model_has_no_form_at_all():
-    assert closed_forms(RecurrentSettings(), ()).keys() == {"Hugging Face", "CTranslate2"}
+    assert unsupported_exports(RecurrentSettings(), ()).keys() == {"Hugging Face", "CTranslate2"}
 
 
 def test_a_tokenizer_of_others_stays_behind(tmp_path: Path):
@@ -46,12 +46,14 @@ def test_a_tokenizer_of_others_stays_behind(tmp_path: Path):
     foreign = train_pair((), (), TextSettings(source_file=str(tmp_path / "vocab.txt"))).source
     own = train_pair(["a b"] * 9, ["b a"] * 9, TextSettings(vocabulary_size=300)).source
     settings = TransformerSettings.model_validate(SMALL)
-    assert closed_forms(settings, (own, own)) == {}
-    assert "ids of its own" in closed_forms(settings, (own, foreign))["Hugging Face"]
+    assert unsupported_exports(settings, (own, own)) == {}
+    assert "ids of its own" in unsupported_exports(settings, (own, foreign))["Hugging Face"]
 
 
-def test_every_form_of_the_command_line_can_be_asked():
+def test_the_forms_of_the_command_line_are_those_that_can_be_read_and_written():
+    """cli/options.py names them again, because importing interop takes seconds."""
+    from openwork.cli import options
     from openwork.interop.exports import REASONS
     from openwork.interop.forms import FORMS
 
-    assert REASONS.keys() == FORMS.keys()
+    assert set(options.FORMS) == FORMS.keys() == REASONS.keys()

@@ -47,7 +47,7 @@ def test_what_is_written_is_read_again(settings: TransformerSettings, folder: Pa
     model = build_model(settings, 9, 9).eval()
     read = read_hugging_face(folder)
     assert read.settings == settings.model_copy(update={"attention_bias": True})  # zeros, which they always have
-    assert read.source.theirs == read.target.theirs == tuple(range(9))
+    assert read.source.external == read.target.external == tuple(range(9))
     with torch.no_grad():
         found, expected = (one.step(TARGET, one.start(SOURCE, LENGTHS))[0] for one in (read.model, model))
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)

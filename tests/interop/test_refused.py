@@ -15,7 +15,7 @@ from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.hugging_face import config as hugging_face_config
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.interop.hugging_face.tokenizers import write_tokenizers
-from openwork.interop.token_names import token_names
+from openwork.interop.vocabulary import token_names
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.marian import read_marian
 from openwork.text.foreign.reading import read_tokenizer

@@ -20,7 +20,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.interop.ctranslate2.reading import CTranslate2Model, NothingForbidden, read_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
-from openwork.interop.token_names import token_names
+from openwork.interop.vocabulary import token_names
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra parity is not installed: make parity")
 

@@ -13,7 +13,7 @@ from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.hugging_face.config import decoding_settings, read_generation
 from openwork.interop.hugging_face.export import write_hugging_face
-from openwork.interop.hugging_face.reading import ReadModel, read_hugging_face
+from openwork.interop.hugging_face.reading import ImportedModel, read_hugging_face
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
@@ -44,12 +44,12 @@ def theirs(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def ours(theirs: Any, tmp_path: Path) -> ReadModel:
+def ours(theirs: Any, tmp_path: Path) -> ImportedModel:
     return read_hugging_face(saved(theirs, tmp_path / "theirs"))
 
 
 def converted(vocabulary: Vocabulary, ids: torch.Tensor) -> torch.Tensor:
-    return torch.tensor([vocabulary.to_ours(row) for row in ids.tolist()])
+    return torch.tensor([vocabulary.to_own(row) for row in ids.tolist()])
 
 
 @torch.no_grad()
@@ -59,12 +59,12 @@ def their_logits(model: Any, source: torch.Tensor, lengths: torch.Tensor, target
 
 
 @torch.no_grad()
-def our_logits(read: ReadModel, source: torch.Tensor, lengths: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+def our_logits(read: ImportedModel, source: torch.Tensor, lengths: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     """In their order of the pieces."""
     tokens = converted(read.target, target)
     tokens[:, 0] = 2  # theirs is a symbol that serves twice
     logits = read.model.step(tokens, read.model.start(converted(read.source, source), lengths))[0]
-    order = [read.target.ours[number] for number in range(max(read.target.ours) + 1)]
+    order = [read.target.own[number] for number in range(max(read.target.own) + 1)]
     return logits[..., order]
 
 
@@ -77,21 +77,21 @@ def examples(config: Any, seed: int = 3) -> tuple[torch.Tensor, torch.Tensor, to
     return source, lengths, target
 
 
-def test_what_is_read_gives_their_logits(theirs: Any, ours: ReadModel) -> None:
+def test_what_is_read_gives_their_logits(theirs: Any, ours: ImportedModel) -> None:
     source, lengths, target = examples(theirs.config)
     expected = their_logits(theirs, source, lengths, target)
     assert expected.std() > 0.5
     torch.testing.assert_close(our_logits(ours, source, lengths, target), expected, rtol=0, atol=TOLERANCE)
 
 
-def test_what_is_read_and_written_again_is_loaded_by_them(theirs: Any, ours: ReadModel, tmp_path: Path) -> None:
+def test_what_is_read_and_written_again_is_loaded_by_them(theirs: Any, ours: ImportedModel, tmp_path: Path) -> None:
     write_hugging_face(tmp_path / "again", ours.settings, ours.model, ours.decoding)
     again = type(theirs).from_pretrained(tmp_path / "again").eval()
     source, lengths, target = examples(theirs.config)
     own_source, own_target = converted(ours.source, source), converted(ours.target, target)
     own_target[:, 0] = 2
     expected = their_logits(theirs, source, lengths, target)
-    order = [ours.target.ours[number] for number in range(max(ours.target.ours) + 1)]
+    order = [ours.target.own[number] for number in range(max(ours.target.own) + 1)]
     found = their_logits(again, own_source, lengths, own_target)[..., order]
     torch.testing.assert_close(found, expected, rtol=0, atol=TOLERANCE)
 
@@ -182,7 +182,7 @@ def suppressed(config: Any) -> list[int]:
 
 
 @pytest.fixture(scope="module", params=["marian", "bart"])
-def pairs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ReadModel]]:
+def pairs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ImportedModel]]:
     """A few models, theirs and as ours."""
     made = []
     for seed in range(4):
@@ -207,7 +207,9 @@ def settled(found: list[Found]) -> list[Found]:
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_beams_are_equal_under_their_length_rule(name: str, pairs: list[tuple[Any, ReadModel]], tmp_path: Path) -> None:
+def test_beams_are_equal_under_their_length_rule(
+    name: str, pairs: list[tuple[Any, ImportedModel]], tmp_path: Path
+) -> None:
     options, lengths_seen, endings = SEARCHES[name], set(), set()
     best = options.get("num_return_sequences", 1)
     (tmp_path / "generation_config.json").write_text(json.dumps({"max_length": LIMIT} | options), encoding="utf-8")
@@ -217,7 +219,7 @@ def test_beams_are_equal_under_their_length_rule(name: str, pairs: list[tuple[An
         expected = generated(theirs, source, lengths, options)
         found = decode(ours.model, converted(ours.source, source), lengths, settings)
         for hypotheses, theirs_found in zip(found, expected, strict=True):
-            mine = [(ours.target.to_theirs(one.tokens), one.finished, one.score) for one in hypotheses]
+            mine = [(ours.target.to_external(one.tokens), one.finished, one.score) for one in hypotheses]
             if options["num_beams"] > 1:
                 scores = [score for *_, score in theirs_found]
                 assert [score for *_, score in mine] == pytest.approx(scores, rel=1e-5, abs=1e-5)
@@ -230,7 +232,7 @@ def test_beams_are_equal_under_their_length_rule(name: str, pairs: list[tuple[An
 
 
 @pytest.mark.parametrize("change", [{"length_rule": "paper"}, {"stopping": "enough"}, {"unfinished": "last"}], ids=str)
-def test_each_part_of_their_rule_is_needed(change: dict[str, Any], pairs: list[tuple[Any, ReadModel]]) -> None:
+def test_each_part_of_their_rule_is_needed(change: dict[str, Any], pairs: list[tuple[Any, ImportedModel]]) -> None:
     chosen = {"beam": 4, "best": 4, "length_penalty": 1.0, "maximum_length": LIMIT - 1, "unfinished": "ranked"}
     whole = DecodingSettings.model_validate(chosen | {"length_rule": "power", "stopping": "no-better"})
     found = []

@@ -70,16 +70,16 @@ def test_the_logits_are_theirs(name: str, tmp_path: Path) -> None:
     read = read_decoder(tmp_path)
     vocabulary, start = read.vocabulary, theirs.config.bos_token_id
     texts = [[5, 17, 40, 8, 33, 21], [11], [4, 50, 51, 6]]
-    known = [(ours, number) for ours, number in enumerate(vocabulary.theirs) if number is not None]
+    known = [(ours, number) for ours, number in enumerate(vocabulary.external) if number is not None]
     ours, numbers = (list(column) for column in zip(*known, strict=True))
     for text in texts:  # the whole as a target
         expected = theirs(torch.tensor([[start, *text]])).logits.detach()[0]
-        tokens = torch.tensor([[2, *vocabulary.to_ours(text)]])
+        tokens = torch.tensor([[2, *vocabulary.to_own(text)]])
         found = read.model.step(tokens, read.model.start(torch.tensor([[3]]), torch.tensor([1])))[0][0]
         torch.testing.assert_close(found.detach()[:, ours], expected[:, numbers], rtol=TOLERANCE, atol=TOLERANCE)
     # prompts of several lengths in one batch: what stands behind each is predicted
     longest = max(map(len, texts)) + 1
-    rows = [[*vocabulary.to_ours(text), 3] for text in texts]
+    rows = [[*vocabulary.to_own(text), 3] for text in texts]
     source = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
     state = read.model.start(source, torch.tensor([len(row) for row in rows]))
     logits = read.model.step(torch.full((3, 1), 2), state)[0][:, 0].detach()
@@ -99,12 +99,12 @@ def test_the_continuations_are_theirs(name: str, tmp_path: Path) -> None:
         expected = theirs.generate(
             given, max_new_tokens=12, do_sample=False, bad_words_ids=never or None, pad_token_id=0
         )[0, given.shape[1] :].tolist()
-        source = torch.tensor([[*read.vocabulary.to_ours(text), 3]])
+        source = torch.tensor([[*read.vocabulary.to_own(text), 3]])
         settings = DecodingSettings(beam=1, maximum_length=12, extra_length=12)
         ((found,),) = decode(read.model, source, torch.tensor([source.shape[1]]), settings)
         end = theirs.config.eos_token_id
         kept = expected[: expected.index(end)] if end in expected else expected
-        assert read.vocabulary.to_theirs(found.tokens) == kept
+        assert read.vocabulary.to_external(found.tokens) == kept
 
 
 def folder_with_tokenizer(place: Path) -> tuple[Any, PreTrainedTokenizerFast]:

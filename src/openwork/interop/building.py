@@ -1,4 +1,4 @@
-"""A model of ours from the weights that another toolkit's file gave."""
+"""Builds a model from the weights that another toolkit's file gave."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,23 +13,22 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import model_weights, restore_weights
 
 
-def model_of(
+def model_with_weights(
     settings: ModelSettings,
     sizes: tuple[int, int],
     weights: Mapping[str, Tensor],
-    misfit: Callable[[str, Tensor, tuple[int, ...]], OpenworkError],
+    size_error: Callable[[str, Tensor, tuple[int, ...]], OpenworkError],
     folder: Path,
 ) -> SequenceModel:
-    """The model with these weights by our names, in evaluation mode; `sizes` are those of the two vocabularies.
+    """The model with these weights by openwork's names, in evaluation mode; `sizes` are those of both vocabularies.
 
-    Its shapes are compared first, and no model takes memory before they agree: `misfit` makes the error of a weight
-    and the shape that it should have.
+    Compares shapes before any memory is taken: `size_error` makes the error from a weight and the shape it should have.
     """
     with empty_weights():
         expected = {name: tuple(one.shape) for name, one in model_weights(build_model(settings, *sizes)).items()}
     for name, shape in expected.items():
         if tuple(weights[name].shape) != shape:
-            raise misfit(name, weights[name], shape)
+            raise size_error(name, weights[name], shape)
     with uninitialised():
         model = build_model(settings, *sizes)
     restore_weights(model, {name: weights[name] for name in expected}, str(folder))

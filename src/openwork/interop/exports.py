@@ -1,16 +1,19 @@
-"""Which of our models and tokenizers other toolkits have counterparts of: known before a training, and asked again when
-a bundle is written in their form (`interop`). No torch here.
+"""Which models and tokenizers other toolkits can run. No torch here.
+
+Checked before a training (`runs/preflight`), and again when a bundle is exported.
+
+    encoder-decoder    Hugging Face: the BART family; CTranslate2
+    encoder            Hugging Face: BERT
+    decoder            Hugging Face: GPT-2 with learned positions, LLaMA with rotary ones
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from openwork.interop.activations import HUGGING_FACE_ACTIVATIONS
-from openwork.interop.closed import Closed
-from openwork.interop.exports_alone import decoder_closed, encoder_closed
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
+from openwork.models.layer_settings import LayerSettings
 from openwork.models.settings import TransformerSettings
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import LibraryForeign
@@ -18,18 +21,39 @@ from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 from openwork.text.wrapped import unwrapped
 
-HUGGING_FACE_EPSILON = 1e-5  # of their norms; no configuration says it
+HF_EPSILON = 1e-5  # of the norms of the BART family; no configuration names it
+BERT_TASKS = ("classify", "fill", "embed")
+
+# Hugging Face's name of an activation -> openwork's feed-forward network; the usual name first.
+HF_ACTIVATIONS: dict[str, Literal["relu", "gelu", "gelu-tanh", "swish"]] = {  # of BERT and the BART family
+    "relu": "relu", "gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh",
+    "swish": "swish", "silu": "swish",
+}  # fmt: skip
+GPT2_ACTIVATIONS = {"gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "gelu": "gelu", "relu": "relu"}
+LLAMA_ACTIVATIONS = {"silu": "swiglu", "gelu": "geglu", "relu": "reglu"}  # its networks are gated
+
+
+def hf_activation(feedforward: str, table: Mapping[str, str]) -> str:
+    """Hugging Face's usual name of the activation of a feed-forward network."""
+    return next(hf_name for hf_name, known in table.items() if known == feedforward)
+
+
+class Unsupported(NamedTuple):
+    """Why another toolkit cannot run a model, and what to do instead."""
+
+    why: str
+    hint: str
 
 
 class Architecture(NamedTuple):
-    """One of Hugging Face's models of the BART family, and the settings of ours that it stands for."""
+    """One of Hugging Face's models of the BART family, and the settings of a model that it can run."""
 
     model_type: str
     class_name: str
     norm: Literal["post", "pre"]
     positions: Literal["sinusoidal", "learned"]
     embedding_norm: bool
-    separate: bool = False  # whether source and target may have tables of their own
+    separate: bool = False  # whether source and target may have separate embeddings
 
 
 ARCHITECTURES: dict[str, Architecture] = {
@@ -42,65 +66,129 @@ ARCHITECTURES: dict[str, Architecture] = {
     )
 }
 
+Facts = Iterable[tuple[bool, str]]
+"""Whether a setting is one that the toolkit has, and the keys of the setting."""
+
 
 def architecture_of(settings: TransformerSettings) -> Architecture | None:
-    """The one of Hugging Face's with this wiring; whether it has the rest too, `hugging_face_closed` knows."""
+    """The architecture with these norms and positions; `unsupported_seq2seq` checks the other settings."""
     wanted = (settings.norm, settings.positions, settings.embedding_norm)
     found = (one for one in ARCHITECTURES.values() if (one.norm, one.positions, one.embedding_norm) == wanted)
     return next(found, None)
 
 
-def hugging_face_closed(settings: ModelSettings) -> Closed | None:
-    """What keeps a model with these settings out of Hugging Face's form; None: nothing."""
+def unsupported_by_hugging_face(settings: ModelSettings) -> Unsupported | None:
+    """Why Hugging Face cannot run a model with these settings; None if it can."""
     if isinstance(settings, EncoderSettings):
-        return encoder_closed(settings)
+        return unsupported_encoder(settings)
     if isinstance(settings, DecoderSettings):
-        return decoder_closed(settings)
-    return transformer_closed(settings)
+        return unsupported_decoder(settings)
+    return unsupported_seq2seq(settings)
 
 
-def transformer_closed(settings: ModelSettings) -> Closed | None:
-    """What keeps it out of the forms of their encoder-decoders; None: nothing."""
+def unsupported_seq2seq(settings: ModelSettings) -> Unsupported | None:
+    """Why no model of the BART family is one with these settings; None if there is one."""
     if not isinstance(settings, TransformerSettings):
-        return Closed(
+        return Unsupported(
             f'a model of the kind "{settings.kind}" has no counterpart among the architectures of Hugging Face',
             "use the bundle with openwork translate, or train a Transformer to export",
         )
     s, kind = settings, architecture_of(settings)
-    standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
-    for fits, key in (
-        (s.attention == "scaled", "attention"),
-        (s.normalisation == "layer", "normalisation"),
-        (s.norm_epsilon <= HUGGING_FACE_EPSILON, "norm_epsilon"),
-        (s.feedforward in HUGGING_FACE_ACTIVATIONS.values(), "feedforward"),
-        (s.stream_start == s.width, "embedding_width"),
-        (standard, "head_width, value_width, key_value_heads"),
-    ):
-        if not fits:
-            return Closed(
-                f"none of them has this model.{key}",
-                "try openwork export --to ct2, or train a model without that setting",
-            )
+    key = _first_other(
+        (
+            (s.attention == "scaled", "attention"),
+            (s.normalisation == "layer", "normalisation"),
+            (s.norm_epsilon <= HF_EPSILON, "norm_epsilon"),
+            (s.feedforward in HF_ACTIVATIONS.values(), "feedforward"),
+            (s.stream_start == s.width, "embedding_width"),
+            _standard_heads(s),
+        )
+    )
+    if key is not None:
+        return Unsupported(
+            f"none of them has this model.{key}", "try openwork export --to ct2, or train a model without that setting"
+        )
     if kind is None:
-        return Closed(
+        return Unsupported(
             f'none has model.norm "{s.norm}" with model.positions "{s.positions}" and this model.embedding_norm',
             "sinusoidal positions have one, and learned ones with model.embedding_norm = true",
         )
     if s.tying != "three-way" and not kind.separate:
-        return Closed(
+        return Unsupported(
             f'{kind.model_type} has one table of embeddings for all, and model.tying is "{s.tying}"',
             'a post-norm model with sinusoidal positions has one, and any with model.tying = "three-way"',
         )
     return None
 
 
+def unsupported_encoder(s: EncoderSettings) -> Unsupported | None:
+    """Why Hugging Face's BERT is no encoder with these settings; None if it is."""
+    if s.task not in BERT_TASKS:
+        return Unsupported(
+            f'a BERT for the task "{s.task}" reads words there, and openwork the first piece of each',
+            "use the bundle with openwork tag or openwork answer",
+        )
+    facts = (
+        (s.norm == "post", "norm"),
+        (s.positions == "learned", "positions"),
+        (s.embedding_norm, "embedding_norm"),
+        (s.feedforward in HF_ACTIVATIONS.values(), "feedforward"),
+        (not s.embedding_scale or s.tying == "none", "embedding_scale"),
+        (s.normalisation == "layer", "normalisation"),
+        _standard_heads(s),
+    )
+    return _other("BERT", "bert-small", s, facts)
+
+
+def unsupported_decoder(s: DecoderSettings) -> Unsupported | None:
+    """Why neither GPT-2 nor LLaMA is a language model with these settings; None if one of them is."""
+    common = (
+        (not s.embedding_norm, "embedding_norm"),
+        (not s.output_bias, "output_bias"),
+        (not s.separate_prompt, "separate_prompt"),
+    )
+    if s.positions == "learned":
+        facts = (
+            (s.norm == "pre", "norm"),
+            (s.normalisation == "layer", "normalisation"),
+            (s.feedforward in GPT2_ACTIVATIONS.values(), "feedforward"),
+            _standard_heads(s),
+        )
+        return _other("GPT-2", "gpt-small", s, (*facts, *common))
+    facts = (
+        (s.positions == "rotary", "positions"),
+        (s.norm == "pre", "norm"),
+        (s.normalisation == "rms", "normalisation"),
+        (s.feedforward in LLAMA_ACTIVATIONS.values(), "feedforward"),
+        (s.value_head_width == s.key_width, "value_width"),
+    )
+    return _other("LLaMA", "llama-small", s, (*facts, *common))
+
+
+def _standard_heads(s: LayerSettings) -> tuple[bool, str]:
+    standard = s.value_head_width == s.key_width == s.width / s.heads and s.key_value_count == s.heads
+    return standard, "head_width, value_width, key_value_heads"
+
+
+def _other(toolkit_model: str, preset: str, s: LayerSettings, facts: Facts) -> Unsupported | None:
+    common = (s.attention == "scaled", "attention"), (s.stream_start == s.width, "embedding_width")
+    key = _first_other((*facts, *common))
+    if key is None:
+        return None
+    return Unsupported(f"{toolkit_model} has another model.{key}", f'train a model of the preset "{preset}" to export')
+
+
+def _first_other(facts: Facts) -> str | None:
+    return next((key for fits, key in facts if not fits), None)
+
+
 def hugging_face_keeps(tokenizer: Tokenizer) -> bool:
-    """Whether their library can run the tokenizer under our ids: a foreign one has ids of its own."""
+    """Whether Hugging Face's library can run the tokenizer with openwork's ids: an external one has its own ids."""
     return isinstance(tokenizer, LearntTokenizer)
 
 
 def hugging_face_runs(tokenizer: Tokenizer) -> bool:
-    """Whether their library can run the tokenizer under any ids: what it was read from, or what we have learnt."""
+    """Whether Hugging Face's library can run the tokenizer: one that openwork learnt, or one of its own."""
     inner = unwrapped(tokenizer)
     return hugging_face_keeps(inner) or (isinstance(inner, Adopted) and isinstance(inner.foreign, LibraryForeign))
 
@@ -109,31 +197,34 @@ def ctranslate2_reason(settings: object) -> str:
     """Why CTranslate2 has no model of these settings; empty where it has one."""
     if not isinstance(settings, TransformerSettings):
         return "it knows Transformers of encoder and decoder alone"
-    if settings.attention != "scaled":
-        return "its attention is the paper's alone (model.attention)"
-    if settings.norm == "branch":
-        return "its norms stand before or behind a residual, not on the branch (model.norm)"
-    if settings.normalisation == "batch":
-        return "it has no norms over batches (model.normalisation)"
-    if settings.feedforward == "convolution":
-        return "it has no convolutions for a feed-forward network (model.feedforward)"
-    if settings.stream_start != settings.width:
-        return "it has no embeddings of a width of their own (model.embedding_width)"
-    if settings.key_width != settings.value_head_width:
-        return "it has no heads whose values are wider or narrower than their keys (model.value_width)"
-    if settings.rotary_base is not None:
-        return "its rotary positions are written with their usual base alone (model.rotary_base)"
-    if settings.positions == "alibi":
-        return "its encoders have no ALiBi (model.positions)"
-    if settings.positions == "bucketed":
-        return "its distances have one table for all layers, and here each layer has its own (model.positions)"
-    return ""
+    s = settings
+    reasons = (
+        (s.attention != "scaled", "its attention is the paper's alone (model.attention)"),
+        (s.norm == "branch", "its norms stand before or behind a residual, not on the branch (model.norm)"),
+        (s.normalisation == "batch", "it has no norms over batches (model.normalisation)"),
+        (s.feedforward == "convolution", "it has no convolutions for a feed-forward network (model.feedforward)"),
+        (s.stream_start != s.width, "it has no embeddings of a width of their own (model.embedding_width)"),
+        (
+            s.key_width != s.value_head_width,
+            "it has no heads whose values are wider or narrower than their keys (model.value_width)",
+        ),
+        (
+            s.rotary_base is not None,
+            "its rotary positions are written with their usual base alone (model.rotary_base)",
+        ),
+        (s.positions == "alibi", "its encoders have no ALiBi (model.positions)"),
+        (
+            s.positions == "bucketed",
+            "its distances have one table for all layers, and here each layer has its own (model.positions)",
+        ),
+    )
+    return next((reason for differs, reason in reasons if differs), "")
 
 
 def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[Tokenizer, ...]) -> str:
-    closed = hugging_face_closed(settings)
-    if closed is not None:
-        return closed.why
+    unsupported = unsupported_by_hugging_face(settings)
+    if unsupported is not None:
+        return unsupported.why
     if isinstance(settings, EncoderSettings | DecoderSettings):
         return "" if all(map(hugging_face_runs, tokenizers)) else NO_TOKENIZER
     return "" if all(map(hugging_face_keeps, tokenizers)) else "a tokenizer from a file has ids of its own there"
@@ -148,7 +239,7 @@ REASONS: dict[str, tuple[str, Callable[[ModelSettings, tuple[Tokenizer, ...]], s
 }
 
 
-def closed_forms(settings: ModelSettings, tokenizers: tuple[Tokenizer, ...]) -> dict[str, str]:
-    """The toolkits, by their names, in whose form a bundle of this model could not be written, and why."""
+def unsupported_exports(settings: ModelSettings, tokenizers: tuple[Tokenizer, ...]) -> dict[str, str]:
+    """The toolkits, by name, that cannot run a bundle of this model, and why."""
     reasons = {name: reason(settings, tokenizers) for name, reason in REASONS.values()}
     return {name: reason for name, reason in reasons.items() if reason}

@@ -1,8 +1,7 @@
-"""Whose id is whose: pieces under the ids of another toolkit, and under ours.
+"""Ids of another toolkit's vocabulary and openwork's ids of the same pieces. No torch here.
 
-Our models have pad, unknown, start and end under 0, 1, 2 and 3. Elsewhere the symbols stand anywhere, one of them may
-serve for two of ours (Marian starts with its padding symbol, BART with its end symbol), and one may be missing. No
-torch here.
+openwork's models have pad, unknown, start and end under 0, 1, 2 and 3. Elsewhere the symbols have any id, one of them
+may serve as two of openwork's (Marian starts with its padding symbol, BART with its end symbol), one may be missing.
 """
 
 from collections.abc import Iterable
@@ -15,13 +14,14 @@ from openwork.base.errors import BundleError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.symbols import SYMBOL_NAMES
+from openwork.text.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """`theirs[i]` is the id there of our piece i; None: they have no such symbol."""
+    """`external[i]` is the toolkit's id of openwork's piece i; None for a symbol that the toolkit lacks."""
 
-    theirs: tuple[int | None, ...]
+    external: tuple[int | None, ...]
 
     @classmethod
     def of(cls, size: int, *, pad: int | None, unknown: int | None, start: int | None, end: int | None) -> "Vocabulary":
@@ -31,59 +31,76 @@ class Vocabulary:
 
     @classmethod
     def of_labels(cls, count: int) -> "Vocabulary":
-        """Of labels, which they number from 0 and without symbols."""
+        """Labels, which Hugging Face numbers from 0 and without symbols."""
         return cls((None,) * len(SYMBOL_NAMES) + tuple(range(count)))
 
     @property
     def size(self) -> int:
-        """How many pieces we have."""
-        return len(self.theirs)
-
-    @cached_property
-    def ours(self) -> dict[int, int]:
-        """Our id of each of theirs; one that serves for two of our symbols is not the start, which no text holds."""
-        order = sorted(range(self.size), key=lambda number: number != SYMBOL_IDS.start)
-        return {theirs: number for number in order if (theirs := self.theirs[number]) is not None}
-
-    def to_ours(self, ids: Iterable[int]) -> list[int]:
-        """Their ids as ours."""
-        return [self.ours[number] for number in ids]
-
-    def to_theirs(self, ids: Iterable[int]) -> list[int]:
-        """Our ids as theirs; a symbol that they lack is left out."""
-        return [theirs for number in ids if (theirs := self.theirs[number]) is not None]
-
-    def rows(self, table: Any) -> Any:
-        """The rows of their table, a tensor (theirs, ...), in our order; zeros for a symbol that they lack."""
-        known = table.new_tensor([number is not None for number in self.theirs])
-        return table[[number or 0 for number in self.theirs]] * known.reshape(-1, *[1] * (table.ndim - 1))
+        """Pieces in openwork."""
+        return len(self.external)
 
     @property
-    def size_there(self) -> int:
-        """How many ids they have."""
-        return max(theirs for theirs in self.theirs if theirs is not None) + 1
+    def external_size(self) -> int:
+        """Ids in the toolkit."""
+        return max(external for external in self.external if external is not None) + 1
 
-    def spread(self, table: Any) -> Any:
-        """The rows of our table, a tensor (ours, ...), under their ids; zeros under those that we have not."""
-        known = [(number, theirs) for number, theirs in enumerate(self.theirs) if theirs is not None]
-        ours, theirs = (list(column) for column in zip(*known, strict=True))
-        found = table.new_zeros(self.size_there, *table.shape[1:])
-        found[theirs] = table[ours]
+    @cached_property
+    def own(self) -> dict[int, int]:
+        """openwork's id of each external id; one that serves as two symbols is not the start, which no text holds."""
+        order = sorted(range(self.size), key=lambda number: number != SYMBOL_IDS.start)
+        return {external: number for number in order if (external := self.external[number]) is not None}
+
+    def to_own(self, ids: Iterable[int]) -> list[int]:
+        """External ids as openwork's."""
+        return [self.own[number] for number in ids]
+
+    def to_external(self, ids: Iterable[int]) -> list[int]:
+        """openwork's ids as external ones; a symbol that the toolkit lacks is left out."""
+        return [external for number in ids if (external := self.external[number]) is not None]
+
+    def gather(self, table: Any) -> Any:
+        """The rows of the toolkit's table (external, ...) in openwork's order; zeros for a symbol that it lacks."""
+        known = table.new_tensor([number is not None for number in self.external])
+        return table[[number or 0 for number in self.external]] * known.reshape(-1, *[1] * (table.ndim - 1))
+
+    def scatter(self, table: Any) -> Any:
+        """The rows of openwork's table (piece, ...) under the external ids; zeros under ids without a piece."""
+        known = [(number, external) for number, external in enumerate(self.external) if external is not None]
+        own, external = (list(column) for column in zip(*known, strict=True))
+        found = table.new_zeros(self.external_size, *table.shape[1:])
+        found[external] = table[own]
         return found
 
 
 def own_vocabulary(folder: Path, tokenizer: LearntTokenizer, size: int) -> Vocabulary:
-    """That of a model of `size` pieces that was written with our own tokenizer: the ids are ours."""
+    """The ids of a model of `size` pieces that was exported with openwork's own tokenizer: they are the same."""
     if tokenizer.vocabulary_size != size:
-        raise not_together(folder, size, tokenizer.vocabulary_size)
+        raise sizes_differ(folder, size, tokenizer.vocabulary_size)
     return Vocabulary(tuple(range(size)))
 
 
-def not_together(folder: Path, model: int, tokenizer: int) -> BundleError:
-    """What is said of a model and a tokenizer with so many pieces."""
+def sizes_differ(folder: Path, model: int, tokenizer: int) -> BundleError:
+    """The error for a model and a tokenizer with different numbers of pieces."""
     return BundleError(
         f"{folder}: model and tokenizer do not belong together",
         why=f"the model has {model} pieces and the tokenizer {tokenizer}",
         hint="fetch the folder again: model and tokenizer must be of one training",
         code="B018",
     )
+
+
+def token_names(tokenizer: Tokenizer) -> list[str]:
+    """The tokens by id, as the tokenizer's own file names them; BundleError where two have one name."""
+    if isinstance(tokenizer, LearntTokenizer):
+        ids = tokenizer.ids_of_names
+        return sorted(ids, key=lambda name: ids[name])
+    names = [tokenizer.piece(number) for number in range(tokenizer.vocabulary_size)]
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise BundleError(
+            "this vocabulary cannot be passed on by the names of its pieces",
+            why=f"two of them are named {twice!r}",
+            hint="train with a tokenizer whose pieces all have different names",
+            code="B033",
+        )
+    return names

@@ -13,7 +13,7 @@ All numbers are little-endian. A text is its size with a final NUL as 2 bytes, i
     count of aliases                     from version 3: 4 bytes; each one
         alias, name                      two texts: the variable has this further name
 
-The files come from strangers: nothing is taken into memory that the file does not hold, and what does not add up is
+The files may come from anyone: no memory is taken for bytes that the file does not hold, and inconsistent files are
 refused.
 """
 
@@ -63,7 +63,7 @@ def read_binary(path: Path) -> Contents:
 
 
 class _BinaryReader:
-    """Reads from front to back and knows how much is left."""
+    """Reads a file from front to back and counts the bytes left."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path = path

@@ -1,6 +1,6 @@
-"""A model of CTranslate2 and the tokenizers that belong to it, as a bundle.
+"""Imports a model of CTranslate2 and its tokenizers as a bundle.
 
-Its own folder has names of tokens and no way to make them of a text. The tokenizers say which piece each name is; the
+The folder has names of tokens and no way to cut a text into them. The tokenizers say which piece each name is; the
 model's rows are then put in the order of their ids.
 """
 
@@ -13,21 +13,20 @@ from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.ctranslate2.reading import read_ctranslate2
 from openwork.interop.ctranslate2.vocabulary import Conventions
-from openwork.interop.token_names import token_names
+from openwork.interop.vocabulary import token_names
 from openwork.text.pair import TokenizerPair
 
-# What CTranslate2 does where it is not told otherwise.
+# CTranslate2's defaults.
 DECODING = DecodingSettings(
     beam=2, length_penalty=1.0, length_rule="power", unfinished="ranked", extra_length=1024, maximum_length=256
 )
 
 
 def bundle_from_ctranslate2(folder: Path, tokenizers: TokenizerPair | None = None) -> Bundle:
-    """The bundle; it translates as CTranslate2 does, but for never saying pad, unknown or start.
+    """The bundle; it translates as CTranslate2 does, but never produces pad, unknown or start.
 
-    `tokenizers`: those that lie in the folder, as `write_ctranslate2` puts them there, unless others are given.
-    BundleError where they lack tokens that the model can say, or where its sources are not framed as ours: by an end
-    symbol and nothing before them.
+    `tokenizers`: by default those in the folder, as `write_ctranslate2` puts them there. BundleError where they lack
+    tokens that the model can produce, or where sources have other symbols around them than an end symbol.
     """
     check_downloaded(folder)
     tokenizers = tokenizers or _own_tokenizers(folder)

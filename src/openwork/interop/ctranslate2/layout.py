@@ -1,10 +1,9 @@
-"""Where each weight of our Transformer stands in CTranslate2's: the one place that knows, for reading and for writing.
+"""Names and layout of a Transformer's weights in CTranslate2, for reading and for writing.
 
-Theirs hold several of ours, one after the other along the rows: queries, keys and values of self-attention are one
-matrix. Embeddings, output and positions are not here: their rows follow the vocabulary, or are made.
+One of CTranslate2's arrays may hold several of openwork's weights along the rows: queries, keys and values of
+self-attention are one matrix. Embeddings, output and positions are not here: their rows follow the vocabulary, or are
+computed.
 """
-
-from collections.abc import Iterator
 
 from openwork.models.settings import TransformerSettings
 
@@ -14,10 +13,10 @@ OUTPUT, OUTPUT_BIAS = "decoder/projection/weight", "decoder/projection/bias"
 POSITIONS = "position_encodings/encodings"
 
 Places = dict[str, tuple[str, ...]]
-"""A weight of theirs -> those of ours that it holds."""
+"""An array of CTranslate2's -> the weights of openwork's that it holds."""
 
-RELU, GELU_TANH, SWISH, GELU, SIGMOID = 0, 1, 2, 3, 6  # theirs; 4 and 5 are another approximation of GELU and tanh
-# Our feed-forward networks: their activation, and whether a second matrix is gated by it.
+RELU, GELU_TANH, SWISH, GELU, SIGMOID = 0, 1, 2, 3, 6  # 4 and 5 are another approximation of GELU and tanh
+# Feed-forward networks: CTranslate2's activation, and whether it gates a second matrix.
 FEEDFORWARDS: dict[str, tuple[int, bool]] = {
     "relu": (RELU, False),
     "gelu": (GELU, False),
@@ -31,12 +30,16 @@ FEEDFORWARDS: dict[str, tuple[int, bool]] = {
 
 
 def places(settings: TransformerSettings) -> Places:
-    """All of theirs for a model of these settings."""
+    """All arrays for a model of these settings."""
     found: Places = {}
     for layer in range(settings.encoder_layers):
-        found |= _encoder_layer(f"{ENCODER}/layer_{layer}", f"encoder.layers.{layer}", settings)
+        name, own = f"{ENCODER}/layer_{layer}", f"encoder.layers.{layer}"
+        found |= _self_attention(name, own, "attention_wiring", settings) | _feedforward(name, own, settings)
     for layer in range(settings.decoder_layers):
-        found |= _decoder_layer(f"{DECODER}/layer_{layer}", f"decoder.layers.{layer}", settings)
+        name, own = f"{DECODER}/layer_{layer}", f"decoder.layers.{layer}"
+        found |= _self_attention(name, own, "self_wiring", settings) | _feedforward(name, own, settings)
+        found |= _attention(f"{name}/attention", f"{own}.cross_attention", settings, ("query",), ("key", "value"))
+        found |= _norm(f"{name}/attention/layer_norm", f"{own}.cross_wiring.norm", settings)
     for side, positions in ((ENCODER, "source_positions"), (DECODER, "target_positions")):
         if settings.norm == "pre":
             found |= _norm(f"{side}/layer_norm", f"{side}.final_norm", settings)
@@ -45,64 +48,47 @@ def places(settings: TransformerSettings) -> Places:
     return found
 
 
-def attentions(encoder_layers: int, decoder_layers: int) -> Iterator[str]:
-    """The scopes of their attentions."""
-    for layer in range(encoder_layers):
-        yield f"{ENCODER}/layer_{layer}/self_attention"
-    for layer in range(decoder_layers):
-        yield f"{DECODER}/layer_{layer}/self_attention"
-        yield f"{DECODER}/layer_{layer}/attention"
-
-
-def _encoder_layer(theirs: str, ours: str, settings: TransformerSettings) -> Places:
-    return {
-        **_self_attention(f"{theirs}/self_attention", f"{ours}.self_attention", settings),
-        **_norm(f"{theirs}/self_attention/layer_norm", f"{ours}.attention_wiring.norm", settings),
-        **_feedforward(f"{theirs}/ffn", ours, settings),
+def attentions(encoder_layers: int, decoder_layers: int) -> dict[str, str]:
+    """CTranslate2's names of the attentions -> openwork's."""
+    scopes = {
+        f"{ENCODER}/layer_{n}/self_attention": f"encoder.layers.{n}.self_attention" for n in range(encoder_layers)
     }
+    for n in range(decoder_layers):
+        scopes[f"{DECODER}/layer_{n}/self_attention"] = f"decoder.layers.{n}.self_attention"
+        scopes[f"{DECODER}/layer_{n}/attention"] = f"decoder.layers.{n}.cross_attention"
+    return scopes
 
 
-def _decoder_layer(theirs: str, ours: str, settings: TransformerSettings) -> Places:
-    return {
-        **_self_attention(f"{theirs}/self_attention", f"{ours}.self_attention", settings),
-        **_norm(f"{theirs}/self_attention/layer_norm", f"{ours}.self_wiring.norm", settings),
-        **_attention(f"{theirs}/attention", f"{ours}.cross_attention", settings, ("query",), ("key", "value")),
-        **_norm(f"{theirs}/attention/layer_norm", f"{ours}.cross_wiring.norm", settings),
-        **_feedforward(f"{theirs}/ffn", ours, settings),
-    }
-
-
-def _self_attention(theirs: str, ours: str, settings: TransformerSettings) -> Places:
-    found = _attention(theirs, ours, settings, ("query", "key", "value"))
+def _self_attention(layer: str, own: str, norm: str, settings: TransformerSettings) -> Places:
+    name = f"{layer}/self_attention"
+    found = _attention(name, f"{own}.self_attention", settings, ("query", "key", "value"))
     if settings.positions == "relative":
-        found[f"{theirs}/relative_position_keys"] = (f"{ours}.distances.table.weight",)
-    return found
+        found[f"{name}/relative_position_keys"] = (f"{own}.self_attention.distances.table.weight",)
+    return found | _norm(f"{name}/layer_norm", f"{own}.{norm}.norm", settings)
 
 
-def _attention(theirs: str, ours: str, settings: TransformerSettings, *joined: tuple[str, ...]) -> Places:
+def _attention(name: str, own: str, settings: TransformerSettings, *joined: tuple[str, ...]) -> Places:
     found: Places = {}
     for number, parts in enumerate((*joined, ("output",))):
-        found |= _linear(
-            f"{theirs}/linear_{number}", *(f"{ours}.{part}" for part in parts), bias=settings.attention_bias
-        )
+        found |= _linear(f"{name}/linear_{number}", *(f"{own}.{part}" for part in parts), bias=settings.attention_bias)
     return found
 
 
-def _feedforward(theirs: str, layer: str, settings: TransformerSettings) -> Places:
+def _feedforward(layer: str, own: str, settings: TransformerSettings) -> Places:
     _, gated = FEEDFORWARDS[settings.feedforward]
-    ours = f"{layer}.feedforward"
-    found = _norm(f"{theirs}/layer_norm", f"{layer}.feedforward_wiring.norm", settings)
-    found |= _linear(f"{theirs}/linear_0", f"{ours}.gate" if gated else f"{ours}.expand", bias=not gated)
+    name = f"{layer}/ffn"
+    found = _norm(f"{name}/layer_norm", f"{own}.feedforward_wiring.norm", settings)
+    found |= _linear(f"{name}/linear_0", f"{own}.feedforward.{'gate' if gated else 'expand'}", bias=not gated)
     if gated:
-        found |= _linear(f"{theirs}/linear_0_noact", f"{ours}.expand", bias=False)
-    return found | _linear(f"{theirs}/linear_1", f"{ours}.contract", bias=not gated)
+        found |= _linear(f"{name}/linear_0_noact", f"{own}.feedforward.expand", bias=False)
+    return found | _linear(f"{name}/linear_1", f"{own}.feedforward.contract", bias=not gated)
 
 
-def _linear(theirs: str, *ours: str, bias: bool) -> Places:
+def _linear(name: str, *own: str, bias: bool) -> Places:
     kinds = ("weight", "bias") if bias else ("weight",)
-    return {f"{theirs}/{kind}": tuple(f"{name}.{kind}" for name in ours) for kind in kinds}
+    return {f"{name}/{kind}": tuple(f"{one}.{kind}" for one in own) for kind in kinds}
 
 
-def _norm(theirs: str, ours: str, settings: TransformerSettings) -> Places:
+def _norm(name: str, own: str, settings: TransformerSettings) -> Places:
     kinds = {"gamma": "weight"} if settings.normalisation == "rms" else {"gamma": "weight", "beta": "bias"}
-    return {f"{theirs}/{kind}": (f"{ours}.{name}",) for kind, name in kinds.items()}
+    return {f"{name}/{kind}": (f"{own}.{part}",) for kind, part in kinds.items()}

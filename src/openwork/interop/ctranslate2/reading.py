@@ -1,7 +1,7 @@
-"""Models of CTranslate2, read as ours: what they compute, ours computes.
+"""Reads models of CTranslate2 as Transformers that compute the same.
 
-Their file holds all that our Transformer needs, in another layout (`layout.py`) and with the rows of the
-vocabulary in another order (`vocabulary.py`). What ours has not is refused, never left out in silence.
+The file holds all that a Transformer needs, in another layout (`layout.py`) and with the rows of the vocabulary in
+another order (`vocabulary.py`). Parts that openwork has not are refused, never left out in silence.
 """
 
 import math
@@ -19,7 +19,7 @@ from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.building import model_of
+from openwork.interop.building import model_with_weights
 from openwork.interop.ctranslate2.binary import read_binary
 from openwork.interop.ctranslate2.layout import DECODER, ENCODER, OUTPUT, OUTPUT_BIAS, POSITIONS, attentions, places
 from openwork.interop.ctranslate2.settings import Weights, embedding_scale, transformer_settings
@@ -34,7 +34,7 @@ NEVER = -30000.0  # a logit that leaves no probability in any type of number, an
 
 
 class NothingForbidden(SymbolIds):
-    """Our ids of the symbols, for searches as CTranslate2 makes them: it lets its models say <unk> and <s> as well."""
+    """openwork's ids of the symbols for a search as CTranslate2's, which may produce <unk> and <s> as well."""
 
     @property
     def forbidden(self) -> tuple[int, ...]:
@@ -43,7 +43,7 @@ class NothingForbidden(SymbolIds):
 
 @dataclass(frozen=True)
 class CTranslate2Model:
-    """A model of CTranslate2 as one of ours, the tokens of both sides, and what frames a source."""
+    """A model that was read, the tokens of both sides, and the symbols around a source."""
 
     settings: TransformerSettings
     model: SequenceModel
@@ -52,16 +52,15 @@ class CTranslate2Model:
     conventions: Conventions
 
     def source_ids(self, tokens: Sequence[str]) -> list[int]:
-        """Our ids of a source's tokens, with what the model wants around them."""
-        before, after = self.conventions.before, self.conventions.after
-        return self.source.encode([*before, *tokens, *after])
+        """openwork's ids of a source's tokens, with the symbols around them."""
+        return self.source.encode([*self.conventions.before, *tokens, *self.conventions.after])
 
     def translate(self, sources: Sequence[Sequence[str]], decoding: DecodingSettings) -> list[list[Hypothesis]]:
-        """For each source, given as tokens, its best targets by our search; `target.decode` makes tokens of them.
+        """The best targets of each source, given as tokens; `target.decode` makes tokens of them.
 
-        What CTranslate2 finds with `length_penalty=A, min_decoding_length=0, max_decoding_length=N` is found with
+        The same as CTranslate2's with `length_penalty=A, min_decoding_length=0, max_decoding_length=N` needs
         `length_penalty = A, length_rule = "power", unfinished = "ranked", maximum_length = N` and an `extra_length`
-        above N; where A is 0, it goes on as long as with `stopping = "no-better"`.
+        above N; where A is 0, also `stopping = "no-better"`.
         """
         if not sources:
             return []
@@ -75,28 +74,24 @@ class CTranslate2Model:
 
 
 def read_ctranslate2(folder: Path, pieces: tuple[Sequence[str], Sequence[str]] | None = None) -> CTranslate2Model:
-    """The model in a folder of CTranslate2's; BundleError where it is damaged, or has parts that ours has not.
+    """The model in a folder of CTranslate2's; BundleError where it is damaged, or has parts that openwork has not.
 
-    Binary versions 2 to 6; numbers of 8 and 16 bits become float32 with the values that they stand for. `pieces`: the
-    names of the pieces of source and target by our ids, where tokenizers are there already.
+    Binary versions 2 to 6; numbers of 8 and 16 bits become float32 with the same values. `pieces`: the names of the
+    pieces of source and target by openwork's ids, where there are tokenizers already.
     """
     contents = read_binary(folder / MODEL)
     conventions = read_conventions(folder, contents.version, contents.variables)
     weights = Weights(folder, contents)
     settings = transformer_settings(weights, conventions)
-    if settings.positions == "learned" and _are_ours(weights, settings):
+    if settings.positions == "learned" and _are_sinusoids(weights, settings):
         settings = settings.model_copy(update={"positions": "sinusoidal", "maximum_length": None})
     source, target = _tokens(weights, conventions, *(pieces or (None, None)))
     sizes = source.vocabulary.size, target.vocabulary.size
     tensors = _with_ties(_tensors(weights, settings, source.vocabulary, target.vocabulary))
     settings = settings.model_copy(update={"tying": _tying(tensors)})
     for name in weights.unused():
-        raise weights.foreign(name)
-
-    def misfit(name: str, tensor: Tensor, shape: tuple[int, ...]) -> BundleError:
-        return weights.misfit(f"{name} is {tuple(tensor.shape)}, and the sizes need {shape}")
-
-    model = model_of(settings, sizes, tensors, misfit, folder)
+        raise weights.unsupported(name)
+    model = model_with_weights(settings, sizes, tensors, weights.size_error, folder)
     return CTranslate2Model(settings, model, source, target, conventions)
 
 
@@ -118,10 +113,10 @@ def _tokens(
     for names, side, needed in zip(listed, (ENCODER, DECODER), wanted, strict=True):
         rows = len(weights.embeddings(side))
         if rows != len(names):
-            raise weights.misfit(f"the {side} knows {rows:,} tokens, and its vocabulary has {len(names):,}")
+            raise weights.mismatch(f"the {side} knows {rows:,} tokens, and its vocabulary has {len(names):,}")
         for name in needed:
             if name is not None and name not in names:
-                raise weights.misfit(f"the vocabulary of the {side} has no token {name!r}")
+                raise weights.mismatch(f"the vocabulary of the {side} has no token {name!r}")
     shared = listed[0] is listed[1] and source == target
     return (
         Tokens.of(listed[0], _symbols(said, start if shared else said.bos_token, source), source),
@@ -130,76 +125,66 @@ def _tokens(
 
 
 def _symbols(said: Conventions, start: str | None, pieces: Sequence[str] | None) -> tuple[str | None, ...]:
-    """Their names of our symbols. None of theirs stands for padding, unless it was ours."""
+    """CTranslate2's names of pad, unknown, start and end. It has no padding, except in files that openwork wrote."""
     return (pieces[SYMBOL_IDS.pad] if pieces else None), said.unk_token, start, said.eos_token
 
 
 def _tensors(
     weights: Weights, settings: TransformerSettings, source: Vocabulary, target: Vocabulary
 ) -> dict[str, Tensor]:
-    """Our weights by our names, none of them tied."""
+    """The weights by openwork's names, none of them tied."""
     tensors = _embeddings(weights, settings, source, target)
     if settings.positions == "learned":
         tensors |= _positions(weights, settings)
-    for theirs, ours in places(settings).items():
-        tensors |= _parts(weights, theirs, ours, settings)
-    for scope, ours in zip(attentions(settings.encoder_layers, settings.decoder_layers), _ours(settings), strict=True):
+    for name, own in places(settings).items():
+        tensors |= _parts(weights, name, own, settings)
+    for scope, own in attentions(settings.encoder_layers, settings.decoder_layers).items():
         scale = weights.number(f"{scope}/queries_scale")
-        if scale is not None:  # ours is 1 / sqrt(d_k) always
+        if scale is not None:  # openwork's is 1 / sqrt(d_k) always
             for kind in ("weight", "bias") if settings.attention_bias else ("weight",):
-                tensors[f"{ours}.query.{kind}"] *= scale * settings.key_width**0.5
+                tensors[f"{own}.query.{kind}"] *= scale * settings.key_width**0.5
     return tensors
 
 
-def _ours(settings: TransformerSettings) -> list[str]:
-    """Our names of the attentions, in the order of `attentions`."""
-    encoder = [f"encoder.layers.{layer}.self_attention" for layer in range(settings.encoder_layers)]
-    kinds = ("self_attention", "cross_attention")
-    return encoder + [f"decoder.layers.{layer}.{kind}" for layer in range(settings.decoder_layers) for kind in kinds]
-
-
-def _parts(weights: Weights, theirs: str, ours: tuple[str, ...], settings: TransformerSettings) -> dict[str, Tensor]:
-    """One array of theirs as those of ours; a bias that theirs does without is zero."""
-    found = weights.get(theirs)
-    if found is None and theirs.endswith("/bias"):
-        found = np.zeros(len(weights.required(theirs.removesuffix("bias") + "weight")), np.float32)
+def _parts(weights: Weights, name: str, own: tuple[str, ...], settings: TransformerSettings) -> dict[str, Tensor]:
+    """One array of CTranslate2's as the weights of openwork's that it holds; a missing bias is zero."""
+    found = weights.get(name)
+    if found is None and name.endswith("/bias"):
+        found = np.zeros(len(weights.required(name.removesuffix("bias") + "weight")), np.float32)
     if found is None:
-        raise weights.lacking(theirs)
-    sizes = _sizes(ours, settings) if len(ours) > 1 else [len(found) if found.ndim else 0]
-    if not found.ndim or sum(sizes) != len(found):
-        raise weights.misfit(f"{theirs} is {found.shape}, and the heads need {sum(sizes)} rows")
-    return dict(zip(ours, torch.tensor(found).split(sizes), strict=True))
-
-
-def _sizes(ours: tuple[str, ...], settings: TransformerSettings) -> list[int]:
-    """How many rows queries, keys and values have."""
+        raise weights.lacking(name)
     heads = {"query": settings.heads, "key": settings.key_value_count, "value": settings.key_value_count}
-    return [heads[name.split(".")[-2]] * settings.key_width for name in ours]
+    sizes = [len(found) if found.ndim else 0]
+    if len(own) > 1:  # the rows of queries, keys and values
+        sizes = [heads[part.split(".")[-2]] * settings.key_width for part in own]
+    if not found.ndim or sum(sizes) != len(found):
+        raise weights.mismatch(f"{name} is {found.shape}, and the heads need {sum(sizes)} rows")
+    return dict(zip(own, torch.tensor(found).split(sizes), strict=True))
 
 
 def _embeddings(
     weights: Weights, settings: TransformerSettings, source: Vocabulary, target: Vocabulary
 ) -> dict[str, Tensor]:
-    """What has a row for each token, in our order; what is no token of theirs must never come."""
+    """Embeddings, output matrix and its bias in openwork's order; a symbol that is no token there is never produced."""
     tables = {}
     for side, vocabulary in ((ENCODER, source), (DECODER, target)):
-        table = vocabulary.rows(torch.tensor(weights.embeddings(side)))
-        ours = settings.width**0.5 if settings.embedding_scale else 1.0
-        theirs = embedding_scale(weights, side, settings.width)
-        tables[side] = table if math.isclose(ours, theirs, rel_tol=1e-6) else table * (theirs / ours)
+        table = vocabulary.gather(torch.tensor(weights.embeddings(side)))
+        own = settings.width**0.5 if settings.embedding_scale else 1.0
+        scale = embedding_scale(weights, side, settings.width)
+        tables[side] = table if math.isclose(own, scale, rel_tol=1e-6) else table * (scale / own)
     size = len(weights.embeddings(DECODER))
     output = weights.matrix(OUTPUT)
     bias = weights.required(OUTPUT_BIAS) if OUTPUT_BIAS in weights else np.zeros(size, np.float32)
     if len(output) != size or bias.shape != (size,):
-        raise weights.misfit(f"{OUTPUT} is {output.shape}, its bias {bias.shape}, and there are {size:,} tokens")
-    last = target.rows(torch.tensor(bias))
-    for number, theirs in enumerate(target.theirs):
-        if theirs is None or target.ours[theirs] != number:  # no token of theirs, or one that would count twice
+        raise weights.mismatch(f"{OUTPUT} is {output.shape}, its bias {bias.shape}, and there are {size:,} tokens")
+    last = target.gather(torch.tensor(bias))
+    for number, external in enumerate(target.external):
+        if external is None or target.own[external] != number:  # no token there, or one that would count twice
             last[number] = NEVER
     return {
         SOURCE_TABLE: tables[ENCODER],
         TARGET_TABLE: tables[DECODER],
-        OUTPUT_MATRIX: target.rows(torch.tensor(output)),
+        OUTPUT_MATRIX: target.gather(torch.tensor(output)),
         "bias": last,
     }
 
@@ -215,8 +200,8 @@ def _positions(weights: Weights, settings: TransformerSettings) -> dict[str, Ten
     return tensors
 
 
-def _are_ours(weights: Weights, settings: TransformerSettings) -> bool:
-    """Whether both tables hold the paper's sinusoids, as where we wrote the model: then there is no end to them."""
+def _are_sinusoids(weights: Weights, settings: TransformerSettings) -> bool:
+    """Whether both tables hold the paper's sinusoids, as in a file that openwork wrote: then any length is possible."""
     tables = [weights.get(f"{side}/{POSITIONS}") for side in (ENCODER, DECODER)]
     return all(
         table is not None and torch.equal(torch.tensor(table), sinusoids(len(table), settings.width))
@@ -240,7 +225,7 @@ SOURCE_TABLE, TARGET_TABLE, OUTPUT_MATRIX = "source_embedding.table.weight", "ta
 
 
 def _with_ties(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors without the embeddings that are the output matrix, as our model names what is tied."""
+    """The tensors without the embeddings that are the output matrix: openwork's model has one name for tied weights."""
     same = {name for name in (SOURCE_TABLE, TARGET_TABLE) if torch.equal(tensors[name], tensors[OUTPUT_MATRIX])}
     return {name: tensor for name, tensor in tensors.items() if TARGET_TABLE not in same or name not in same}
 

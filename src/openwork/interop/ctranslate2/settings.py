@@ -1,7 +1,8 @@
-"""The settings of a model of CTranslate2, told by its numbers and by which arrays it has. No torch here."""
+"""The settings of a model of CTranslate2, from its numbers and the arrays that it has. No torch here."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -23,10 +24,10 @@ from openwork.models.settings import TransformerSettings
 NEWEST_REVISION = 7
 # Names of the specification -> heads, which revisions before 3 did not write down.
 SPECIFICATIONS: dict[str, int | None] = {"TransformerBase": 8, "TransformerBig": 16, "TransformerSpec": None}
-MADE_POSITIONS = 1024  # where their positions have no end, ours get a table: as many tokens as a translator takes
+MADE_POSITIONS = 1024  # rows of the table where CTranslate2 computes positions; a translator takes as many tokens
 GLOBAL_SCALE = 1000.0  # of 16-bit weights that have no scale of their own
 
-# What says nothing about the result, or nothing if it has this value, by the last part of its name.
+# Arrays without influence on the result, or without it if they have this value, by the last part of the name.
 IDLE: dict[str, float | None] = {
     "alignment_layer": None,  # which attention is given out
     "alignment_heads": None,
@@ -54,30 +55,30 @@ IDLE: dict[str, float | None] = {
 
 
 class Weights:
-    """The arrays of a `model.bin` as float32, by all names that they have; it knows which were asked for."""
+    """The arrays of a `model.bin` as float32, by all of their names; remembers which were read."""
 
     def __init__(self, folder: Path, contents: Contents) -> None:
         self.folder = folder
         self.contents = contents
-        self._asked: set[str] = set()
+        self._read: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
         return name in self.contents.variables or name in self.contents.aliases
 
     def get(self, name: str) -> np.ndarray | None:
-        """The array, brought back from 8 or 16 bits if it is quantised; None if there is none."""
+        """The array, dequantised from 8 or 16 bits if need be; None if there is none."""
         if name not in self:
             return None
         stored = self.contents.aliases.get(name, name)
         numbers, scale = self.contents.variables[stored], self.contents.variables.get(f"{stored}_scale")
-        self._asked |= {stored, f"{stored}_scale"}
+        self._read |= {stored, f"{stored}_scale"}
         if numbers.ndim == 0 or numbers.dtype.kind == "f":
             return numbers.astype(np.float32)
         if scale is None and numbers.dtype.itemsize == 1:
             raise self.lacking(f"{stored}_scale")
         each = np.array(GLOBAL_SCALE, np.float32) if scale is None else scale.astype(np.float32)
         if (each.ndim and each.shape != numbers.shape[:1]) or not each.all():
-            raise self.misfit(f"{stored} is {numbers.shape}, and its scales are {each.shape}, or one of them is 0")
+            raise self.mismatch(f"{stored} is {numbers.shape}, and its scales are {each.shape}, or one of them is 0")
         return numbers.astype(np.float32) / (each.reshape(-1, *[1] * (numbers.ndim - 1)) if each.ndim else each)
 
     def required(self, name: str) -> np.ndarray:
@@ -89,7 +90,7 @@ class Weights:
     def matrix(self, name: str) -> np.ndarray:
         found = self.required(name)
         if found.ndim != 2:
-            raise self.misfit(f"{name} is {found.shape} and no matrix")
+            raise self.mismatch(f"{name} is {found.shape} and no matrix")
         return found
 
     def embeddings(self, side: str) -> np.ndarray:
@@ -103,16 +104,16 @@ class Weights:
             found = self.get(name)
             if found is not None:
                 if found.size != 1 or not np.isfinite(found).all():
-                    raise self.misfit(f"{name} is no single number")
+                    raise self.mismatch(f"{name} is no single number")
                 return float(found.reshape(()))
         return None
 
     def unused(self) -> Iterator[str]:
-        """The names of what was never asked for, and says something."""
+        """The names of arrays that were never read and influence the result."""
         for name, numbers in self.contents.variables.items():
             part = name.rpartition("/")[2]
             idle = part in IDLE and (IDLE[part] is None or bool((numbers == IDLE[part]).all()))
-            if name not in self._asked and not idle:
+            if name not in self._read and not idle:
                 yield name
 
     def lacking(self, name: str) -> BundleError:
@@ -123,7 +124,7 @@ class Weights:
             code="B008",
         )
 
-    def misfit(self, why: str) -> BundleError:
+    def mismatch(self, why: str) -> BundleError:
         return BundleError(
             f"{self.folder}: the parts of this model do not fit together",
             why=why,
@@ -131,7 +132,10 @@ class Weights:
             code="B009",
         )
 
-    def foreign(self, name: str) -> BundleError:
+    def size_error(self, name: str, tensor: Any, shape: tuple[int, ...]) -> BundleError:
+        return self.mismatch(f"{name} is {tuple(tensor.shape)}, and the sizes need {shape}")
+
+    def unsupported(self, name: str) -> BundleError:
         return BundleError(
             f"{self.folder}: this model has a part that openwork's Transformer has not",
             why=f"{name} in its model.bin",
@@ -141,7 +145,7 @@ class Weights:
 
 
 def transformer_settings(weights: Weights, conventions: Conventions) -> TransformerSettings:
-    """What our model must be to be this one; ties are for others to find. BundleError where ours cannot be."""
+    """The settings of the model that computes the same, ties left aside; BundleError where there is none."""
     contents = weights.contents
     if contents.specification not in SPECIFICATIONS or contents.revision > NEWEST_REVISION:
         raise BundleError(
@@ -166,7 +170,7 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
         "embedding_norm": f"{ENCODER}/layernorm_embedding/gamma" in weights,
         "embedding_scale": embedding_scale(weights, ENCODER, width) != 1,
         "attention_bias": any("attention/linear_" in name and name.endswith("/bias") for name in contents.variables),
-        "output_bias": True,  # what they lack and we have must never come
+        "output_bias": True,  # symbols that CTranslate2 lacks must never be produced
         **_heads(weights, width, list(attentions(*layers))),
     }
     try:
@@ -182,7 +186,7 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
 
 
 def _heads(weights: Weights, width: int, scopes: list[str]) -> dict[str, object]:
-    """What the settings say of the attentions, which must all be alike."""
+    """The settings of the attentions, which must all be alike."""
     heads = int(_alike(weights, "num_heads", SPECIFICATIONS[weights.contents.specification]))
     shared = 1 if _everywhere(weights, scopes, "multi_query") else _everywhere(weights, scopes, "num_heads_kv")
     head_width = _everywhere(weights, scopes, "head_dim")
@@ -190,10 +194,10 @@ def _heads(weights: Weights, width: int, scopes: list[str]) -> dict[str, object]
     if head_width:
         said |= {"head_width": int(head_width), "value_width": int(head_width)}
     of_sequences = [scope for scope in scopes if scope.endswith("/self_attention")]
-    turned = _everywhere(weights, of_sequences, "rotary_dim")
-    if turned is not None:
-        if turned not in (0, head_width or width // max(heads, 1)):
-            raise weights.foreign(f"rotary_dim {turned:g}, less than a head's width,")
+    rotated = _everywhere(weights, of_sequences, "rotary_dim")
+    if rotated is not None:
+        if rotated not in (0, head_width or width // max(heads, 1)):
+            raise weights.unsupported(f"rotary_dim {rotated:g}, less than a head's width,")
         return said | {"positions": "rotary"}
     keys = weights.get(f"{of_sequences[0]}/relative_position_keys")
     if keys is not None:
@@ -204,15 +208,15 @@ def _heads(weights: Weights, width: int, scopes: list[str]) -> dict[str, object]
 
 
 def _everywhere(weights: Weights, scopes: list[str], name: str) -> float | None:
-    """A number that each attention says for itself, or none of them."""
+    """A number that every attention has, or none."""
     values = {weights.number(f"{scope}/{name}") for scope in scopes}
     if len(values) > 1:
-        raise weights.foreign(f"{name}, not the same in all layers,")
+        raise weights.unsupported(f"{name}, not the same in all layers,")
     return values.pop()
 
 
 def embedding_scale(weights: Weights, side: str, width: int) -> float:
-    """What their embeddings are multiplied by: a number, or as a flag of 8 bits the root of the width."""
+    """The factor of the embeddings: a number, or for a flag of 8 bits the root of the width."""
     names = (f"{side}/scale_embeddings", f"{side}/embeddings/multiply_by_sqrt_depth")
     found = weights.number(*names)
     stored = next((weights.contents.variables[name] for name in names if name in weights.contents.variables), None)
@@ -224,12 +228,12 @@ def embedding_scale(weights: Weights, side: str, width: int) -> float:
 
 
 def _alike(weights: Weights, name: str, default: float | None) -> float:
-    """A number that older revisions say once, and newer ones of encoder and decoder."""
+    """A number that older revisions have once, and newer ones for encoder and decoder."""
     found = [weights.number(f"{side}/{name}", name) for side in (ENCODER, DECODER)]
     values = {default if one is None else one for one in found}
     value = values.pop()
     if values or value is None:
-        raise weights.foreign(f"{name}, another one in the encoder than in the decoder,")
+        raise weights.unsupported(f"{name}, another one in the encoder than in the decoder,")
     return value
 
 
@@ -238,7 +242,7 @@ def _layers(side: str, variables: Mapping[str, np.ndarray]) -> int:
     count = 0
     while f"layer_{count}" in numbers:
         count += 1
-    return max(count, 1)  # where there is none, the first one's weights are missing
+    return max(count, 1)  # without any, the error names the first layer's weights
 
 
 def _feedforward(weights: Weights, layer: str) -> str:
@@ -247,4 +251,4 @@ def _feedforward(weights: Weights, layer: str) -> str:
     for kind, known in FEEDFORWARDS.items():
         if known == (activation, gated):
             return kind
-    raise weights.foreign(f"activation {activation}")
+    raise weights.unsupported(f"activation {activation}")

@@ -1,6 +1,6 @@
-"""CTranslate2's vocabularies and its `config.json`: which tokens there are, and what frames a sentence.
+"""CTranslate2's vocabularies and its `config.json`: the tokens, and the symbols around a sentence.
 
-Their ids are the places in a list of tokens.
+An id is the place in a list of tokens.
 """
 
 import json
@@ -21,29 +21,29 @@ from openwork.text.symbols import SYMBOL_NAMES
 CONFIG = "config.json"
 SHARED, SOURCE, TARGET = "shared_vocabulary", "source_vocabulary", "target_vocabulary"
 MOST_BYTES = 64 << 20  # of a vocabulary or a configuration
-CONFIGURED = 6  # the binary version from which config.json says what variables said before
+CONFIGURED = 6  # the first binary version with a config.json; older ones have variables instead
 
 
 @dataclass(frozen=True)
 class Conventions:
-    """The keys of config.json that matter here; the defaults are those of the models before it, and of their norms."""
+    """The keys of config.json that matter here; the defaults are those of older models."""
 
     unk_token: str = "<unk>"
     bos_token: str = "<s>"
     eos_token: str = "</s>"
-    decoder_start_token: str | None = "<s>"  # None: the first token of each target is for the user to give
+    decoder_start_token: str | None = "<s>"  # None: the user gives the first token of each target
     add_source_bos: bool = False
     add_source_eos: bool = False
     layer_norm_epsilon: float | None = None
 
     @property
     def before(self) -> list[str]:
-        """What stands before a source's own tokens."""
+        """Symbols before a source's own tokens."""
         return [self.bos_token] if self.add_source_bos else []
 
     @property
     def after(self) -> list[str]:
-        """What stands behind them."""
+        """Symbols after them."""
         return [self.eos_token] if self.add_source_eos else []
 
 
@@ -71,7 +71,7 @@ _ALLOWED: dict[str, tuple[type, ...]] = {
 
 
 def _earlier(variables: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """What variables said before there was a config.json."""
+    """The same from the variables of a model without a config.json."""
 
     def flag(name: str, default: bool) -> bool:
         return bool(variables[name].any()) if name in variables else default
@@ -91,16 +91,16 @@ def _earlier(variables: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens of one side by their ids, and whose id is whose."""
+    """The tokens of one side by CTranslate2's ids, and openwork's ids of them."""
 
     names: tuple[str, ...]
     vocabulary: Vocabulary
 
     @classmethod
     def of(cls, names: Sequence[str], symbols: Sequence[str | None], order: Sequence[str] | None = None) -> "Tokens":
-        """Theirs with our symbols among them: in their own order, or in that of the names in `order`.
+        """The tokens with openwork's symbols first, then in their own order, or in that of the names in `order`.
 
-        `symbols`: their names of pad, unknown, start and end; None: none of theirs. Their end may be our start as well.
+        `symbols`: CTranslate2's names of pad, unknown, start and end; None where it has none. One may be two of them.
         """
         places = _places(names)
         ids = [None if name is None else places.get(name) for name in symbols]
@@ -111,23 +111,23 @@ class Tokens:
         return cls(tuple(names), Vocabulary((*ids, *rest)))
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """Our ids of their tokens."""
+        """openwork's ids of tokens."""
         return [self.ids.get(token, SYMBOL_IDS.unknown) for token in tokens]
 
     @property
     def left_out(self) -> list[str]:
-        """The tokens that have no id of ours."""
-        return [name for place, name in enumerate(self.names) if place not in self.vocabulary.ours]
+        """The tokens without an id in openwork."""
+        return [name for place, name in enumerate(self.names) if place not in self.vocabulary.own]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Their tokens of our ids."""
-        return [self.names[number] for number in self.vocabulary.to_theirs(ids)]
+        """The tokens of openwork's ids."""
+        return [self.names[number] for number in self.vocabulary.to_external(ids)]
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """Our id of each token."""
-        ours = self.vocabulary.ours
-        return {token: ours[place] for token, place in _places(self.names).items() if place in ours}
+        """openwork's id of each token."""
+        own = self.vocabulary.own
+        return {token: own[place] for token, place in _places(self.names).items() if place in own}
 
 
 def _places(names: Sequence[str]) -> dict[str, int]:

@@ -1,17 +1,16 @@
-"""Our bundles, written as models of CTranslate2: a folder that its Translator loads.
+"""Exports bundles as models of CTranslate2: folders that its Translator loads.
 
-    model.bin                            all weights in float32; it makes 8 bits of them where it is asked to
-    config.json                          the symbols, and what frames a source
+    model.bin                            all weights in float32; CTranslate2 quantises them on request
+    config.json                          the symbols, and those around a source
     shared_vocabulary.json               or source_vocabulary.json and target_vocabulary.json
     tokenizer.json                       or source.tokenizer.json and target.tokenizer.json: from text to its tokens
     card.md                              the bundle's card
     openwork-export.json                 that openwork wrote the folder, and may replace its files
 
-What makes the search ours is in the model itself: pad, unknown and start have no probability.
+The model itself makes the search openwork's: pad, unknown and start have no probability.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -42,7 +41,7 @@ from openwork.interop.ctranslate2.reading import MODEL, NEVER
 from openwork.interop.ctranslate2.settings import MADE_POSITIONS, NEWEST_REVISION
 from openwork.interop.ctranslate2.vocabulary import CONFIG, SHARED, SOURCE, TARGET, Conventions
 from openwork.interop.exports import ctranslate2_reason
-from openwork.interop.token_names import token_names
+from openwork.interop.vocabulary import token_names
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import LearnedPositions, NormalisedPositions, SinusoidalPositions
@@ -88,9 +87,9 @@ def _write_json(path: Path, content: object) -> None:
 
 
 def _variables(model: Transformer, settings: TransformerSettings) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays by their names, and the further names of those that are tied."""
+    """The arrays by CTranslate2's names, and the further names of those that are tied."""
     weights = dict(model.named_parameters(remove_duplicate=False))
-    variables = {theirs: _joined(weights, ours) for theirs, ours in places(settings).items()}
+    variables = {name: _numpy(torch.cat([weights[one] for one in own])) for name, own in places(settings).items()}
     variables |= _numbers(settings) | _positions(model, settings)
     variables[OUTPUT_BIAS] = _numpy(_last_bias(model))
     tables = {
@@ -103,16 +102,12 @@ def _variables(model: Transformer, settings: TransformerSettings) -> tuple[dict[
     return variables | {name: _numpy(table) for name, table in tables.items() if name not in aliases}, aliases
 
 
-def _joined(weights: Mapping[str, Tensor], ours: tuple[str, ...]) -> np.ndarray:
-    return _numpy(torch.cat([weights[name] for name in ours]))
-
-
 def _numpy(tensor: Tensor) -> np.ndarray:
     return tensor.detach().cpu().float().numpy()
 
 
 def _last_bias(model: Transformer) -> Tensor:
-    """The output's bias, which also keeps out what our searches forbid: theirs forbid nothing by themselves."""
+    """The output's bias, which also keeps out the symbols that openwork's searches forbid: CTranslate2 forbids none."""
     given = model.output_bias
     bias = model.output_weight.new_zeros(len(model.output_weight)) if given is None else given.detach().clone()
     bias[list(SYMBOL_IDS.forbidden)] = NEVER
@@ -120,7 +115,7 @@ def _last_bias(model: Transformer) -> Tensor:
 
 
 def _numbers(settings: TransformerSettings) -> dict[str, np.ndarray]:
-    """What the settings say, as single numbers of the types that theirs have."""
+    """The settings as single numbers of CTranslate2's types."""
     activation, _ = FEEDFORWARDS[settings.feedforward]
     found: dict[str, np.ndarray] = {}
     for side in (ENCODER, DECODER):
@@ -144,7 +139,7 @@ def _numbers(settings: TransformerSettings) -> dict[str, np.ndarray]:
 
 
 def _positions(model: Transformer, settings: TransformerSettings) -> dict[str, np.ndarray]:
-    """The vectors that are added, as a table: where there is none, theirs would add sinusoids of another formula."""
+    """The added vectors as a table: without one, CTranslate2 adds sinusoids of another formula."""
     if settings.positions in ("rotary", "relative"):
         return {}
     found = {}

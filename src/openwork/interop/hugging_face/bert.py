@@ -5,6 +5,7 @@ that classifies, any other a model that gives vectors of texts. Each can be fine
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,23 +17,27 @@ from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.bundles.tasks import tokenizers_for_task
-from openwork.interop.activations import HUGGING_FACE_ACTIVATIONS
-from openwork.interop.building import model_of
-from openwork.interop.hugging_face.bert_layout import CLASSES, CLASSIFIER, HEAD, bert_places
+from openwork.interop.building import model_with_weights
+from openwork.interop.exports import HF_ACTIVATIONS
+from openwork.interop.hugging_face.bert_layout import CLASSES, CLASSIFIER, HEAD, KEYS, bert_places
 from openwork.interop.hugging_face.config import (
     CONFIG,
+    ConfigKeys,
     Count,
+    Epsilon,
     Layers,
-    Read,
+    Positions,
+    Probability,
+    card_of,
     check_heads,
     known_activation,
     read_json_object,
-    understood,
+    validated,
 )
 from openwork.interop.hugging_face.frames import TOKENIZER_CONFIG
-from openwork.interop.hugging_face.reading import our_weight, size_misfit
+from openwork.interop.hugging_face.reading import own_weight
 from openwork.interop.hugging_face.tokenizers import read_single
-from openwork.interop.hugging_face.weights import read_weights
+from openwork.interop.hugging_face.weights import read_weights, size_error
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary
 from openwork.models.encoder_lm_settings import EncoderSettings, EncoderTask
 from openwork.text.foreign.adopted import Adopted
@@ -44,12 +49,11 @@ from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.word_by_word import beginnings
 
 DECODER = f"{HEAD}.decoder.weight"
-ORDER = torch.arange(0)  # no weight is reordered along the stream
-UNUSED = "position_ids"  # the numbers 0, 1, 2, ..., kept by older versions
+UNUSED = "position_ids"  # the numbers 0, 1, 2, ... in old files
 
 
-class BertConfig(Read):
-    """The keys that matter. Where a file leaves one out, their own default holds."""
+class BertConfig(ConfigKeys):
+    """The keys that matter, with Hugging Face's defaults."""
 
     vocab_size: Count = 30522
     hidden_size: Count = 768
@@ -57,11 +61,11 @@ class BertConfig(Read):
     num_attention_heads: Count = 12
     intermediate_size: Count = 3072
     hidden_act: str = "gelu"
-    hidden_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
-    attention_probs_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
-    max_position_embeddings: Annotated[int, Field(ge=2, le=1 << 20)] = 512
+    hidden_dropout_prob: Probability = 0.1
+    attention_probs_dropout_prob: Probability = 0.1
+    max_position_embeddings: Positions = 512
     type_vocab_size: Annotated[int, Field(ge=1, le=1 << 10)] = 2
-    layer_norm_eps: float = Field(default=1e-12, gt=0, lt=1)
+    layer_norm_eps: Epsilon = 1e-12
     position_embedding_type: Literal["absolute"] = "absolute"
     is_decoder: Literal[False] = False
     architectures: tuple[str, ...] | None = None
@@ -70,7 +74,7 @@ class BertConfig(Read):
 
     @property
     def labels(self) -> list[str]:
-        """The labels of whole texts in the order of their numbers; none where it tells none, or several at once."""
+        """The labels of whole texts in the order of their numbers; none where a text has several."""
         found = self.id2label or {}
         names = ["_".join(found[number].split()) for number in sorted(found)]
         classifies = self.architectures == (CLASSES["classify"],)
@@ -82,9 +86,9 @@ class BertConfig(Read):
 def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
     """The folder's model and tokenizer as a bundle in memory; `content` is that of its config.json.
 
-    BundleError and DataError for what is missing, damaged, pickled, or of a kind that we have not.
+    BundleError and DataError for what is missing, damaged, pickled, or of a kind that openwork has not.
     """
-    config = understood(BertConfig, dict(content), folder / CONFIG)
+    config = validated(BertConfig, dict(content), folder / CONFIG)
     tokenizer = _tokenizer(folder)
     vocabulary = _vocabulary(folder, tokenizer, config.vocab_size)
     weights = {name: tensor for name, tensor in read_weights(folder).items() if not name.endswith(UNUSED)}
@@ -94,29 +98,24 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
     mask = _mask(folder, tokenizer, vocabulary)
     if mask is not None:
         settings = settings.model_copy(update={"mask_piece": mask})
-    told = Vocabulary.of_labels(len(config.labels)) if labels else vocabulary
-    found, taken = _our_weights(folder, settings, weights, {"source": vocabulary, "target": told})
+    target = Vocabulary.of_labels(len(config.labels)) if labels else vocabulary
+    found, used = _own_weights(folder, settings, weights, {"source": vocabulary, "target": target})
     found["begins"] = torch.tensor(beginnings(tokenizer))
-
-    def misfit(name: str, tensor: Tensor, shape: tuple[int, ...]) -> BundleError:
-        return size_misfit(folder, name, tensor, ", ".join(map(str, shape)))
-
-    model = model_of(settings, (vocabulary.size, told.size), found, misfit, folder)
-    left = sorted(weights.keys() - taken)
-    card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
-    card += f"\nNot taken over: {', '.join(left)}\n" if left else ""
+    model = model_with_weights(settings, (vocabulary.size, target.size), found, partial(size_error, folder), folder)
+    unused = sorted(weights.keys() - used)
+    card = card_of(folder) + (f"\nNot taken over: {', '.join(unused)}\n" if unused else "")
     tokenizers = tokenizers_for_task(TokenizerPair(tokenizer, labels or tokenizer), settings.task)
     return Bundle(BundleSettings(model=settings), tokenizers, model, card=card)
 
 
 def _mask(folder: Path, tokenizer: Adopted | LearntTokenizer, vocabulary: Vocabulary) -> int | None:
-    """Our id of what stands for masked pieces."""
+    """openwork's id of the mask."""
     if isinstance(tokenizer, LearntTokenizer):
         path = folder / TOKENIZER_CONFIG
         name = read_json_object(path).get("mask_token") if path.is_file() else None
         return tokenizer.ids_of_names.get(name) if isinstance(name, str) else None
     mask = tokenizer.foreign.library.token_to_id(MASK)  # type: ignore[attr-defined]
-    return None if mask is None else vocabulary.ours[mask]
+    return None if mask is None else vocabulary.own[mask]
 
 
 def _tokenizer(folder: Path) -> Adopted | LearntTokenizer:
@@ -150,45 +149,38 @@ def _vocabulary(folder: Path, tokenizer: Adopted | LearntTokenizer, size: int) -
 
 
 def _settings(config: BertConfig, path: Path, task: EncoderTask) -> EncoderSettings:
-    """Our model that computes the same; `path` is named where there is none."""
+    """The settings of the model that computes the same; BundleError names `path` where there is none."""
     check_heads(config.hidden_size, config.num_attention_heads, path)
-    return EncoderSettings(
-        task=task,
-        width=config.hidden_size,
-        layers=config.num_hidden_layers,
-        heads=config.num_attention_heads,
-        feedforward_width=config.intermediate_size,
-        feedforward=known_activation(config.hidden_act, HUGGING_FACE_ACTIVATIONS, path),
-        norm_epsilon=config.layer_norm_eps,
-        positions="learned",
-        maximum_length=config.max_position_embeddings,
-        segments=config.type_vocab_size,
-        embedding_scale=False,
-        embedding_norm=True,
-        attention_bias=True,
-        dropout=config.hidden_dropout_prob,
-        attention_dropout=config.attention_probs_dropout_prob,
+    return EncoderSettings.model_validate(
+        {own: getattr(config, hf_name) for hf_name, own in KEYS.items()}
+        | {
+            "task": task,
+            "feedforward": known_activation(config.hidden_act, HF_ACTIVATIONS, path),
+            "positions": "learned",
+            "maximum_length": config.max_position_embeddings,
+            "segments": config.type_vocab_size,
+            "embedding_scale": False,
+            "embedding_norm": True,
+            "attention_bias": True,
+        }
     )
 
 
-def _our_weights(
+def _own_weights(
     folder: Path, settings: EncoderSettings, weights: Mapping[str, Tensor], pieces: Mapping[str, Vocabulary]
 ) -> tuple[dict[str, Tensor], set[str]]:
-    """Every weight of our model, and the names of those of theirs that were used."""
-    found, taken = {}, set[str]()
+    """Every weight by openwork's names, and the names of the file's weights that were used."""
+    found, used = {}, {DECODER}
     for place in bert_places(settings):
-        found[place.ours] = our_weight(place, weights, ORDER, pieces, folder)
-        taken |= {name for name in place.theirs if name in weights}
+        found[place.openwork_name] = own_weight(place, weights, pieces, folder)
+        used |= {name for name in place.hf_names if name in weights}
     if DECODER in weights:
-        _check_tied(folder, pieces["source"].rows(weights[DECODER].float()), found["source_embedding.table.weight"])
-    return found, taken | {DECODER}
-
-
-def _check_tied(folder: Path, decoder: Tensor, embedding: Tensor) -> None:
-    if decoder.shape != embedding.shape or not torch.equal(decoder, embedding):
-        raise BundleError(
-            f"{folder}: masked pieces are told by a matrix of their own",
-            why=f"{DECODER} is not the table of the embeddings",
-            hint="openwork has one matrix for both, as BERT's authors have it",
-            code="B067",
-        )
+        decoder, embedding = pieces["source"].gather(weights[DECODER].float()), found["source_embedding.table.weight"]
+        if decoder.shape != embedding.shape or not torch.equal(decoder, embedding):
+            raise BundleError(
+                f"{folder}: masked pieces are told by a matrix of their own",
+                why=f"{DECODER} is not the table of the embeddings",
+                hint="openwork has one matrix for both, as BERT's authors have it",
+                code="B067",
+            )
+    return found, used

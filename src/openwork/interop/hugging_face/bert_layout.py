@@ -1,4 +1,4 @@
-"""Where the weights of our encoder stand in Hugging Face's BERT, whose layers are ours: post-norm, with biases."""
+"""Names of an encoder's weights in Hugging Face's BERT, which is openwork's encoder: post-norm, with biases."""
 
 from collections.abc import Iterator
 
@@ -6,53 +6,59 @@ from openwork.interop.hugging_face.layout import WeightPlace
 from openwork.models.encoder_lm_settings import EncoderSettings
 
 PREFIX = "bert."  # before the encoder's weights, where there is a head beside it
-HEAD = "cls.predictions"  # what restores masked pieces
-POOLER = "pooler.dense"
+HEAD = "cls.predictions"  # predicts masked pieces
 CLASSES = {"classify": "BertForSequenceClassification", "fill": "BertForMaskedLM", "embed": "BertModel"}
 CLASSIFIER, CLASSIFIER_BIAS = "classifier.weight", "classifier.bias"
-OLD_NORM = {"weight": "gamma", "bias": "beta"}  # in files that were made from their first ones
+OLD_NORM = {"weight": "gamma", "bias": "beta"}  # names in old files
+# Keys of BERT's configuration -> the settings.
+KEYS = {
+    "hidden_size": "width",
+    "num_hidden_layers": "layers",
+    "num_attention_heads": "heads",
+    "intermediate_size": "feedforward_width",
+    "hidden_dropout_prob": "dropout",
+    "attention_probs_dropout_prob": "attention_dropout",
+    "layer_norm_eps": "norm_epsilon",
+}
+LAYER = {
+    "self_attention.query": "attention.self.query",
+    "self_attention.key": "attention.self.key",
+    "self_attention.value": "attention.self.value",
+    "self_attention.output": "attention.output.dense",
+    "attention_wiring.norm": "attention.output.LayerNorm",
+    "feedforward.expand": "intermediate.dense",
+    "feedforward.contract": "output.dense",
+    "feedforward_wiring.norm": "output.LayerNorm",
+}
 
 
 def bert_places(settings: EncoderSettings) -> Iterator[WeightPlace]:
     """Every weight of a model with these settings."""
     yield _place("source_embedding.table.weight", "embeddings.word_embeddings.weight", pieces=True)
     yield _place("source_positions.added.table.weight", "embeddings.position_embeddings.weight")
-    yield from _norm("source_positions.norm", "embeddings.LayerNorm")
+    yield from _pair("source_positions.norm", "embeddings.LayerNorm")
     if settings.segments:
         yield _place("segments.weight", "embeddings.token_type_embeddings.weight")
     for number in range(settings.layers):
-        yield from _layer(f"encoder.layers.{number}", f"encoder.layer.{number}")
+        for openwork_name, hf_name in LAYER.items():
+            yield from _pair(f"encoder.layers.{number}.{openwork_name}", f"encoder.layer.{number}.{hf_name}")
     if settings.task == "fill":
-        yield from _dense("transform.dense", f"{HEAD}.transform.dense")
-        yield from _norm("transform.norm", f"{HEAD}.transform.LayerNorm")
+        yield from _pair("transform.dense", f"{HEAD}.transform.dense")
+        yield from _pair("transform.norm", f"{HEAD}.transform.LayerNorm")
         yield WeightPlace("bias", (f"{HEAD}.bias", f"{HEAD}.decoder.bias"), pieces="source")
     else:
-        yield from _dense("pooler.dense", POOLER)
+        yield from _pair("pooler.dense", "pooler.dense")
     if settings.task == "classify":
         yield WeightPlace("output", (CLASSIFIER,), pieces="target")
         yield WeightPlace("bias", (CLASSIFIER_BIAS,), pieces="target")
 
 
-def _layer(ours: str, theirs: str) -> Iterator[WeightPlace]:
-    for part in ("query", "key", "value"):
-        yield from _dense(f"{ours}.self_attention.{part}", f"{theirs}.attention.self.{part}")
-    yield from _dense(f"{ours}.self_attention.output", f"{theirs}.attention.output.dense")
-    yield from _norm(f"{ours}.attention_wiring.norm", f"{theirs}.attention.output.LayerNorm")
-    yield from _dense(f"{ours}.feedforward.expand", f"{theirs}.intermediate.dense")
-    yield from _dense(f"{ours}.feedforward.contract", f"{theirs}.output.dense")
-    yield from _norm(f"{ours}.feedforward_wiring.norm", f"{theirs}.output.LayerNorm")
-
-
-def _dense(ours: str, theirs: str) -> Iterator[WeightPlace]:
-    for part in ("weight", "bias"):
-        yield _place(f"{ours}.{part}", f"{theirs}.{part}")
-
-
-def _norm(ours: str, theirs: str) -> Iterator[WeightPlace]:
+def _pair(openwork_name: str, hf_name: str) -> Iterator[WeightPlace]:
     for part, old in OLD_NORM.items():
-        yield _place(f"{ours}.{part}", f"{theirs}.{part}", f"{theirs}.{old}")
+        old_names = (f"{hf_name}.{old}",) if hf_name.endswith("LayerNorm") else ()
+        yield _place(f"{openwork_name}.{part}", f"{hf_name}.{part}", *old_names)
 
 
-def _place(ours: str, *theirs: str, pieces: bool = False) -> WeightPlace:
-    names = tuple(prefix + name for name in theirs for prefix in ("", PREFIX))
-    return WeightPlace(ours, names, pieces="source" if pieces else None)
+def _place(openwork_name: str, *hf_names: str, pieces: bool = False) -> WeightPlace:
+    names = tuple(prefix + name for name in hf_names for prefix in ("", PREFIX))
+    return WeightPlace(openwork_name, names, pieces="source" if pieces else None)

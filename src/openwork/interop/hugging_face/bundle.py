@@ -1,4 +1,4 @@
-"""Bundles from Hugging Face's folders, and such folders from bundles: model, tokenizers and search together."""
+"""Imports Hugging Face's folders as bundles, and exports bundles as such folders: model, tokenizers and search."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,8 +13,8 @@ from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.hugging_face.bert import bundle_from_bert
 from openwork.interop.hugging_face.bert_export import write_bert
-from openwork.interop.hugging_face.config import CONFIG, read_json_object
-from openwork.interop.hugging_face.decoder import DECODERS, read_decoder
+from openwork.interop.hugging_face.config import CONFIG, card_of, read_json_object
+from openwork.interop.hugging_face.decoder import CONFIGS, read_decoder
 from openwork.interop.hugging_face.decoder_export import write_decoder
 from openwork.interop.hugging_face.export import write_model_files
 from openwork.interop.hugging_face.reading import read_hugging_face
@@ -33,7 +33,7 @@ from openwork.text.tokenizer import Tokenizer
 def bundle_from_hugging_face(folder: Path) -> Bundle:
     """A Marian model with its tokenizers, what `write_hugging_face_folder` wrote, or one of `OTHERS`, as a bundle.
 
-    BundleError and DataError for what is missing, damaged, pickled, or of a kind that we have not.
+    BundleError and DataError for what is missing, damaged, pickled, or of a kind that openwork has not.
     """
     check_downloaded(folder)
     content = read_json_object(folder / CONFIG)
@@ -44,8 +44,8 @@ def bundle_from_hugging_face(folder: Path) -> Bundle:
     names = read_json(folder / VOCABULARY) if (folder / VOCABULARY).is_file() else {}
     read = read_hugging_face(folder, names.get(UNKNOWN))
     _check_vocabularies(folder, tokenizers, read.source, read.target)
-    card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
-    return Bundle(BundleSettings(model=read.settings, decoding=read.decoding), tokenizers, read.model, card=card)
+    settings = BundleSettings(model=read.settings, decoding=read.decoding)
+    return Bundle(settings, tokenizers, read.model, card=card_of(folder))
 
 
 def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
@@ -53,22 +53,21 @@ def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
     tokenizer = Adopted(found) if not isinstance(found, Tokenizer) else found
     assert isinstance(tokenizer, Adopted | LearntTokenizer)
     read = read_decoder(folder, tokenizer)
-    card = f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
     settings = BundleSettings(model=read.settings, decoding=DecodingSettings(beam=1))
-    return Bundle(settings, TokenizerPair(tokenizer, tokenizer), read.model, card=card)
+    return Bundle(settings, TokenizerPair(tokenizer, tokenizer), read.model, card=card_of(folder))
 
 
-# Other models than those of the BART family, by their type: each reads a folder, whose configuration it is given.
+# Readers of models other than the BART family, by type: from a folder and its configuration.
 OTHERS: dict[str, Callable[[Path, dict[str, Any]], Bundle]] = {
     "bert": bundle_from_bert,
-    **dict.fromkeys(DECODERS, _language_model),
+    **dict.fromkeys(CONFIGS, _language_model),
 }
 
 
 def write_hugging_face_folder(folder: Path, bundle: Bundle) -> None:
     """The bundle's model, tokenizers and search, for `AutoTokenizer` and the `AutoModel` of its task.
 
-    ConfigError for a model or a tokenizer that has no counterpart there. The folder appears complete or not at all.
+    ConfigError for a model or a tokenizer that Hugging Face has not. The folder appears complete or not at all.
     """
     write = WRITERS.get(type(bundle.settings.model), _write_encoder_decoder)
     with atomic_folder(folder, EXPORT.own_in(folder)) as partial:
@@ -81,7 +80,7 @@ def _write_encoder_decoder(folder: Path, bundle: Bundle) -> None:
     write_tokenizers(folder, bundle.tokenizers)
 
 
-# What writes models that are not encoder and decoder in one, by their settings.
+# Writers of models other than encoder-decoders, by their settings.
 WRITERS: dict[type, Callable[[Path, Bundle], None]] = {EncoderSettings: write_bert, DecoderSettings: write_decoder}
 
 

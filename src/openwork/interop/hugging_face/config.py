@@ -1,4 +1,4 @@
-"""What Hugging Face's config.json and generation_config.json say of a model, and what that is in our settings."""
+"""Reads Hugging Face's config.json and generation_config.json as openwork's settings."""
 
 import json
 from collections.abc import Mapping
@@ -9,28 +9,45 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openwork.base.errors import BundleError
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.activations import HUGGING_FACE_ACTIVATIONS
-from openwork.interop.exports import ARCHITECTURES, HUGGING_FACE_EPSILON
+from openwork.interop.exports import ARCHITECTURES, HF_ACTIVATIONS, HF_EPSILON
 from openwork.models.settings import TransformerSettings
 from openwork.models.tying import Tying
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 MOST_BYTES = 4 << 20  # of a configuration, which has a few thousand
-UNTIL_THE_END = 1000.0  # a patience that leaves only the bound and the limit to stop a search
+UNTIL_THE_END = 1000.0  # a patience with which only the bound and the limit stop a search
 
-
-Count = Annotated[int, Field(ge=1, le=1 << 22)]  # more has nobody, and a damaged file shall not fill the memory
+Count = Annotated[int, Field(ge=1, le=1 << 22)]  # a damaged file must not fill the memory
 Layers = Annotated[int, Field(ge=1, le=1 << 10)]
+Positions = Annotated[int, Field(ge=2, le=1 << 20)]
+Probability = Annotated[float, Field(ge=0, lt=1)]
+Epsilon = Annotated[float, Field(gt=0, lt=1)]
+Id = Annotated[int, Field(ge=0)]
+
+# Keys of a configuration of the BART family -> the settings.
+KEYS = {
+    "d_model": "width",
+    "encoder_layers": "encoder_layers",
+    "decoder_layers": "decoder_layers",
+    "encoder_attention_heads": "heads",
+    "decoder_attention_heads": "heads",
+    "encoder_ffn_dim": "feedforward_width",
+    "decoder_ffn_dim": "feedforward_width",
+    "scale_embedding": "embedding_scale",
+    "dropout": "dropout",
+    "attention_dropout": "attention_dropout",
+    "activation_dropout": "feedforward_dropout",
+}
 
 
-class Read(BaseModel):
-    """Some keys of a configuration; all others are passed over."""
+class ConfigKeys(BaseModel):
+    """Some keys of a configuration; others are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
 
 
-class HuggingFaceConfig(Read):
-    """The keys that matter. Where a file leaves one out, their own default holds."""
+class HuggingFaceConfig(ConfigKeys):
+    """The keys of the BART family that matter, with Hugging Face's defaults."""
 
     model_type: Literal["marian", "pegasus", "bart", "mbart"]
     vocab_size: Count
@@ -43,17 +60,17 @@ class HuggingFaceConfig(Read):
     encoder_ffn_dim: Count
     decoder_ffn_dim: Count
     activation_function: str = "gelu"
-    max_position_embeddings: Annotated[int, Field(ge=2, le=1 << 20)] = 1024
+    max_position_embeddings: Positions = 1024
     scale_embedding: bool = False
     share_encoder_decoder_embeddings: bool = True
     tie_word_embeddings: bool = True
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
-    activation_dropout: float = Field(default=0.0, ge=0, lt=1)
-    pad_token_id: int = Field(ge=0)
-    eos_token_id: int = Field(ge=0)
-    decoder_start_token_id: int = Field(ge=0)
-    unk_token_id: int | None = Field(default=None, ge=0)
+    dropout: Probability = 0.1
+    attention_dropout: Probability = 0.0
+    activation_dropout: Probability = 0.0
+    pad_token_id: Id
+    eos_token_id: Id
+    decoder_start_token_id: Id
+    unk_token_id: Id | None = None
 
     @property
     def target_size(self) -> int:
@@ -68,8 +85,8 @@ class HuggingFaceConfig(Read):
         return "three-way" if self.model_type != "marian" or self.share_encoder_decoder_embeddings else "target"
 
 
-class Generation(Read):
-    """The keys that matter of how they search; the defaults are theirs."""
+class Generation(ConfigKeys):
+    """The keys of the search that matter, with Hugging Face's defaults."""
 
     num_beams: int = Field(default=1, ge=1)
     length_penalty: float = 1.0
@@ -81,7 +98,7 @@ Kind = TypeVar("Kind", bound=BaseModel)
 
 
 def read_config(folder: Path) -> HuggingFaceConfig:
-    """What the folder's config.json says; BundleError where it is missing, damaged, or of a model that we have not."""
+    """The folder's config.json; BundleError where it is missing, damaged, or of a model that openwork has not."""
     content = read_json_object(folder / CONFIG)
     if content.get("model_type") not in ARCHITECTURES:
         raise BundleError(
@@ -90,21 +107,18 @@ def read_config(folder: Path) -> HuggingFaceConfig:
             hint="import a model of one of these types, or convert this one with CTranslate2 and import it as ct2",
             code="B019",
         )
-    return understood(HuggingFaceConfig, content, folder / CONFIG)
+    return validated(HuggingFaceConfig, content, folder / CONFIG)
 
 
 def read_generation(folder: Path) -> Generation:
-    """How the model is to be searched; older folders say it in config.json."""
+    """The settings of the search, which older folders have in config.json."""
     name = GENERATION if (folder / GENERATION).is_file() else CONFIG
     content = {key: value for key, value in read_json_object(folder / name).items() if value is not None}
-    return understood(Generation, content, folder / name)
+    return validated(Generation, content, folder / name)
 
 
-Activation = TypeVar("Activation", bound=str)
-
-
-def known_activation(name: str, known: Mapping[str, Activation], path: Path) -> Activation:
-    """Our feed-forward network for the name of their activation; BundleError where we have none."""
+def known_activation(name: str, known: Mapping[str, str], path: Path) -> str:
+    """The feed-forward network with Hugging Face's activation of this name; BundleError where there is none."""
     if name not in known:
         raise BundleError(
             f"{path}: the activation {name!r} cannot be read",
@@ -126,7 +140,7 @@ def check_heads(width: int, heads: int, path: Path) -> None:
 
 
 def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) -> TransformerSettings:
-    """Our model that computes the same; `path` is named where there is none."""
+    """The settings of the model that computes the same; BundleError names `path` where there is none."""
     encoder = (config.encoder_attention_heads, config.encoder_ffn_dim)
     decoder = (config.decoder_attention_heads, config.decoder_ffn_dim)
     if encoder != decoder:
@@ -136,33 +150,26 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
             hint="openwork has one number of heads and one feed-forward width for both",
             code="B020",
         )
-    feedforward = known_activation(config.activation_function, HUGGING_FACE_ACTIVATIONS, path)
     check_heads(config.d_model, config.encoder_attention_heads, path)
     kind = ARCHITECTURES[config.model_type]
-    return TransformerSettings(
-        width=config.d_model,
-        encoder_layers=config.encoder_layers,
-        decoder_layers=config.decoder_layers,
-        heads=config.encoder_attention_heads,
-        feedforward_width=config.encoder_ffn_dim,
-        feedforward=feedforward,
-        norm=kind.norm,
-        norm_epsilon=HUGGING_FACE_EPSILON,
-        positions=kind.positions,
-        maximum_length=config.max_position_embeddings if kind.positions == "learned" else None,
-        embedding_scale=config.scale_embedding,
-        embedding_norm=kind.embedding_norm,
-        tying=config.tying,
-        attention_bias=True,
-        output_bias=output_bias,
-        dropout=config.dropout,
-        attention_dropout=config.attention_dropout,
-        feedforward_dropout=config.activation_dropout,
+    return TransformerSettings.model_validate(
+        {own: getattr(config, hf_name) for hf_name, own in KEYS.items()}
+        | {
+            "feedforward": known_activation(config.activation_function, HF_ACTIVATIONS, path),
+            "norm": kind.norm,
+            "norm_epsilon": HF_EPSILON,
+            "positions": kind.positions,
+            "maximum_length": config.max_position_embeddings if kind.positions == "learned" else None,
+            "embedding_norm": kind.embedding_norm,
+            "tying": config.tying,
+            "attention_bias": True,
+            "output_bias": output_bias,
+        }
     )
 
 
 def decoding_settings(generation: Generation, path: Path) -> DecodingSettings:
-    """Our search that finds the same. Their lengths count the start symbol, ours do not."""
+    """The settings of the search that finds the same. Hugging Face's lengths count the start symbol."""
     if generation.length_penalty < 0:
         raise BundleError(
             f"{path}: a length penalty of {generation.length_penalty} cannot be read",
@@ -215,8 +222,8 @@ def read_json_object(path: Path) -> dict[str, Any]:
     return content
 
 
-def understood(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
-    """Those keys as values; BundleError names the first that is not as it should be."""
+def validated(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
+    """The content validated; BundleError names the first key with a wrong value."""
     try:
         return kind.model_validate(content)
     except ValidationError as error:
@@ -228,3 +235,8 @@ def understood(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
             hint="correct that value, or fetch the file again",
             code="B027",
         ) from error
+
+
+def card_of(folder: Path) -> str:
+    """The card of a bundle that was read from a folder."""
+    return f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"

@@ -1,7 +1,7 @@
-"""Tokenizers written for Hugging Face's library: their file, and which symbols it puts around a text.
+"""Exports tokenizers for Hugging Face's library: their file, and the symbols that it puts around a text.
 
-Our own keep our ids. One that was read from a file of the library has its own ids again; a symbol that it lacks and a
-model needs is added behind them.
+openwork's own tokenizers keep their ids. One that was read from a file of the library gets its own ids back; a symbol
+that it lacks and a model needs is added after them.
 """
 
 import json
@@ -24,7 +24,7 @@ from openwork.text.wrapped import unwrapped
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 Frame = Literal["translation", "prompt", "classified"]
-# What stands in a row: a text A, a second one B, and symbols; a number is the segment of what stands before it.
+# A row: a text A, a second one B, and symbols; a number is the segment of what it follows.
 FRAMES: dict[Frame, tuple[list[str], list[str]]] = {
     "translation": (["A", "end"], ["A", "end", "B 1"]),
     "prompt": (["start", "A"], ["start", "A", "B"]),
@@ -34,17 +34,16 @@ NEEDED = {SYMBOL_IDS.pad: SYMBOLS.pad, SYMBOL_IDS.start: SYMBOLS.start, SYMBOL_I
 
 
 def write_framed(folder: Path, tokenizer: Tokenizer, frame: Frame, mask: int | None = None) -> Vocabulary:
-    """Writes the tokenizer's two files, and tells which of their ids each of our pieces has.
+    """Writes the tokenizer's two files; returns the ids of its pieces there.
 
-    `mask` is the id, ours, of the piece that stands for masked ones. ConfigError for a tokenizer that their library
-    does not run.
+    `mask` is openwork's id of the mask. ConfigError for a tokenizer that the library does not run.
     """
     content, vocabulary = _content(folder, unwrapped(tokenizer))
     library = LibraryTokenizer.from_str(json.dumps(content))
     symbols = {
         role: (str(library.id_to_token(number)), number)
-        for role, ours in (("pad", 0), ("unk", 1), ("start", 2), ("end", 3), ("mask", mask))
-        if ours is not None and (number := vocabulary.theirs[ours]) is not None
+        for role, own in (("pad", 0), ("unk", 1), ("start", 2), ("end", 3), ("mask", mask))
+        if own is not None and (number := vocabulary.external[own]) is not None
     }
     content["post_processor"] = _template(frame, symbols)
     (folder / TOKENIZER).write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
@@ -66,11 +65,11 @@ def _content(folder: Path, tokenizer: Tokenizer) -> tuple[dict[str, Any], Vocabu
         )
     assert isinstance(tokenizer, Adopted) and isinstance(tokenizer.foreign, LibraryForeign)
     library = LibraryTokenizer.from_str(tokenizer.foreign.content())
-    theirs = list(tokenizer.theirs)
-    for ours, name in NEEDED.items():
-        if theirs[ours] is None:
-            theirs[ours] = _added(library, name)
-    return json.loads(library.to_str()), Vocabulary(tuple(theirs))
+    external = list(tokenizer.theirs)
+    for own, name in NEEDED.items():
+        if external[own] is None:
+            external[own] = _added(library, name)
+    return json.loads(library.to_str()), Vocabulary(tuple(external))
 
 
 def _added(library: LibraryTokenizer, name: str) -> int:
@@ -110,20 +109,20 @@ def _config(frame: Frame, symbols: dict[str, tuple[str, int]]) -> dict[str, Any]
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         **{f"{roles[role]}_token": name for role, (name, _) in symbols.items() if role in roles},
-        "padding_side": "left" if frame == "prompt" else "right",  # what is continued ends each row
+        "padding_side": "left" if frame == "prompt" else "right",  # a prompt ends its row
         "clean_up_tokenization_spaces": False,
         "model_input_names": inputs,
     }
 
 
 def symbol_ids(vocabulary: Vocabulary) -> dict[str, int | None]:
-    """The ids of the symbols there, as configurations name them."""
-    pad, _, start, end, *_ = vocabulary.theirs
+    """Hugging Face's ids of the symbols, by their names in configurations."""
+    pad, _, start, end, *_ = vocabulary.external
     return {"pad_token_id": pad, "bos_token_id": start, "eos_token_id": end}
 
 
 def never_written(vocabulary: Vocabulary) -> Sequence[int]:
-    """Their ids of the symbols that no text of ours holds; a symbol that serves as an end too is none of them."""
-    end = vocabulary.theirs[SYMBOL_IDS.end]
-    found = (vocabulary.theirs[number] for number in SYMBOL_IDS.forbidden)
+    """Hugging Face's ids of the symbols that no text of openwork holds, except one that is also the end."""
+    end = vocabulary.external[SYMBOL_IDS.end]
+    found = (vocabulary.external[number] for number in SYMBOL_IDS.forbidden)
     return [number for number in found if number is not None and number != end]

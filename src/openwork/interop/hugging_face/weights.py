@@ -1,6 +1,7 @@
 """The weights of a Hugging Face folder: one safetensors file, or several with an index."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from torch import Tensor
@@ -53,3 +54,26 @@ def _parts(folder: Path) -> list[Path]:
             code="B032",
         )
     return [folder / name for name in sorted(names)]
+
+
+def find_weight(weights: Mapping[str, Tensor], names: Sequence[str], folder: Path) -> tuple[str, Tensor]:
+    """The first of the names that is there, and its weight in float32; BundleError where none is."""
+    name = next((name for name in names if name in weights), None)
+    if name is None:
+        raise BundleError(
+            f"{folder}: a weight is missing",
+            why=f"there is no {' or '.join(names)}",
+            hint="fetch the folder again: config.json and weights must be of one model",
+            code="B016",
+        )
+    return name, weights[name].float()
+
+
+def size_error(folder: Path, name: str, tensor: Tensor, shape: Sequence[object]) -> BundleError:
+    """The error for a weight that should have another shape."""
+    return BundleError(
+        f"{folder}: these weights belong to a model of other sizes",
+        why=f"{name} is {tuple(tensor.shape)} there, and its configuration makes it ({', '.join(map(str, shape))})",
+        hint="fetch the folder again: config.json and weights must be of one model",
+        code="B017",
+    )

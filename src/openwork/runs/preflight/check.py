@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from openwork.interop.exports import closed_forms
+from openwork.interop.exports import unsupported_exports
 from openwork.runs.preflight.coverage import coverages
 from openwork.runs.preflight.disk import DiskOutlook, disk_outlook
 from openwork.runs.preflight.finish import foresee_finish
@@ -36,7 +36,7 @@ def preflight(subject: PreflightContext) -> Preflight:
         finish=foresee_finish(subject, updates, validation),
         disk=disk,
         coverages=tuple(coverages(subject)),
-        closed=closed_forms(subject.settings.model, (tokenizers.source, tokenizers.target)),
+        closed=unsupported_exports(subject.settings.model, (tokenizers.source, tokenizers.target)),
         begun=datetime.now(),
     )
 
