@@ -172,6 +172,8 @@ def test_an_explanation_shows_itself(en_de: Path) -> None:
     assert isinstance(translator, openwork.Translator)
     found = translator.explain("a b")
     assert repr(found).startswith("Explanation(") and "softmax" in str(found)
+    assert repr(found.trace).startswith("Trace('translation', ") and len(repr(found.trace)) < 60
+    assert repr(found.trace.step("chosen")).startswith("Step('chosen', position ")
     assert found._repr_html_().startswith("<!doctype html>")
 
 

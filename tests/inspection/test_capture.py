@@ -32,6 +32,13 @@ def test_the_forward_pass_is_the_same_with_and_without_recording(model):
     assert len(record.weights) == 2 + 2 * 2  # an attention in each encoder layer, two in each decoder layer
 
 
+def test_a_record_shows_itself_shortly(model):
+    with recording(model) as record:
+        model(SOURCE, LENGTHS, TARGET)
+    assert repr(record).startswith("AttentionRecord(") and len(repr(record)) < 60
+    assert record._repr_html_().count("<td>") == 2 * sum(map(len, record.weights.values()))
+
+
 def test_cross_attention_has_rows_that_sum_to_one_and_none_on_padding(model):
     layers = cross_attention(model, SOURCE, LENGTHS, TARGET)
     assert sorted(layers) == [0, 1]

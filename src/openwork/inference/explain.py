@@ -50,9 +50,7 @@ def explain(bundle: Bundle, text: str, selection: Selection) -> Trace:
     """
     model, target = check_transformer(bundle), bundle.tokenizers.target
     if not text.strip():
-        raise UsageError(
-            "there is no sentence to explain", hint='write: openwork explain BUNDLE "Ein Hund."', code="U050"
-        )
+        raise UsageError("there is no sentence to explain", hint='give a sentence, such as "Ein Hund."', code="U050")
     translation = BatchTranslator.of(bundle).translate([text])[0][0]
     if translation.problem:
         raise UsageError(

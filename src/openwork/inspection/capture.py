@@ -6,6 +6,7 @@ Nothing is stored on a module: the record is a value that the caller gets, and t
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import escape
 
 import torch
 from torch import Tensor, nn
@@ -15,11 +16,22 @@ from openwork.nn.kernels import Kernel
 from openwork.nn.kernels.recording import RecordingKernel
 
 
-@dataclass
+@dataclass(repr=False)
 class AttentionRecord:
     """Name of the attention module -> weights (batch, head, query, key), one tensor for each call, in order."""
 
     weights: dict[str, list[Tensor]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"AttentionRecord({len(self.weights)} attentions, {sum(map(len, self.weights.values()))} calls)"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            f"<tr><td>{escape(name)}</td><td>{' x '.join(map(str, call.shape))}</td></tr>"
+            for name, calls in self.weights.items()
+            for call in calls
+        ]
+        return f"<table><tr><th>attention</th><th>batch, head, query, key</th></tr>{''.join(rows)}</table>"
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class Statement:
         return {"document": self.document, "sentence": self.sentence, "holds": self.holds, "found": self.found}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Step:
     """One value and where it comes from.
 
@@ -89,6 +89,9 @@ class Step:
         if self.value.ndim != len(self.axes):
             raise ValueError(f"{self.name}: {self.value.ndim} axes in the value, {len(self.axes)} names")
 
+    def __repr__(self) -> str:
+        return f"Step({self.name!r}, {', '.join(map('{} {}'.format, self.axes, self.value.shape)) or self.value})"
+
     def to_json(self) -> dict[str, Any]:
         """Plain values; minus infinity, which JSON does not know, is the text "-inf"."""
         return {
@@ -108,7 +111,7 @@ class Step:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace:
     """Steps in the order of calculation; `assumptions` says what was settled where a document leaves it open."""
 
@@ -116,6 +119,9 @@ class Trace:
     title: str
     steps: tuple[Step, ...]
     assumptions: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Trace({self.name!r}, {len(self.steps)} steps)"
 
     def step(self, name: str) -> Step:
         """The step of that name; KeyError if there is none."""
