@@ -40,8 +40,8 @@ def recipe_lines() -> list[str]:
 def _purpose(path: Path) -> str:
     """The first sentence of the file's comment, cut off where a line of the terminal ends."""
     comment = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
-    sentence = re.split(r"\. (?=[A-Z])", " ".join(line.removeprefix("#").strip() for line in comment))[0]
-    return shorten(sentence, _MOST_LETTERS, placeholder=" ...")
+    sentence = re.split(r"(?<=[.?]) ", " ".join(line.removeprefix("#").strip() for line in comment))[0]
+    return shorten(sentence.removesuffix("."), _MOST_LETTERS, placeholder=" ...")
 
 
 def find_run_file(path: Path) -> Path:
