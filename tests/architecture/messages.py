@@ -154,6 +154,10 @@ def _spoken(call: ast.Call) -> Iterator[ast.expr]:
     elif name in TOLD:
         for argument in call.args[TOLD[name]]:
             yield from _parts(argument)
+    elif name == "option":
+        yield call.args[1]
+        if isinstance(values := keywords.get("values"), ast.Dict):
+            yield from values.values
     elif name == "Field" and "description" in keywords:
         yield keywords["description"]
         yield from _explained(keywords.get("json_schema_extra"))

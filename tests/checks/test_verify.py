@@ -194,7 +194,7 @@ def test_sentences_of_a_batch_that_mix(bundle: Bundle):
 
 
 def test_a_wrong_length_penalty(bundle: Bundle, monkeypatch: Patch):
-    monkeypatch.setattr("openwork.decoding.beam.length_penalty", lambda length, alpha, rule: float(length) ** alpha)
+    monkeypatch.setattr("openwork.decoding.scoring.length_penalty", lambda length, alpha, rule: float(length) ** alpha)
     assert failed(verify_bundle(bundle)) == {"search"}
 
 

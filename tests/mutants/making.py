@@ -104,7 +104,7 @@ def _without_effect(node: ast.AST) -> list[Any]:
             return [*node.decorator_list, *node.bases]
         case ast.AnnAssign():
             return [node.annotation]
-        case ast.Call(func=ast.Name(id="Field" | "TypeVar")) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
+        case ast.Call(func=ast.Name(id="Field" | "option" | "TypeVar")) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return [node]
         case ast.Raise() | ast.Import() | ast.ImportFrom() | ast.JoinedStr() | ast.Assert():
             return [node]

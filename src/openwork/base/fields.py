@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
@@ -22,6 +22,17 @@ _TYPES = {
 }
 _LIMITS = (("minimum", "at least"), ("exclusiveMinimum", "more than"))
 _LIMITS += (("maximum", "at most"), ("exclusiveMaximum", "less than"))
+
+
+def option(
+    default: Any, description: str, origin: str = "", *, values: Mapping[str, str] | None = None, **limits: Any
+) -> Any:
+    """A field of a settings model: its default, its meaning in words, and its limits, as for pydantic's `Field`.
+
+    `origin` is the paper that it comes from; `values` explains each value of a choice, with the paper.
+    """
+    extra: dict[str, Any] = {"origin": origin} if origin else {"values": dict(values)} if values else {}
+    return Field(default=default, description=description, json_schema_extra=extra or None, **limits)
 
 
 @cache

@@ -3,6 +3,10 @@
 A product of several may still be too large for a machine; the memory checks find that.
 """
 
+from typing import Annotated
+
+from pydantic import Field
+
 SEED = 2**32 - 1
 UPDATES = 10**9  # and counts of updates, such as intervals
 LINES = 10**9  # sentences, pairs, occurrences in a corpus
@@ -22,3 +26,10 @@ EXPONENT = 10.0
 RATIO = 10.0**9
 OPERATIONS = 10.0**18  # a second, of one device
 BASE = 10.0**12  # of angles
+
+Width = Annotated[int, Field(ge=1, le=WIDTH)]
+HeadCount = Annotated[int, Field(ge=1, le=HEADS)]
+LayerCount = Annotated[int, Field(ge=1, le=LAYERS)]
+KernelWidth = Annotated[int, Field(ge=1, le=KERNEL)]
+TokenCount = Annotated[int, Field(ge=1, le=LENGTH)]
+DropRate = Annotated[float, Field(ge=0, lt=1)]

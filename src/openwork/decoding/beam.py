@@ -26,11 +26,14 @@ from openwork.decoding.rules import Prefixes, TokenRule, restrict
 from openwork.decoding.scoring import (
     allow,
     best_continuations,
+    best_of,
     best_tokens,
     choosing,
+    is_settled,
     length_limits,
-    length_penalty,
     log_normaliser,
+    penalty_of,
+    scored,
 )
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
@@ -171,7 +174,7 @@ class Finished:
         kept = settings.best if settings.stopping == "enough" else settings.beam
         self.best = torch.full((limits.shape[0], kept), -torch.inf, device=limits.device)
         lengths = range(int(limits.max()) + 1)
-        self.penalties = torch.tensor([self._penalty(n) for n in lengths], device=limits.device)
+        self.penalties = torch.tensor([penalty_of(n, settings) for n in lengths], device=limits.device)
 
     def collect(self, live: Live, candidates: Candidates, end: int, credits: Tensor | None = None) -> None:
         """Takes over the candidates that end, if they are among the first `beam` of their sentence.
@@ -192,25 +195,18 @@ class Finished:
         sentence, place = ended.nonzero(as_tuple=True)
         parents = candidates.parents[sentence, place]
         chosen = live.sentences[sentence], live.tokens[sentence, parents], values[sentence, place]
-        self._add(*chosen, length, True, None if added is None else added[sentence, place])
+        self._add(*chosen, True, None if added is None else added[sentence, place])
 
     def done(self, live: Live) -> Bool[Tensor, "sentence"]:
-        """True for the sentences whose result is settled.
-
-        A log-probability only falls and a penalty only grows with the length, so no continuation of a live
-        hypothesis can score more than its log-probability over the penalty of the longest target allowed.
-        `stopping` = "no-better" is the rule of Hugging Face's transformers: enough are finished, and no live hypothesis
-        has, at the length that it has now, a better score than the worst of the best `beam` of them.
-        """
+        """True for the sentences whose result is settled, at their limit, or without a live hypothesis."""
         s = live.sentences
         limits = self.limits[s]
         hope = live.log_probabilities.max(-1).values
-        beaten = self.best[s, self.settings.best - 1] > hope / self.penalties[limits]
-        full = self.counts[s] >= self.settings.patience * self.settings.beam
-        if self.settings.stopping == "no-better":
-            full &= self.best[s, -1] >= hope / self.penalties[live.tokens.shape[2] - 1]
-        stopped = limits <= live.tokens.shape[2] - 1
-        return beaten | full | stopped | (hope == -torch.inf)
+        length = live.tokens.shape[2] - 1
+        best, worst = self.best[s, self.settings.best - 1], self.best[s, -1]
+        now, last = self.penalties[length], self.penalties[limits]
+        settled = is_settled(self.settings, self.counts[s], best, worst, hope, now, last)
+        return settled | (limits <= length) | (hope == -torch.inf)
 
     def stop(self, live: Live, done: Bool[Tensor, "sentence"], credits: Tensor | None = None) -> None:
         """Takes over unfinished hypotheses: of sentences that are done without a finished one, or all at the limit."""
@@ -219,25 +215,16 @@ class Finished:
             taken |= self.limits[live.sentences] <= live.tokens.shape[2] - 1
         if bool(taken.any()):
             sentence, place = (taken[:, None] & (live.log_probabilities > -torch.inf)).nonzero(as_tuple=True)
-            length = live.tokens.shape[2] - 1
             chosen = live.sentences[sentence], live.tokens[sentence, place], live.log_probabilities[sentence, place]
-            self._add(*chosen, length, False, None if credits is None else credits[sentence, place])
+            self._add(*chosen, False, None if credits is None else credits[sentence, place])
 
     def ranked(self) -> list[list[Hypothesis]]:
         """The best of each sentence; of equal scores the one found first."""
-        return [sorted(found, key=lambda h: -h.score)[: self.settings.best] for found in self.hypotheses]
+        return [best_of(found, self.settings) for found in self.hypotheses]
 
-    def _penalty(self, length: int) -> float:
-        return length_penalty(length, self.settings.length_penalty, self.settings.length_rule)
-
-    def _add(
-        self, sentences: Tensor, tokens: Tensor, values: Tensor, length: int, finished: bool, credits: Tensor | None
-    ) -> None:
-        penalty = self._penalty(length)
+    def _add(self, sentences: Tensor, tokens: Tensor, values: Tensor, finished: bool, credits: Tensor | None) -> None:
         added = [0.0] * values.shape[0] if credits is None else credits.tolist()
         # tolist() once for all: a loop over single tensor elements would cost more than the search
-        for sentence, written, value, credit in zip(
-            sentences.tolist(), tokens.tolist(), values.tolist(), added, strict=True
-        ):
-            score = value / penalty + credit
-            self.hypotheses[sentence].append(Hypothesis(tuple(written[1:]), value, score, finished))
+        rows_of = zip(sentences.tolist(), tokens.tolist(), values.tolist(), added, strict=True)
+        for sentence, written, value, credit in rows_of:
+            self.hypotheses[sentence].append(scored(tuple(written[1:]), value, finished, self.settings, credit))

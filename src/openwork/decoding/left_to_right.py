@@ -8,7 +8,7 @@ from torch import Tensor
 from openwork.base.symbols import SymbolIds
 from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.rules import Prefixes, TokenRule, restrict
-from openwork.decoding.scoring import allow, length_limits, length_penalty, log_normaliser
+from openwork.decoding.scoring import allow, length_limits, log_normaliser, scored
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
 from openwork.nn.shapes import Lengths, Logits, Source
@@ -102,8 +102,6 @@ def _hypotheses(
             found.append([])
             continue
         finished = symbols.end in tokens
-        length = tokens.index(symbols.end) + 1 if finished else limit
-        kept = tuple(tokens[: length - 1] if finished else tokens[:length])
-        penalty = length_penalty(length, settings.length_penalty, settings.length_rule)
-        found.append([Hypothesis(kept, total, total / penalty, finished)])
+        kept = tuple(tokens[: tokens.index(symbols.end) if finished else limit])
+        found.append([scored(kept, total, finished, settings)])
     return found

@@ -13,7 +13,15 @@ from torch import Tensor
 
 from openwork.base.symbols import SymbolIds
 from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.scoring import best_continuations, choosing, length_limits, length_penalty
+from openwork.decoding.scoring import (
+    best_continuations,
+    best_of,
+    choosing,
+    is_settled,
+    length_limits,
+    penalty_of,
+    scored,
+)
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
 
@@ -49,7 +57,7 @@ def search_one(
         own = [sums[place] for place in survivors]
         if results.are_settled(own, len(histories[0])):
             results.stop(grown, own)
-            return results.ranked()
+            return best_of(results.hypotheses, settings)
         if parents != list(range(len(histories))):
             state = state.select(torch.tensor(parents))
         histories, values = grown, torch.tensor(own, dtype=scores.dtype)
@@ -68,37 +76,25 @@ class Results:
         """Takes over a hypothesis that has ended, its symbols left out."""
         self.scores.append(np.float32(value) / self._penalty(len(tokens) + 1))
         self.scores.sort(reverse=True)
-        self._add(tokens, value, True)
+        self.hypotheses.append(scored(tokens, value, True, self.settings))
 
     def are_settled(self, values: list[float], length: int) -> bool:
         """Whether nothing that goes on, with these log-probabilities, can still change the result."""
         if not values or self.limit <= length:
             return True
-        settings, hope = self.settings, np.float32(max(values))
-        best = self._score(settings.best - 1)
-        full = len(self.scores) >= settings.patience * settings.beam
-        if settings.stopping == "no-better":
-            full = full and self._score(settings.beam - 1) >= hope / self._penalty(length)
-        return bool(best > hope / self._penalty(self.limit) or full)
+        best, worst = self._score(self.settings.best - 1), self._score(self.settings.beam - 1)
+        hope, now, last = np.float32(max(values)), self._penalty(length), self._penalty(self.limit)
+        return bool(is_settled(self.settings, len(self.scores), best, worst, hope, now, last))
 
     def stop(self, histories: list[tuple[int, ...]], values: list[float]) -> None:
         """Takes over those that have not ended, start symbol and all, if none has or at the limit all shall count."""
         at_limit = bool(histories) and self.limit <= len(histories[0]) - 1
         if not self.scores or (self.settings.unfinished == "ranked" and at_limit):
             for tokens, value in zip(histories, values, strict=True):
-                self._add(tokens[1:], value, False)
-
-    def ranked(self) -> list[Hypothesis]:
-        """The best; of equal scores the one found first."""
-        return sorted(self.hypotheses, key=lambda one: -one.score)[: self.settings.best]
+                self.hypotheses.append(scored(tokens[1:], value, False, self.settings))
 
     def _score(self, place: int) -> np.float32:
         return self.scores[place] if place < len(self.scores) else np.float32(-np.inf)
 
     def _penalty(self, length: int) -> np.float32:
-        return np.float32(length_penalty(length, self.settings.length_penalty, self.settings.length_rule))
-
-    def _add(self, tokens: tuple[int, ...], value: float, finished: bool) -> None:
-        length = len(tokens) + finished  # the end symbol counts
-        penalty = length_penalty(length, self.settings.length_penalty, self.settings.length_rule)
-        self.hypotheses.append(Hypothesis(tokens, value, value / penalty, finished))
+        return np.float32(penalty_of(length, self.settings))

@@ -3,8 +3,10 @@
 Every search and the re-scoring take these facts from here, so that a hypothesis means the same everywhere.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import isfinite
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -12,6 +14,7 @@ from torch import Tensor
 
 from openwork.base.errors import OpenworkError
 from openwork.base.symbols import SymbolIds
+from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.settings import DecodingSettings, LengthRule
 from openwork.models.interfaces import ChoosingModel, StepModel, can_choose
 from openwork.nn.shapes import Lengths, Logits
@@ -25,6 +28,40 @@ def length_penalty(length: int, alpha: float, rule: LengthRule = "paper") -> flo
     log-probabilities.
     """
     return (length if rule == "power" else (5 + length) / 6) ** alpha
+
+
+def penalty_of(length: int, settings: DecodingSettings) -> float:
+    """The length penalty of the settings."""
+    return length_penalty(length, settings.length_penalty, settings.length_rule)
+
+
+def scored(
+    tokens: tuple[int, ...], log_probability: float, finished: bool, settings: DecodingSettings, credit: float = 0.0
+) -> Hypothesis:
+    """The hypothesis with its score: its log-probability over the length penalty, plus the credit."""
+    score = log_probability / penalty_of(len(tokens) + finished, settings)  # the end symbol counts
+    return Hypothesis(tokens, log_probability, score + credit, finished)
+
+
+def best_of(found: Sequence[Hypothesis], settings: DecodingSettings) -> list[Hypothesis]:
+    """Those with the highest scores, best first; of equal scores the one found first."""
+    return sorted(found, key=lambda one: -one.score)[: settings.best]
+
+
+def is_settled(settings: DecodingSettings, count: Any, best: Any, worst: Any, hope: Any, now: Any, last: Any) -> Any:
+    """Whether no continuation can change the result of a sentence: for numbers or for tensors of a batch.
+
+    `count`: finished hypotheses. `best` and `worst`: the scores of number `best` and number `beam` of them. `hope`: the
+    highest log-probability of a live one. `now` and `last`: the length penalties of its length and of the limit.
+
+    A log-probability only falls and a penalty only grows with the length, so no continuation can score more than `hope`
+    over the penalty of the longest target allowed. `stopping` = "no-better" is the rule of Hugging Face's transformers:
+    enough are finished, and no live one has, at its length now, a better score than the worst of the best `beam`.
+    """
+    full = count >= settings.patience * settings.beam
+    if settings.stopping == "no-better":
+        full = full & (worst >= hope / now)
+    return (best > hope / last) | full
 
 
 def length_limits(source_lengths: Lengths, settings: DecodingSettings) -> Lengths:

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.fields import option
 from openwork.base.limits import EXPONENT, FACTOR, HYPOTHESES, LENGTH, SAMPLES, SEED
 
 
@@ -26,81 +27,50 @@ LengthRule = Literal["paper", "power"]
 class DecodingSettings(Settings):
     """How translations are searched for, or drawn; the defaults are the paper's (section 6.1)."""
 
-    beam: int = Field(default=4, ge=1, le=HYPOTHESES, description="hypotheses kept per sentence; 1 is greedy search")
-    length_penalty: float = Field(
-        default=0.6, ge=0, le=EXPONENT, description="alpha: 0 ranks by probability alone, more favours longer"
+    beam: int = option(4, "hypotheses kept per sentence; 1 is greedy search", ge=1, le=HYPOTHESES)
+    length_penalty: float = option(0.6, "alpha: 0 ranks by probability alone, more favours longer", ge=0, le=EXPONENT)
+    length_rule: LengthRule = option(
+        "paper", "what divides a log-probability; paper: ((5 + length) / 6)^alpha, power: length^alpha"
     )
-    length_rule: LengthRule = Field(
-        default="paper",
-        description="what divides a log-probability; paper: ((5 + length) / 6)^alpha, power: length^alpha",
+    extra_length: int = option(50, "a target has at most this many tokens more than its source", ge=0, le=LENGTH)
+    maximum_length: int = option(1024, "no target has more tokens than this", ge=1, le=LENGTH)
+    best: int = option(1, "translations returned per sentence, best first; at most beam", ge=1, le=HYPOTHESES)
+    patience: float = option(
+        1.0, "a sentence is done when it has patience x beam finished hypotheses; 1 is usual", ge=1, le=FACTOR
     )
-    extra_length: int = Field(
-        default=50, ge=0, le=LENGTH, description="a target has at most this many tokens more than its source"
+    stopping: Literal["enough", "no-better"] = option(
+        "enough", "when a sentence is done; enough: as patience says, no-better: and no live hypothesis is better"
     )
-    maximum_length: int = Field(default=1024, ge=1, le=LENGTH, description="no target has more tokens than this")
-    best: int = Field(
-        default=1, ge=1, le=HYPOTHESES, description="translations returned per sentence, best first; at most beam"
+    unfinished: Literal["last", "ranked"] = option(
+        "last", "what the length limit cut off is given; last: where nothing ended, ranked: by its score"
     )
-    patience: float = Field(
-        default=1.0,
-        ge=1,
-        le=FACTOR,
-        description="a sentence is done when it has patience x beam finished hypotheses; 1 is usual",
+    coverage_penalty: float = option(
+        0.0, "beta: above 0 ranks lower what left source tokens out, by the attention", ge=0, le=FACTOR
     )
-    stopping: Literal["enough", "no-better"] = Field(
-        default="enough",
-        description="when a sentence is done; enough: as patience says, no-better: and no live hypothesis is better",
+    no_repeat: Annotated[int, RuleClass("openwork.decoding.no_repeat:NoRepeat")] = option(
+        0, "no sequence of so many tokens comes twice in a target; 0: any may", ge=0, le=LENGTH
     )
-    unfinished: Literal["last", "ranked"] = Field(
-        default="last",
-        description="what the length limit cut off is given; last: where nothing ended, ranked: by its score",
+    minimum_length: Annotated[int, RuleClass("openwork.decoding.minimum_length:MinimumLength")] = option(
+        0, "no target has fewer tokens than this, if its length limit lets it", ge=0, le=LENGTH
     )
-    coverage_penalty: float = Field(
-        default=0.0,
-        ge=0,
-        le=FACTOR,
-        description="beta: above 0 ranks lower what left source tokens out, by the attention",
+    repetition_penalty: Annotated[float, RuleClass("openwork.decoding.repetition:RepetitionPenalty")] = option(
+        1.0, "what the log-probability of a token that was there already is multiplied by", ge=1, le=FACTOR
     )
-    no_repeat: Annotated[int, RuleClass("openwork.decoding.no_repeat:NoRepeat")] = Field(
-        default=0, ge=0, le=LENGTH, description="no sequence of so many tokens comes twice in a target; 0: any may"
+    groups: int = option(1, "parts of the beam that avoid each other (diverse beam search)", ge=1, le=HYPOTHESES)
+    diversity: float = option(
+        0.5, "lowers a token's log-probability, once for each earlier group's hypothesis with it", ge=0, le=FACTOR
     )
-    minimum_length: Annotated[int, RuleClass("openwork.decoding.minimum_length:MinimumLength")] = Field(
-        default=0, ge=0, le=LENGTH, description="no target has fewer tokens than this, if its length limit lets it"
+    samples: int = option(0, "translations drawn at random per sentence; 0 searches instead", ge=0, le=SAMPLES)
+    temperature: float = option(1.0, "of sampling: below 1 draws the probable more often", gt=0, le=FACTOR)
+    top_k: int = option(0, "sampling draws among so many most probable tokens; 0: all", ge=0, le=LENGTH)
+    top_p: float = option(1.0, "sampling draws among the fewest tokens with this probability together", gt=0, le=1)
+    seed: int = option(0, "of sampling: the same seed draws the same for a sentence", ge=0, le=SEED)
+    minimum_bayes_risk: Literal["none", "chrf", "bleu"] = option(
+        "none", "ranks hypotheses by how well the others agree with them, in this metric"
     )
-    repetition_penalty: Annotated[float, RuleClass("openwork.decoding.repetition:RepetitionPenalty")] = Field(
-        default=1.0,
-        ge=1,
-        le=FACTOR,
-        description="what the log-probability of a token that was there already is multiplied by",
-    )
-    groups: int = Field(
-        default=1, ge=1, le=HYPOTHESES, description="parts of the beam that avoid each other (diverse beam search)"
-    )
-    diversity: float = Field(
-        default=0.5,
-        ge=0,
-        le=FACTOR,
-        description="lowers a token's log-probability, once for each earlier group's hypothesis with it",
-    )
-    samples: int = Field(
-        default=0, ge=0, le=SAMPLES, description="translations drawn at random per sentence; 0 searches instead"
-    )
-    temperature: float = Field(
-        default=1.0, gt=0, le=FACTOR, description="of sampling: below 1 draws the probable more often"
-    )
-    top_k: int = Field(
-        default=0, ge=0, le=LENGTH, description="sampling draws among so many most probable tokens; 0: all"
-    )
-    top_p: float = Field(
-        default=1.0, gt=0, le=1, description="sampling draws among the fewest tokens with this probability together"
-    )
-    seed: int = Field(default=0, ge=0, le=SEED, description="of sampling: the same seed draws the same for a sentence")
-    minimum_bayes_risk: Literal["none", "chrf", "bleu"] = Field(
-        default="none", description="ranks hypotheses by how well the others agree with them, in this metric"
-    )
-    prefix: str = Field(default="", description="text that every translation begins with")
-    required: tuple[str, ...] = Field(default=(), description="texts that every translation holds")
-    forbidden: tuple[str, ...] = Field(default=(), description="texts that no translation holds, not even in a word")
+    prefix: str = option("", "text that every translation begins with")
+    required: tuple[str, ...] = option((), "texts that every translation holds")
+    forbidden: tuple[str, ...] = option((), "texts that no translation holds, not even in a word")
 
     @property
     def hypotheses(self) -> int:

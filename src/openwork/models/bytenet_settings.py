@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from openwork.base.config import Settings
-from openwork.base.limits import KERNEL, LAYERS, LENGTH, WIDTH
+from openwork.base.fields import option
+from openwork.base.limits import LENGTH, WIDTH, DropRate, KernelWidth, LayerCount
 from openwork.models.tying import Tying
 
 
@@ -15,60 +14,36 @@ class ByteNetSettings(Settings):
     """
 
     kind: Literal["bytenet"] = "bytenet"
-    width: int = Field(
-        default=1600,
+    width: int = option(
+        1600,
+        "2d: numbers in the vector of a token; the dilated convolutions have half as many",
+        "Kalchbrenner et al. 2016, section 5",
         ge=2,
         le=WIDTH,
-        description="2d: numbers in the vector of a token; the dilated convolutions have half as many",
-        json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 5"},
     )
-    kernel: int = Field(
-        default=3,
-        ge=1,
-        le=KERNEL,
-        description="k: positions that a convolution sees",
-        json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 5"},
+    kernel: KernelWidth = option(3, "k: positions that a convolution sees", "Kalchbrenner et al. 2016, section 5")
+    encoder_layers: LayerCount = option(
+        30, "residual blocks that read the source", "Kalchbrenner et al. 2016, section 5"
     )
-    encoder_layers: int = Field(
-        default=30,
-        ge=1,
-        le=LAYERS,
-        description="residual blocks that read the source",
-        json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 5"},
+    decoder_layers: LayerCount = option(
+        30, "residual blocks that write the target", "Kalchbrenner et al. 2016, section 5"
     )
-    decoder_layers: int = Field(
-        default=30,
-        ge=1,
-        le=LAYERS,
-        description="residual blocks that write the target",
-        json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 5"},
-    )
-    cycle: int = Field(
-        default=5,
+    cycle: int = option(
+        5,
+        "blocks whose dilations double from 1 on, before they begin again at 1: 5 make 1, 2, 4, 8, 16",
+        "Kalchbrenner et al. 2016, section 3.5",
         ge=1,
         le=30,
-        description="blocks whose dilations double from 1 on, before they begin again at 1: 5 make 1, 2, 4, 8, 16",
-        json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 3.5"},
     )
-    length_ratio: float = Field(
-        default=1.2,
+    length_ratio: float = option(
+        1.2,
+        "a: columns for a source token; a target that is longer is written on without the source",
+        "Kalchbrenner et al. 2016, section 3.2",
         ge=1,
         le=10,
-        description="a: columns for a source token; a target that is longer is written on without the source",
-        json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 3.2"},
     )
-    length_extra: int = Field(
-        default=0,
-        ge=0,
-        le=LENGTH,
-        description="b: columns besides",
-        json_schema_extra={"origin": "Kalchbrenner et al. 2016, section 3.2"},
-    )
+    length_extra: int = option(0, "b: columns besides", "Kalchbrenner et al. 2016, section 3.2", ge=0, le=LENGTH)
     tying: Tying = "none"
-    dropout: float = Field(
-        default=0.1,
-        ge=0,
-        lt=1,
-        description="on embeddings, on what a block adds, and before the output",
-        json_schema_extra={"origin": "Srivastava et al. 2014"},
+    dropout: DropRate = option(
+        0.1, "on embeddings, on what a block adds, and before the output", "Srivastava et al. 2014"
     )

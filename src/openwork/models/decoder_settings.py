@@ -2,28 +2,23 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from openwork.base.config import Settings
-from openwork.base.limits import LAYERS
+from openwork.base.fields import option
+from openwork.base.limits import LayerCount
 from openwork.models.layer_settings import LayerSettings
 from openwork.models.tying import LanguageTying
 
 
 class _Stack(Settings):
     kind: Literal["decoder"] = "decoder"
-    layers: int = Field(
-        default=12,
-        ge=1,
-        le=LAYERS,
-        description="layers, each of masked self-attention and a feed-forward network",
-        json_schema_extra={"origin": "Radford et al. 2018 (GPT), section 4.1"},
+    layers: LayerCount = option(
+        12, "layers, each of masked self-attention and a feed-forward network", "Radford et al. 2018 (GPT), section 4.1"
     )
     tying: LanguageTying = "three-way"
-    separate_prompt: bool = Field(
-        default=False,
-        description="a start symbol after the prompt too, so that the model sees where the prompt ends",
-        json_schema_extra={"origin": "Radford et al. 2018 (GPT), section 3.3"},
+    separate_prompt: bool = option(
+        False,
+        "a start symbol after the prompt too, so that the model sees where the prompt ends",
+        "Radford et al. 2018 (GPT), section 3.3",
     )
 
 

@@ -6,11 +6,12 @@
 from math import isqrt
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
-from openwork.base.limits import BASE, HEADS, LENGTH, WIDTH
+from openwork.base.fields import option
+from openwork.base.limits import BASE, LENGTH, DropRate, HeadCount, TokenCount, Width
 
 BUCKETS, FURTHEST = 32, 128  # ranges of distances of bucketed positions, and where the last one begins; T5's
 LONGEST, RELATIVE_DISTANCE = 1024, 16  # `maximum_length` and `relative_distance` where they are needed and not given
@@ -22,189 +23,129 @@ FeedForwardName = Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", 
 class LayerSettings(Settings):
     """Of the layers of every kind of Transformer; the defaults are those of the paper's base model."""
 
-    width: int = Field(
-        default=512,
-        ge=1,
-        le=WIDTH,
-        description="d_model: numbers in the vector of one token",
-        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.1"},
+    width: Width = option(512, "d_model: numbers in the vector of one token", "Vaswani et al. 2017, section 3.1")
+    heads: HeadCount = option(8, "h: attention heads", "Vaswani et al. 2017, section 3.2.2")
+    head_width: Width | None = option(
+        None, "d_k: width of a head's queries and keys; width / heads", "Vaswani et al. 2017, section 3.2.2"
     )
-    heads: int = Field(
-        default=8,
-        ge=1,
-        le=HEADS,
-        description="h: attention heads",
-        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.2.2"},
+    value_width: Width | None = option(
+        None, "d_v: width of a head's values; width / heads", "Vaswani et al. 2017, section 3.2.2"
     )
-    head_width: int | None = Field(
-        default=None,
-        ge=1,
-        le=WIDTH,
-        description="d_k: width of a head's queries and keys; width / heads",
-        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.2.2"},
+    key_value_heads: HeadCount | None = option(
+        None,
+        "heads of keys and values, each shared by a group of query heads; as many as heads, 1: multi-query",
+        "Shazeer 2019; Ainslie et al. 2023",
     )
-    value_width: int | None = Field(
-        default=None,
-        ge=1,
-        le=WIDTH,
-        description="d_v: width of a head's values; width / heads",
-        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.2.2"},
+    feedforward_width: Width = option(
+        2048, "d_ff: width inside the feed-forward network", "Vaswani et al. 2017, section 3.3"
     )
-    key_value_heads: int | None = Field(
-        default=None,
-        ge=1,
-        le=HEADS,
-        description="heads of keys and values, each shared by a group of query heads; as many as heads, 1: multi-query",
-        json_schema_extra={"origin": "Shazeer 2019; Ainslie et al. 2023"},
-    )
-    feedforward_width: int = Field(
-        default=2048,
-        ge=1,
-        le=WIDTH,
-        description="d_ff: width inside the feed-forward network",
-        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.3"},
-    )
-    attention: Literal["scaled", "unscaled", "relu", "additive"] = Field(
-        default="scaled",
-        description="how attention weights come from queries and keys: scaled is the paper's",
-        json_schema_extra={
-            "values": {
-                "scaled": "softmax(Q K^T / sqrt(d_k)) (Vaswani et al. 2017, equation 1)",
-                "unscaled": "softmax(Q K^T), without the root (Luong et al. 2015, section 3.1)",
-                "relu": "max(0, Q K^T / sqrt(d_k)) / keys, in place of the softmax (Wortsman et al. 2023)",
-                "additive": "softmax(v^T tanh(W_q q + W_k k)), a v for each head (Bahdanau et al. 2015)",
-            }
+    attention: Literal["scaled", "unscaled", "relu", "additive"] = option(
+        "scaled",
+        "how attention weights come from queries and keys: scaled is the paper's",
+        values={
+            "scaled": "softmax(Q K^T / sqrt(d_k)) (Vaswani et al. 2017, equation 1)",
+            "unscaled": "softmax(Q K^T), without the root (Luong et al. 2015, section 3.1)",
+            "relu": "max(0, Q K^T / sqrt(d_k)) / keys, in place of the softmax (Wortsman et al. 2023)",
+            "additive": "softmax(v^T tanh(W_q q + W_k k)), a v for each head (Bahdanau et al. 2015)",
         },
     )
-    feedforward: FeedForwardName = Field(
-        default="relu",
-        description="the feed-forward network; the gated ones have three matrices, so 2/3 of the width weighs the same",
-        json_schema_extra={
-            "values": {
-                "relu": "max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, equation 2)",
-                "gelu": "the same with x times the normal distribution's P(X <= x) (Hendrycks and Gimpel 2016)",
-                "gelu-tanh": "gelu by a formula with tanh (Hendrycks and Gimpel 2016, section 2), GPT-2's",
-                "swish": "the same with x sigmoid(x) (Ramachandran et al. 2017)",
-                "glu": "gated by a sigmoid: (sigmoid(x W) * x V) W_2, without biases (Dauphin et al. 2017)",
-                "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",
-                "geglu": "gated by GELU(x W) (Shazeer 2020, equation 6)",
-                "swiglu": "gated by x W sigmoid(x W) (Shazeer 2020, equation 6)",
-                "convolution": "relu as two convolutions of one position, which is the same (Vaswani et al. 2017)",
-            }
+    feedforward: FeedForwardName = option(
+        "relu",
+        "the feed-forward network; the gated ones have three matrices, so 2/3 of the width weighs the same",
+        values={
+            "relu": "max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, equation 2)",
+            "gelu": "the same with x times the normal distribution's P(X <= x) (Hendrycks and Gimpel 2016)",
+            "gelu-tanh": "gelu by a formula with tanh (Hendrycks and Gimpel 2016, section 2), GPT-2's",
+            "swish": "the same with x sigmoid(x) (Ramachandran et al. 2017)",
+            "glu": "gated by a sigmoid: (sigmoid(x W) * x V) W_2, without biases (Dauphin et al. 2017)",
+            "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",
+            "geglu": "gated by GELU(x W) (Shazeer 2020, equation 6)",
+            "swiglu": "gated by x W sigmoid(x W) (Shazeer 2020, equation 6)",
+            "convolution": "relu as two convolutions of one position, which is the same (Vaswani et al. 2017)",
         },
     )
-    norm: Literal["post", "pre", "branch"] = Field(
-        default="post",
-        description="where the layer norm stands: post is the paper's",
-        json_schema_extra={
-            "values": {
-                "post": "after each sub-layer and its residual (Vaswani et al. 2017, section 3.1)",
-                "pre": "before each sub-layer, and once after the stack (Xiong et al. 2020)",
-                "branch": "after each sub-layer and before its residual, and once after the stack (Liu et al. 2022)",
-            }
+    norm: Literal["post", "pre", "branch"] = option(
+        "post",
+        "where the layer norm stands: post is the paper's",
+        values={
+            "post": "after each sub-layer and its residual (Vaswani et al. 2017, section 3.1)",
+            "pre": "before each sub-layer, and once after the stack (Xiong et al. 2020)",
+            "branch": "after each sub-layer and before its residual, and once after the stack (Liu et al. 2022)",
         },
     )
-    normalisation: Literal["layer", "rms", "batch"] = Field(
-        default="layer",
-        description="what a norm divides by: layer is the paper's",
-        json_schema_extra={
-            "values": {
-                "layer": "the standard deviation, after taking the mean away (Ba et al. 2016)",
-                "rms": "the root mean square; no mean, no shift (Zhang and Sennrich 2019)",
-                "batch": "a feature's standard deviation over the batch, later a running one (Ioffe and Szegedy 2015)",
-            }
+    normalisation: Literal["layer", "rms", "batch"] = option(
+        "layer",
+        "what a norm divides by: layer is the paper's",
+        values={
+            "layer": "the standard deviation, after taking the mean away (Ba et al. 2016)",
+            "rms": "the root mean square; no mean, no shift (Zhang and Sennrich 2019)",
+            "batch": "a feature's standard deviation over the batch, later a running one (Ioffe and Szegedy 2015)",
         },
     )
-    norm_epsilon: float = Field(
-        default=1e-6,
+    norm_epsilon: float = option(
+        1e-6,
+        "added to what a norm divides by, before its root is taken; many libraries have 1e-5",
+        "Ba et al. 2016",
         gt=0,
         lt=1,
-        description="added to what a norm divides by, before its root is taken; many libraries have 1e-5",
-        json_schema_extra={"origin": "Ba et al. 2016"},
     )
-    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "bucketed", "none"] = Field(
-        default="sinusoidal",
-        description="how the order of the tokens is known: sinusoidal is the paper's",
-        json_schema_extra={
-            "values": {
-                "sinusoidal": "sines and cosines added to the embeddings (Vaswani et al. 2017, section 3.5)",
-                "learned": "a table of learnt vectors added to the embeddings (Gehring et al. 2017)",
-                "rotary": "queries and keys turned by angles that grow with the position (Su et al. 2021)",
-                "alibi": "scores lowered in proportion to the distance (Press et al. 2022)",
-                "relative": "a learnt vector for each distance, added to the keys (Shaw et al. 2018)",
-                "bucketed": "a learnt number for each range of distances, added to the scores (Raffel et al. 2020)",
-                "none": "nothing; only the decoder's mask tells earlier from later",
-            }
+    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "bucketed", "none"] = option(
+        "sinusoidal",
+        "how the order of the tokens is known: sinusoidal is the paper's",
+        values={
+            "sinusoidal": "sines and cosines added to the embeddings (Vaswani et al. 2017, section 3.5)",
+            "learned": "a table of learnt vectors added to the embeddings (Gehring et al. 2017)",
+            "rotary": "queries and keys turned by angles that grow with the position (Su et al. 2021)",
+            "alibi": "scores lowered in proportion to the distance (Press et al. 2022)",
+            "relative": "a learnt vector for each distance, added to the keys (Shaw et al. 2018)",
+            "bucketed": "a learnt number for each range of distances, added to the scores (Raffel et al. 2020)",
+            "none": "nothing; only the decoder's mask tells earlier from later",
         },
     )
-    maximum_length: int | None = Field(
-        default=None,
+    maximum_length: int | None = option(
+        None,
+        f"positions of the learned table: tokens of the longest sentence, with its end symbol; {LONGEST}",
+        "Gehring et al. 2017, section 3.1",
         ge=2,
         le=LENGTH,
-        description=f"positions of the learned table: tokens of the longest sentence, with its end symbol; {LONGEST}",
-        json_schema_extra={"origin": "Gehring et al. 2017, section 3.1"},
     )
-    rotary_base: float | None = Field(
-        default=None,
+    rotary_base: float | None = option(
+        None,
+        "base of the angles of rotary positions: the greater, the further they tell apart; 10,000",
+        "Su et al. 2021, section 3.2.2",
         gt=1,
         le=BASE,
-        description="base of the angles of rotary positions: the greater, the further they tell apart; 10,000",
-        json_schema_extra={"origin": "Su et al. 2021, section 3.2.2"},
     )
-    relative_distance: int | None = Field(
-        default=None,
-        ge=1,
-        le=LENGTH,
-        description=f"k: distances from which on relative positions see no difference; {RELATIVE_DISTANCE}",
-        json_schema_extra={"origin": "Shaw et al. 2018, section 3.2"},
+    relative_distance: TokenCount | None = option(
+        None,
+        f"k: distances from which on relative positions see no difference; {RELATIVE_DISTANCE}",
+        "Shaw et al. 2018, section 3.2",
     )
-    embedding_width: int | None = Field(
-        default=None,
-        ge=1,
-        le=WIDTH,
-        description="width of the embeddings; where it is not the width, the first residual of each stack is projected",
-        json_schema_extra={"origin": "He et al. 2016, equation 2; Lan et al. 2020, section 3.1"},
+    embedding_width: Width | None = option(
+        None,
+        "width of the embeddings; where it is not the width, the first residual of each stack is projected",
+        "He et al. 2016, equation 2; Lan et al. 2020, section 3.1",
     )
-    embedding_scale: bool = Field(
-        default=True,
-        description="embeddings are multiplied by the root of their width",
-        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.4"},
+    embedding_scale: bool = option(
+        True, "embeddings are multiplied by the root of their width", "Vaswani et al. 2017, section 3.4"
     )
-    embedding_norm: bool = Field(
-        default=False,
-        description="a norm after embeddings and positions are added up; not in the paper",
-        json_schema_extra={"origin": "Lewis et al. 2020 (BART)"},
+    embedding_norm: bool = option(
+        False, "a norm after embeddings and positions are added up; not in the paper", "Lewis et al. 2020 (BART)"
     )
-    output_bias: bool = Field(
-        default=False,
-        description="a bias for each piece of the target vocabulary, added to the logits; the paper has none",
-        json_schema_extra={"origin": "Marian"},
+    output_bias: bool = option(
+        False, "a bias for each piece of the target vocabulary, added to the logits; the paper has none", "Marian"
     )
-    attention_bias: bool = Field(
-        default=False,
-        description="biases in the attention's projections; the paper has none",
-        json_schema_extra={"origin": "fairseq, torch.nn.Transformer"},
+    attention_bias: bool = option(
+        False, "biases in the attention's projections; the paper has none", "fairseq, torch.nn.Transformer"
     )
-    dropout: float = Field(
-        default=0.1,
-        ge=0,
-        lt=1,
-        description="P_drop: on sub-layer outputs and on embeddings",
-        json_schema_extra={"origin": "Vaswani et al. 2017, section 5.4"},
+    dropout: DropRate = option(
+        0.1, "P_drop: on sub-layer outputs and on embeddings", "Vaswani et al. 2017, section 5.4"
     )
-    attention_dropout: float = Field(
-        default=0.0,
-        ge=0,
-        lt=1,
-        description="on attention weights; not in the paper",
-        json_schema_extra={"origin": "the authors' own tensor2tensor"},
+    attention_dropout: DropRate = option(
+        0.0, "on attention weights; not in the paper", "the authors' own tensor2tensor"
     )
-    feedforward_dropout: float = Field(
-        default=0.0,
-        ge=0,
-        lt=1,
-        description="on the feed-forward's inner units; not in the paper",
-        json_schema_extra={"origin": "the authors' own tensor2tensor"},
+    feedforward_dropout: DropRate = option(
+        0.0, "on the feed-forward's inner units; not in the paper", "the authors' own tensor2tensor"
     )
 
     @model_validator(mode="after")

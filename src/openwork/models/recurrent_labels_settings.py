@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from openwork.base.config import Settings
-from openwork.base.limits import LAYERS
+from openwork.base.fields import option
+from openwork.base.limits import LayerCount
 from openwork.models.recurrent_settings import CellDropout, CellName, CellWidth
 
 
@@ -13,29 +12,21 @@ class RecurrentLabelsSettings(Settings):
     """Recurrent layers that read a text and tell a label of it, or one of each of its words."""
 
     kind: Literal["recurrent-labels"] = "recurrent-labels"
-    task: Literal["tag", "classify"] = Field(
-        default="tag",
-        description="what the labels are told of",
-        json_schema_extra={
-            "values": {
-                "tag": "of each word, from the state at its first piece (the many-to-many network of Elman 1990)",
-                "classify": "of the whole text, from the last state of each direction",
-            }
+    task: Literal["tag", "classify"] = option(
+        "tag",
+        "what the labels are told of",
+        values={
+            "tag": "of each word, from the state at its first piece (the many-to-many network of Elman 1990)",
+            "classify": "of the whole text, from the last state of each direction",
         },
     )
     width: CellWidth = 512
     cell: CellName = "lstm"
-    layers: int = Field(
-        default=1,
-        ge=1,
-        le=LAYERS,
-        description="layers of cells that read the text",
-        json_schema_extra={"origin": "Graves et al. 2013"},
-    )
-    bidirectional: bool = Field(
-        default=True,
-        description="whether the text is read backwards too, so that a word's label may follow from what comes later",
-        json_schema_extra={"origin": "Schuster and Paliwal 1997"},
+    layers: LayerCount = option(1, "layers of cells that read the text", "Graves et al. 2013")
+    bidirectional: bool = option(
+        True,
+        "whether the text is read backwards too, so that a word's label may follow from what comes later",
+        "Schuster and Paliwal 1997",
     )
     dropout: CellDropout = 0.2
 

@@ -2,11 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from openwork.base.config import Settings
-from openwork.base.fields import old_spellings
-from openwork.base.limits import LAYERS
+from openwork.base.fields import old_spellings, option
+from openwork.base.limits import LAYERS, LayerCount
 from openwork.models.recurrent_settings import CellDropout, CellName, CellWidth
 
 
@@ -18,46 +16,36 @@ class RecurrentLMSettings(Settings):
     """
 
     kind: Literal["recurrent-lm"] = "recurrent-lm"
-    task: Annotated[Literal["language-model", "classify"], old_spellings({"foretell": "language-model"})] = Field(
-        default="language-model",
-        description="what the model is for",
-        json_schema_extra={
-            "values": {
-                "language-model": "predict each token from those before it, and from those after it if bidirectional",
-                "classify": "one label for the whole text",
-            }
+    task: Annotated[Literal["language-model", "classify"], old_spellings({"foretell": "language-model"})] = option(
+        "language-model",
+        "what the model is for",
+        values={
+            "language-model": "predict each token from those before it, and from those after it if bidirectional",
+            "classify": "one label for the whole text",
         },
     )
     width: CellWidth = 512
     cell: CellName = "lstm"
-    layers: int = Field(
-        default=2,
-        ge=1,
-        le=LAYERS,
-        description="layers of cells in each direction",
-        json_schema_extra={"origin": "Peters et al. 2018, section 3.4"},
+    layers: LayerCount = option(2, "layers of cells in each direction", "Peters et al. 2018, section 3.4")
+    bidirectional: bool = option(
+        True,
+        "whether a second reader goes backwards, which the first one never meets",
+        "Peters et al. 2018, section 3.1",
     )
-    bidirectional: bool = Field(
-        default=True,
-        description="whether a second reader goes backwards, which the first one never meets",
-        json_schema_extra={"origin": "Peters et al. 2018, section 3.1"},
-    )
-    features: Literal["mixture", "last"] = Field(
-        default="mixture",
-        description="what the classifier sees of a token",
-        json_schema_extra={
-            "values": {
-                "mixture": "all layers, each as much as is learnt (Peters et al. 2018, equation 1)",
-                "last": "the last layer (Howard and Ruder 2018)",
-            }
+    features: Literal["mixture", "last"] = option(
+        "mixture",
+        "what the classifier sees of a token",
+        values={
+            "mixture": "all layers, each as much as is learnt (Peters et al. 2018, equation 1)",
+            "last": "the last layer (Howard and Ruder 2018)",
         },
     )
-    task_layers: int = Field(
-        default=0,
+    task_layers: int = option(
+        0,
+        "layers of a classifier's own that read the features beside an embedding of their own; 0: none",
+        "Peters et al. 2018, section 3.3",
         ge=0,
         le=LAYERS,
-        description="layers of a classifier's own that read the features beside an embedding of their own; 0: none",
-        json_schema_extra={"origin": "Peters et al. 2018, section 3.3"},
     )
     dropout: CellDropout = 0.2
 

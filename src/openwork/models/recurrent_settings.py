@@ -6,7 +6,8 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
-from openwork.base.limits import LAYERS, WIDTH
+from openwork.base.fields import option
+from openwork.base.limits import WIDTH, LayerCount, Width
 from openwork.models.tying import Tying
 
 CellName = Annotated[
@@ -53,38 +54,28 @@ class RecurrentSettings(Settings):
     kind: Literal["recurrent"] = "recurrent"
     width: CellWidth = 512
     cell: CellName = "lstm"
-    encoder_layers: int = Field(
-        default=1,
-        ge=1,
-        le=LAYERS,
-        description="layers of cells that read the source: in both directions, without attention in one",
-        json_schema_extra={"origin": "Bahdanau et al. 2015, section 3.2"},
+    encoder_layers: LayerCount = option(
+        1,
+        "layers of cells that read the source: in both directions, without attention in one",
+        "Bahdanau et al. 2015, section 3.2",
     )
-    decoder_layers: int = Field(
-        default=1,
-        ge=1,
-        le=LAYERS,
-        description="layers of cells that write the target; with additive attention the first one attends",
-        json_schema_extra={"origin": "Bahdanau et al. 2015, section 3.1"},
+    decoder_layers: LayerCount = option(
+        1,
+        "layers of cells that write the target; with additive attention the first one attends",
+        "Bahdanau et al. 2015, section 3.1",
     )
-    attention: Literal["additive", "dot", "general", "none"] = Field(
-        default="additive",
-        description="how the decoder looks at the source",
-        json_schema_extra={
-            "values": {
-                "additive": "before each step, by v^T tanh(W s + U h) (Bahdanau et al. 2015)",
-                "dot": "after each step, by s^T h, each direction of the encoder half as wide (Luong et al. 2015)",
-                "general": "after each step, by s^T W h (Luong et al. 2015)",
-                "none": "not at all: all it knows is the encoder's last state (Sutskever et al. 2014)",
-            }
+    attention: Literal["additive", "dot", "general", "none"] = option(
+        "additive",
+        "how the decoder looks at the source",
+        values={
+            "additive": "before each step, by v^T tanh(W s + U h) (Bahdanau et al. 2015)",
+            "dot": "after each step, by s^T h, each direction of the encoder half as wide (Luong et al. 2015)",
+            "general": "after each step, by s^T W h (Luong et al. 2015)",
+            "none": "not at all: all it knows is the encoder's last state (Sutskever et al. 2014)",
         },
     )
-    attention_width: int | None = Field(
-        default=None,
-        ge=1,
-        le=WIDTH,
-        description="hidden units of additive attention's score; width",
-        json_schema_extra={"origin": "Bahdanau et al. 2015, appendix A.1.2"},
+    attention_width: Width | None = option(
+        None, "hidden units of additive attention's score; width", "Bahdanau et al. 2015, appendix A.1.2"
     )
     tying: Tying = "target"
     dropout: CellDropout = 0.2

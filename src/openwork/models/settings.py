@@ -2,30 +2,17 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from openwork.base.config import Settings
-from openwork.base.limits import LAYERS
+from openwork.base.fields import option
+from openwork.base.limits import LayerCount
 from openwork.models.layer_settings import LayerSettings
 from openwork.models.tying import Tying
 
 
 class _Stacks(Settings):
     kind: Literal["transformer"] = "transformer"
-    encoder_layers: int = Field(
-        default=6,
-        ge=1,
-        le=LAYERS,
-        description="N of the encoder",
-        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.1"},
-    )
-    decoder_layers: int = Field(
-        default=6,
-        ge=1,
-        le=LAYERS,
-        description="N of the decoder",
-        json_schema_extra={"origin": "Vaswani et al. 2017, section 3.1"},
-    )
+    encoder_layers: LayerCount = option(6, "N of the encoder", "Vaswani et al. 2017, section 3.1")
+    decoder_layers: LayerCount = option(6, "N of the decoder", "Vaswani et al. 2017, section 3.1")
     tying: Tying = "three-way"
 
 

@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from openwork.base.config import Settings
-from openwork.base.limits import KERNEL, LAYERS, WIDTH
+from openwork.base.fields import option
+from openwork.base.limits import KERNEL, DropRate, LayerCount, Width
 from openwork.models.tying import LanguageTying
 
 
@@ -15,46 +14,28 @@ class WaveNetSettings(Settings):
     """
 
     kind: Literal["wavenet"] = "wavenet"
-    width: int = Field(
-        default=512,
-        ge=1,
-        le=WIDTH,
-        description="numbers in a token's vector, and in the residual stream",
-        json_schema_extra={"origin": "van den Oord et al. 2016, section 2.4"},
+    width: Width = option(
+        512, "numbers in a token's vector, and in the residual stream", "van den Oord et al. 2016, section 2.4"
     )
-    skip_width: int = Field(
-        default=256,
-        ge=1,
-        le=WIDTH,
-        description="numbers that each layer adds to the output",
-        json_schema_extra={"origin": "van den Oord et al. 2016, section 2.4"},
+    skip_width: Width = option(
+        256, "numbers that each layer adds to the output", "van den Oord et al. 2016, section 2.4"
     )
-    kernel: int = Field(
-        default=2,
-        ge=2,
-        le=KERNEL,
-        description="k: positions that a convolution sees",
-        json_schema_extra={"origin": "van den Oord et al. 2016, figure 3"},
+    kernel: int = option(
+        2, "k: positions that a convolution sees", "van den Oord et al. 2016, figure 3", ge=2, le=KERNEL
     )
-    layers: int = Field(
-        default=30,
-        ge=1,
-        le=LAYERS,
-        description="dilated layers; the model sees as far back as they reach together and no further",
-        json_schema_extra={"origin": "van den Oord et al. 2016, section 2.1"},
+    layers: LayerCount = option(
+        30,
+        "dilated layers; the model sees as far back as they reach together and no further",
+        "van den Oord et al. 2016, section 2.1",
     )
-    cycle: int = Field(
-        default=10,
+    cycle: int = option(
+        10,
+        "layers whose dilations double from 1 on, before they begin again at 1: 10 make 1, 2, 4 ... 512",
+        "van den Oord et al. 2016, section 2.1",
         ge=1,
         le=30,
-        description="layers whose dilations double from 1 on, before they begin again at 1: 10 make 1, 2, 4 ... 512",
-        json_schema_extra={"origin": "van den Oord et al. 2016, section 2.1"},
     )
     tying: LanguageTying = "embeddings"
-    dropout: float = Field(
-        default=0.1,
-        ge=0,
-        lt=1,
-        description="on embeddings, behind the gates, and before the output; not in the paper",
-        json_schema_extra={"origin": "Srivastava et al. 2014"},
+    dropout: DropRate = option(
+        0.1, "on embeddings, behind the gates, and before the output; not in the paper", "Srivastava et al. 2014"
     )
