@@ -296,7 +296,7 @@ def test_an_assignment_reaches_into_an_array(write: Callable[..., Path]) -> None
 
 def test_tables_within_tables_end_somewhere(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(f"a = {'[' * 30}{']' * 30}\n")
-    with pytest.raises(ConfigError, match="stand in each other more than 20 times") as refused:
+    with pytest.raises(ConfigError, match="are nested more than 20 times") as refused:
         read_run_file(tmp_path / "run.toml")
     assert "key = value" in refused.value.hint
 

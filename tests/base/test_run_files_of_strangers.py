@@ -46,12 +46,12 @@ def test_numbers_of_64_bits_are_numbers(tmp_path: Path):
 
 @pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "[" * 30 + "]" * 30, "{ a = " * 30 + "1" + " }" * 30])
 def test_depth_in_an_assignment(value: str):
-    with pytest.raises(ConfigError, match="stand in each other"):
+    with pytest.raises(ConfigError, match="are nested"):
         apply_assignments(Layer(), [f"data.columns={value}"])
 
 
 def test_depth_of_a_key():
-    with pytest.raises(ConfigError, match="stand in each other"):
+    with pytest.raises(ConfigError, match="are nested"):
         apply_assignments(Layer(), [".".join("a" * 5000) + "=1"])
 
 

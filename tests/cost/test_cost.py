@@ -13,8 +13,8 @@ from openwork.cost import memory as cost_memory
 from openwork.cost import recurrent as cost_recurrent
 from openwork.cost import transformer as cost_transformer
 from openwork.cost.cost import Machine, cost_of
+from openwork.machine.device import has_narrow_kernels
 from openwork.machine.precision import TYPES, PrecisionName
-from openwork.machine.processor import has_narrow_kernels
 from openwork.models.build import build_decoder, build_model, build_transformer
 from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.families import ModelSettings

@@ -11,7 +11,7 @@ from openwork.cost import cost
 from openwork.cost.cost import Cost, cost_of, weights_of
 from openwork.cost.counted import ProductCounter, count_cost
 from openwork.cost.part import SentenceLengths
-from openwork.machine.processor import has_narrow_kernels
+from openwork.machine.device import has_narrow_kernels
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings

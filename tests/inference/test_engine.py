@@ -13,7 +13,7 @@ from openwork.inference import engine as engine_module
 from openwork.inference.engine import Engine
 from openwork.inference.prepared.products import available
 from openwork.inference.prepared.transformer import PreparedTransformer
-from openwork.machine.processor import has_narrow_kernels
+from openwork.machine.device import has_narrow_kernels
 from openwork.machine.workers import Workers, one_thread
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel

@@ -1,8 +1,8 @@
-"""Run files: TOML in, frozen settings out, and an error for every mistake that names file, line and remedy.
+"""Run files: reads TOML into frozen settings; errors name file, line and remedy.
 
-A run file is read into a `Layer` (plain values and where each came from), changed by `--set` assignments, and built
-into settings: `build(RunSettings, layer.mapping, layer.origins)`. Each settings model stands beside the code that it
-configures; its fields carry a `Field(description=...)` with the unit, and the only default there is.
+A run file is read into a `Layer` (plain values and their origins), changed by `--set` assignments, and built into
+settings: `build(RunSettings, layer.mapping, layer.origins)`. Each settings model stands next to the code it configures;
+its fields have a `Field(description=...)` with the unit, and the only default.
 """
 
 import hashlib
@@ -27,15 +27,15 @@ from openwork.base.toml_bounds import DEEPEST, check_depth, check_values, too_de
 _BASE_KEY = "base"
 _NOT_UNICODE = re.compile(r"[\ud800-\udfff]")
 MOST_BYTES = 4 << 20  # of settings that openwork wrote, which have a few thousand
-LARGEST = 1_000_000  # bytes; a run file has some thousand
+LARGEST = 1_000_000  # bytes; run files have a few thousand
 # Keys of version 0.1.0 that have other names now.
 RENAMED = {"model.longest": "model.maximum_length", "model.marks_prompts": "model.separate_prompt"}
 
 
 class Settings(BaseModel):
-    """The base of every settings model: frozen, no unknown keys, no silent conversions (`"256"` is not 256).
+    """Base class of settings models: frozen, no unknown keys, no silent conversions (`"256"` is not 256).
 
-    TOML cannot say "nothing", so a field that may be None has None as its default.
+    TOML has no null, so a field that may be None has None as its default.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -46,21 +46,21 @@ AnySettings = TypeVar("AnySettings", bound=Settings)
 
 @dataclass(frozen=True)
 class Layer:
-    """Values as a run file gives them, and the origin of each dotted key ("model.width")."""
+    """Values of a run file, and the origin of each dotted key ("model.width")."""
 
     mapping: Mapping[str, Any] = field(default_factory=dict)
     origins: Mapping[str, ValueOrigin] = field(default_factory=dict)
 
 
 def read_run_file(path: Path | str) -> Layer:
-    """Read a TOML run file; its top-level key `base` names another (relative to it) whose values it overrides."""
+    """Reads a TOML run file; its key `base` names another run file, relative to it, whose values it overrides."""
     return _read_chain(Path(path), ())
 
 
 def read_written_file(path: Path) -> Layer:
-    """Reads a TOML file that openwork wrote: a regular file of a bounded size, which nothing outside it can change.
+    """Reads a TOML file that openwork wrote: a regular file of a bounded size that depends on no other file.
 
-    `ConfigError` for one with the key `base`, `BundleError` for a link and for what else is not such a file.
+    `ConfigError` for one with the key `base`, `BundleError` for a link or anything but a regular file.
     """
     try:
         data = read_regular(path, MOST_BYTES)
@@ -85,7 +85,7 @@ def _parsed(path: Path, text: str) -> Layer:
         raise ConfigError(what, hint="see https://toml.io for the format", code="C004") from error
     except RecursionError as error:
         raise too_deep(str(path)) from error
-    except ValueError as error:  # Python reads no number of more than some thousand digits
+    except ValueError as error:  # a number of more than some thousand digits
         raise too_large(str(path)) from error
     check_depth(mapping, str(path))
     origins = {key: ValueOrigin(str(path), line) for key, line in toml.key_lines(text).items()}
@@ -94,7 +94,7 @@ def _parsed(path: Path, text: str) -> Layer:
 
 
 def _with_new_keys(layer: Layer) -> Layer:
-    """Keys under their names of today; an old one beside its new one stays, and is refused as unknown."""
+    """Renames keys of version 0.1.0; an old key next to its new one stays and is refused as unknown."""
     mapping, origins = dict(layer.mapping), dict(layer.origins)
     for old, new in RENAMED.items():
         (section, old_key), new_key = old.split("."), new.partition(".")[2]
@@ -120,7 +120,7 @@ def _read_chain(path: Path, above: tuple[Path, ...]) -> Layer:
     chain = (*above, path.resolve())
     try:
         leads_back, is_file = base_path.resolve() in chain, base_path.is_file()
-    except (OSError, ValueError, RuntimeError):  # no name of a file: too long, with NUL, or links in a circle
+    except (OSError, ValueError, RuntimeError):  # not a file name: too long, with NUL, or links in a circle
         leads_back = is_file = False
     if leads_back:
         raise ConfigError(
@@ -193,15 +193,15 @@ def _name_toml_error(path: Path, text: str, message: str) -> str:
 
 
 def _merge(base: Layer, over: Layer) -> Layer:
-    # Where both files have a table, its header in the file that overrides is the one to point at. An array of tables is
-    # replaced whole, and with it the origins of what stood in the old one.
+    # Where both files have a table, its origin is the overriding file. An array of tables is replaced as a whole, with
+    # the origins of the old one.
     replaced = tuple(f"{key}." for key in over.origins if isinstance(_value_at(over.mapping, key), list))
     kept = {key: origin for key, origin in base.origins.items() if not key.startswith(replaced)}
     return Layer(_merge_mappings(base.mapping, over.mapping), {**kept, **over.origins})
 
 
 def _value_at(mapping: Mapping[str, Any], key: str) -> Any:
-    """What stands under a dotted key; None if nothing does."""
+    """The value of a dotted key; None if there is none."""
     here: Any = mapping
     for part in key.split("."):
         here = here.get(part) if isinstance(here, Mapping) else None
@@ -212,23 +212,19 @@ def _merge_mappings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[st
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)
+        items = {str(number): item for number, item in enumerate(old)} if isinstance(old, list) else {}
         if isinstance(old, Mapping) and isinstance(value, Mapping):
             value = _merge_mappings(old, value)
-        elif isinstance(old, list) and isinstance(value, Mapping) and all(_is_place(place, old) for place in value):
-            value = [*_merge_mappings(dict(zip(map(str, range(len(old))), old, strict=True)), value).values()]
+        elif isinstance(old, list) and isinstance(value, Mapping) and value.keys() <= items.keys():
+            value = [*_merge_mappings(items, value).values()]  # as of `--set data.mix.1.weight=2`
         merged[key] = value
     return merged
 
 
-def _is_place(key: str, items: list[Any]) -> bool:
-    """Whether a key, such as the 1 of `--set data.mix.1.weight=2`, names one of the items."""
-    return key in map(str, range(len(items)))
-
-
 def apply_assignments(layer: Layer, assignments: Iterable[str]) -> Layer:
-    """The layer with assignments of the form `model.width=256` (the option `--set`) laid over it.
+    """The layer overridden by assignments of the form `model.width=256` (the option `--set`).
 
-    The value is read as TOML (`256`, `true`, `[1, 2]`, `"text"`); what is not TOML is taken as text.
+    The value is read as TOML (`256`, `true`, `[1, 2]`, `"text"`); anything that is not TOML is text.
     """
     for assignment in assignments:
         key, equals, raw = assignment.partition("=")
@@ -273,8 +269,8 @@ def _parse_value(raw: str) -> Any:
 def build(
     settings_class: type[AnySettings], mapping: Mapping[str, Any], origins: Mapping[str, ValueOrigin] | None = None
 ) -> AnySettings:
-    """The settings with the values of `mapping`; `ConfigError` names the first key that is unknown or not allowed."""
-    # Read as JSON, a list may fill a tuple and a string a path or an enumeration, while "256" is still no number.
+    """Builds settings from `mapping`; `ConfigError` names the first key that is unknown or not allowed."""
+    # As JSON a list may become a tuple and a string a path or an enumeration, but "256" no number.
     try:
         return settings_class.model_validate_json(_as_json(mapping))
     except ValidationError as error:
@@ -284,7 +280,7 @@ def build(
 def find_mistakes(
     settings_class: type[Settings], mapping: Mapping[str, Any], origins: Mapping[str, ValueOrigin]
 ) -> list[ConfigError]:
-    """All that `build` would refuse, as far as it can be told at once: rules between keys wait for right values."""
+    """All errors of `build` that can be found at once; rules between keys are checked after the values."""
     try:
         settings_class.model_validate_json(_as_json(mapping))
     except ValidationError as error:
@@ -301,15 +297,15 @@ def _as_json(mapping: Mapping[str, Any]) -> str:
 
 
 def to_toml(settings: Settings, comments: Mapping[str, str] | None = None) -> str:
-    """The settings, defaults included, as a run file that `read_run_file` and `build` turn into equal settings.
+    """The settings with their defaults as a run file, from which `build` makes equal settings.
 
-    `comments` stand behind the values of their dotted keys.
+    `comments`, by dotted key, follow the values.
     """
     return toml.write_table(settings.model_dump(mode="json"), comments=comments or {})
 
 
 def fingerprint(settings: Settings) -> str:
-    """Sixteen hexadecimal digits that equal settings share, whatever the order of the keys in their file."""
+    """Hash of the settings, 16 hexadecimal digits; independent of the order of keys."""
     values = settings.model_dump(mode="json", exclude_none=True)
     canonical = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]

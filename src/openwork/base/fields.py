@@ -106,7 +106,9 @@ def all_keys(model: type[BaseModel], prefix: str = "", kinds: tuple[str, ...] = 
         if not inner or listed:
             one = schema["properties"][name]
             takes, origin = allowed_values(one, schema.get("$defs", {})), one.get("origin", "")
-            yield Key(f"{prefix}{name}", takes, _default(known), known.description or "", kinds, origin)
+            value = None if known.is_required() else known.get_default(call_default_factory=True)
+            default = "" if value is None else write_value(to_jsonable_python(value))
+            yield Key(f"{prefix}{name}", takes, default, known.description or "", kinds, origin)
         if listed:
             yield from (key for one in inner for key in all_keys(one, f"{prefix}{name}[].", kinds))
         elif not inner:
@@ -144,11 +146,6 @@ def _kind(model: type[BaseModel]) -> tuple[str, ...]:
     """The value that selects this kind of section; the model's name where there is none."""
     tags = [get_args(known.annotation) for known in model.model_fields.values() if is_literal(known.annotation)]
     return tuple(str(values[0]) for values in tags if len(values) == 1)[:1] or (model.__name__,)
-
-
-def _default(known: FieldInfo) -> str:
-    value = None if known.is_required() else known.get_default(call_default_factory=True)
-    return "" if value is None else write_value(to_jsonable_python(value))
 
 
 def allowed_values(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""Reading text that strangers wrote, and writing files that a crash cannot spoil.
+"""Reading untrusted text files, and atomic writing of files.
 
 Reading: `open_binary`, `read_lines` and `sha256_file` turn every fault of a file into a `DataError` that names it.
-Writing: `atomic_file` and its two short forms show either the old content or the new, never half; `folders.py` does
+Writing: after a crash, `atomic_file` and its two short forms leave either the old content or the new; `folders.py` does
 the same for folders.
 """
 
@@ -25,20 +25,19 @@ from openwork.base.errors import DataError, OpenworkError
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _PARTIAL = ".partial"
-_PARTIAL_NAME = re.compile(r"\..*\.(\d+)\.[0-9a-f]{8}\.partial", re.DOTALL)  # the number is a process
+_PARTIAL_NAME = re.compile(r"\..*\.(\d+)\.[0-9a-f]{8}\.partial", re.DOTALL)  # the number is a process id
 
 MAX_LINE_CHARACTERS = 1_000_000
-"""The longest line `read_lines` takes by default: it bounds the memory that one line can claim."""
+"""The longest line that `read_lines` accepts by default, which bounds the memory of a line."""
 
 
 # ------------------------------------------------------------------------------------------------ reading
 
 
 def open_binary(path: Path | str) -> BinaryIO:
-    """Open a plain, gzip or xz file for reading; compression is told by the first bytes, not the name.
+    """Opens a plain, gzip or xz file or a pipe for reading; its first bytes tell the compression, not its name.
 
-    Pipes work too. `DataError` for a missing file, a folder, a file that may not be read and, at the read that
-    meets it, for a damaged archive.
+    `DataError` for a missing file, a folder, an unreadable file and, while reading, a damaged archive.
     """
     path = Path(path)
     plain = _open_plain(path)
@@ -51,7 +50,7 @@ def open_binary(path: Path | str) -> BinaryIO:
 
 
 class _GuardedReader(io.RawIOBase):
-    """Passes bytes on and turns a failed read or a damaged archive into a `DataError`."""
+    """Turns a failed read or a damaged archive into a `DataError`."""
 
     def __init__(self, path: Path, plain: io.BufferedReader, compression: Compression | None) -> None:
         super().__init__()
@@ -76,7 +75,7 @@ class _GuardedReader(io.RawIOBase):
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
         try:
-            data = self._bytes.read1(len(buffer))  # what is there: a pipe must not wait for a full buffer
+            data = self._bytes.read1(len(buffer))  # available bytes: a pipe must not wait for a full buffer
         except damages() as error:
             raise DataError(
                 f"{self._path}: the {self._name} archive is damaged or cut short",
@@ -97,14 +96,14 @@ class _GuardedReader(io.RawIOBase):
 
 
 def read_lines(path: Path | str, *, max_line_characters: int | None = MAX_LINE_CHARACTERS) -> Iterator[str]:
-    r"""Yield the lines of a UTF-8 text file, plain, gzip or xz, without their ends.
+    r"""Yields the lines of a UTF-8 text file, plain, gzip or xz, without their ends.
 
-    Only "\n" ends a line, so that the count agrees with `wc -l` and with the other side of a corpus; characters such
-    as U+2028 or a form feed stay inside the line. One "\r" before the end is dropped, and so is a byte-order mark at
-    the start of the file. `DataError` names file and line for invalid UTF-8, a NUL and a line that is too long.
+    Only "\n" ends a line, as for `wc -l` and for the other side of a corpus; U+2028 or a form feed does not. One "\r"
+    before the end and a byte-order mark at the start of the file are dropped. `DataError` names file and line for
+    invalid UTF-8, a NUL and a line that is too long.
     """
     path = Path(path)
-    # A character takes at most four bytes; the limit on bytes keeps a file without line ends out of memory.
+    # A character has at most four bytes; the limit bounds the memory for a file without line ends.
     limit = -1 if max_line_characters is None else 4 * max_line_characters + 8
     with open_binary(path) as file:
         number = 0
@@ -159,7 +158,7 @@ def _decode_line(path: Path, number: int, data: bytes) -> str:
 
 
 def sha256_file(path: Path | str) -> str:
-    """The SHA-256 of the file's bytes as they lie on the disk, in hexadecimal."""
+    """The SHA-256 of a file's bytes, in hexadecimal."""
     path = Path(path)
     with _open_plain(path) as file:
         try:
@@ -169,7 +168,7 @@ def sha256_file(path: Path | str) -> str:
 
 
 def sha256_values(values: object) -> str:
-    """Of plain values, in whatever order their keys are written; JSON gives numbers back exactly."""
+    """The SHA-256 of JSON values, independent of the order of keys."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode("utf-8")).hexdigest()
 
 
@@ -220,27 +219,28 @@ def _nearest_file(path: Path) -> str:
 
 
 def atomic_write_bytes(path: Path | str, data: bytes) -> None:
-    """Put `data` into the file so that a crash, `kill -9` or a full disk leaves either the old file or the new one."""
+    """Writes a file so that a crash, `kill -9` or a full disk leaves either the old file or the new one."""
     with atomic_file(path) as partial:
         partial.write_bytes(data)
 
 
 def atomic_write_text(path: Path | str, text: str) -> None:
-    """`atomic_write_bytes` in UTF-8, line ends as they are."""
+    """`atomic_write_bytes` in UTF-8, line ends unchanged."""
     atomic_write_bytes(path, text.encode("utf-8"))
 
 
 @contextlib.contextmanager
 def atomic_file(path: Path | str) -> Iterator[Path]:
-    """Give the path of a new file beside `path`; it takes the place of `path` when the block ends without error.
+    """Yields the path of a new file, which replaces `path` when the block ends without error.
 
-    For libraries that write files themselves. On any error the new file is removed and the old one stays as it was.
-    A full disk and other refusals of the system become an `OpenworkError`.
+    For libraries that write files themselves. On any error the new file is removed and the old one is unchanged. A full
+    disk and other errors of the system become an `OpenworkError`.
     """
     path, partial = prepare_writing(Path(path))
     try:
         yield partial
-        _copy_mode(path, partial)
+        if path.exists():
+            shutil.copymode(path, partial)
         flush_to_disk(partial)
         os.replace(partial, path)
         flush_to_disk(path.parent)
@@ -253,7 +253,7 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
 
 
 def prepare_writing(path: Path, within: Path | None = None) -> tuple[Path, Path]:
-    """The real path (a link is followed, not replaced), and a fresh name on the same disk: beside it, or `within`."""
+    """The real path (a link is followed, not replaced), and a temporary name next to it or `within` a folder."""
     path = Path(os.path.realpath(path))
     place = within or path.parent
     try:
@@ -265,7 +265,7 @@ def prepare_writing(path: Path, within: Path | None = None) -> tuple[Path, Path]
 
 
 def is_partial(name: str) -> bool:
-    """Whether a name is one that `prepare_writing` gives: what a killed process leaves behind."""
+    """Whether a name is a temporary one of `prepare_writing`, which a killed process leaves behind."""
     return _PARTIAL_NAME.fullmatch(name) is not None
 
 
@@ -274,7 +274,7 @@ def _partial_prefix(name: str) -> str:
 
 
 def _tidy(place: Path, name: str) -> None:
-    """Remove the partial files under this name that killed processes left."""
+    """Removes the partial files of this name that killed processes left."""
     prefix = _partial_prefix(name)
     for other in place.iterdir():
         found = _PARTIAL_NAME.fullmatch(other.name)
@@ -289,11 +289,6 @@ def _is_running(process: int) -> bool:
         return psutil.pid_exists(process)
     except OverflowError:  # of a number that no process has
         return True
-
-
-def _copy_mode(path: Path, partial: Path) -> None:
-    if path.exists():
-        shutil.copymode(path, partial)
 
 
 def flush_to_disk(path: Path) -> None:
@@ -313,7 +308,7 @@ def remove(path: Path) -> None:
 
 
 def concerns(error: OSError, *paths: Path) -> bool:
-    """Whether the error comes from writing these paths, and not from something else that the caller's block did."""
+    """Whether the error comes from writing these paths, and not from other code in the caller's block."""
     return error.filename is None or str(error.filename).startswith(tuple(map(str, paths)))
 
 

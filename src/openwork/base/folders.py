@@ -1,4 +1,4 @@
-"""Writing folders that a crash cannot spoil, and in which no file of others is lost."""
+"""Atomic writing of folders, without losing files of others in them."""
 
 import contextlib
 import ctypes
@@ -17,16 +17,15 @@ _HERE, _RENAME_EXCHANGE = -100, 2  # AT_FDCWD, and the flag of renameat2
 
 @contextlib.contextmanager
 def atomic_folder(path: Path | str, own: Sequence[str] = ()) -> Iterator[Path]:
-    """Give a new empty folder; what it holds stands at `path` when the block ends without error.
+    """Yields a new empty folder, which replaces `path` when the block ends without error.
 
-    Of an older folder at `path` only the files go that have a name in `own` ("source/tokenizer.json"), or the name of a
-    new one. Where it holds nothing else, the two folders change places at one moment. Where it does, or where a process
-    stands in it, the old files go, and the new ones come one by one: first `own[0]`, by which the folder is known, so
-    that a crash leaves a folder that lacks files and never one that mixes old and new. On any error before that, the
-    old folder stays as it was.
+    In an older folder at `path`, only files named in `own` ("source/tokenizer.json") or like new ones are replaced. If
+    it holds nothing else, the two folders are exchanged in one step. Otherwise, or if this process runs in it, the old
+    files are removed and the new ones moved one by one, first `own[0]`, which identifies the folder: a crash can leave
+    files missing, but never old and new ones mixed. On an earlier error the old folder is unchanged.
     """
     path = Path(os.path.realpath(path))
-    is_fixed = path.is_dir() and (_is_here(path) or path.is_mount())  # such a folder can have no other in its place
+    is_fixed = path.is_dir() and (_is_here(path) or path.is_mount())  # such a folder cannot be exchanged
     path, partial = prepare_writing(path, path if is_fixed else None)
     try:
         if path.exists() and not path.is_dir():
@@ -51,12 +50,12 @@ def atomic_folder(path: Path | str, own: Sequence[str] = ()) -> Iterator[Path]:
 
 
 def holds_only(folder: Path, own: set[str]) -> bool:
-    """Whether each file in the folder, and in folders in it, has one of these names; links and odd things count too."""
+    """Whether every file in the folder and below, links included, has one of these names."""
     return all(name in own for name in _names_in(folder))
 
 
 def blocked_name(folder: Path, names: Sequence[str]) -> Path | None:
-    """A folder, or a link to one, that lies where one of these files should be written, if there is one."""
+    """A folder, or a link to one, in the place of one of these files, if there is one."""
     for name in names:
         path = folder / name
         for parent in path.relative_to(folder).parents:
@@ -69,7 +68,7 @@ def blocked_name(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def _names_in(folder: Path) -> Iterator[str]:
-    """The path of each thing in the folder, from it on; of a folder that is not empty, of the things in it."""
+    """The relative paths of all files, links and empty folders below the folder."""
     for place, folders, files in os.walk(folder):
         inner = Path(place)
         for name in (*files, *(one for one in folders if (inner / one).is_symlink() or not os.listdir(inner / one))):
@@ -77,15 +76,15 @@ def _names_in(folder: Path) -> Iterator[str]:
 
 
 def _is_here(folder: Path) -> bool:
-    """Whether this process stands in the folder, or below it."""
+    """Whether the current folder of this process is this one or below it."""
     try:
         return Path.cwd().is_relative_to(folder)
-    except OSError:  # where it stood is gone
+    except OSError:  # the current folder is gone
         return False
 
 
 def _flushed(folder: Path) -> list[str]:
-    """The files of the folder, now on the disk."""
+    """Flushes the folder to the disk and returns the names of its files."""
     names = []
     for place, _, files in os.walk(folder):
         for name in files:
@@ -116,8 +115,8 @@ def _put_into(path: Path, new: Path, names: Sequence[str], own: Sequence[str]) -
 
 
 def _exchange(new: Path, path: Path) -> None:
-    """Rename `new` to `path`. A folder cannot be renamed over a full one: the two change places, or where the system
-    cannot do that the old one steps aside first."""
+    """Renames `new` to `path`. A folder cannot replace a full one: the two are exchanged, or where the system cannot do
+    that the old one is renamed first."""
     if not path.exists():
         os.rename(new, path)
         return
@@ -134,7 +133,7 @@ def _exchange(new: Path, path: Path) -> None:
 
 
 def _swap(one: Path, other: Path) -> bool:
-    """Two names change places at one moment, so that each always stands for something; False where it cannot be."""
+    """Exchanges two names in one step, so that each always exists; False where the system cannot do that."""
     try:
         rename = ctypes.CDLL(None).renameat2  # Linux
     except (OSError, AttributeError):
@@ -149,7 +148,7 @@ def _put_aside(path: Path) -> Path:
 
 
 def _bring_back(path: Path) -> None:
-    """Clear up after a process that was killed while an old folder had stepped aside."""
+    """Cleans up after a process that was killed while an old folder was renamed."""
     old = _put_aside(path)
     if old.is_dir():
         if path.exists():

@@ -1,8 +1,8 @@
-"""Where a command may write: one rule for all of them, so that nothing is lost that a person has. No torch here.
+"""Checks of output paths: one rule for all commands, so that no file of a user is lost. No torch here.
 
-An output folder is new or empty, or openwork wrote it, as the same kind of thing; then only openwork's own files in it
-are replaced. An output file is new, or of openwork's own making. Neither is what the command reads, nor lies in it or
-around it, nor within a bundle, nor among the files of a run.
+An output folder is new or empty, or one of the same kind that openwork wrote; then only openwork's own files in it are
+replaced. An output file is new, or one that openwork wrote. Neither may be, contain or lie in what the command reads,
+nor lie in a bundle or among the files of a run.
 """
 
 import json
@@ -17,14 +17,14 @@ from openwork.base.errors import UsageError
 from openwork.base.files import is_partial, sha256_file
 from openwork.base.folders import blocked_name
 
-LARGEST_MARK = 1 << 22  # bytes; it is a small table
+LARGEST_MARK = 1 << 22  # bytes
 
 
 @dataclass(frozen=True)
 class FolderKind:
-    """A kind of folder that openwork writes: the names that its files may have.
+    """A kind of folder that openwork writes, and the possible names of its files.
 
-    The first is the mark of the kind, a JSON object with `format`, and with the checksum of every other file.
+    The first file marks the kind: a JSON object with `format` and the checksum of every other file.
     """
 
     format: str
@@ -35,11 +35,11 @@ class FolderKind:
         return self.names[0]
 
     def is_at(self, folder: Path) -> bool:
-        """Whether openwork wrote the folder, as its mark says."""
+        """Whether openwork wrote the folder, according to its mark."""
         return self._read_mark(folder) is not None
 
     def own_in(self, folder: Path) -> tuple[str, ...]:
-        """The mark, and the files in the folder that it says openwork wrote."""
+        """The mark, and the files in the folder that openwork wrote according to it."""
         listed = (self._read_mark(folder) or {}).get("sha256")
         return (self.mark, *(name for name in self.names[1:] if isinstance(listed, dict) and name in listed))
 
@@ -72,34 +72,34 @@ RUN = (
     *("run.toml", ".lock", "records.jsonl", "tokenizers", "stores", "checkpoints", "tensorboard"),
     *("bad-batch.jsonl", "bundle", ".extended"),
 )
-"""What lies in the folder of a run."""
+"""The names in a run folder."""
 
 
 def put_export_mark(folder: Path) -> None:
-    """By this file openwork knows a folder that it wrote in another toolkit's form."""
+    """Writes the file that identifies an exported folder."""
     sums = {name: sha256_file(folder / name) for name in EXPORT.names if (folder / name).is_file()}
     content = {"format": EXPORT.format, "openwork": __version__, "sha256": sums}
     (folder / EXPORT.mark).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a training of openwork wrote the folder: a run file alone may be a person's own."""
+    """Whether the folder is a run folder: a run file alone may be the user's own."""
     return (folder / "run.toml").is_file() and any(
         (folder / name).exists() for name in (".lock", "records.jsonl", "checkpoints")
     )
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Whether it is a checkpoint of a run."""
+    """Whether the folder is a checkpoint of a run."""
     return (folder / "state.json").is_file() and folder.resolve().parent.name == "checkpoints"
 
 
 def check_folder(
     out: Path, kind: FolderKind, reads: Iterable[Path | None] = (), *, overwrite: bool | None = None
 ) -> None:
-    """UsageError unless a command that reads these may write a folder of this kind there.
+    """UsageError unless a command that reads these paths may write a folder of this kind there.
 
-    An older one of the kind may be replaced where `overwrite` is True or None; None is for commands without the option.
+    It may replace an older one of the kind if `overwrite` is True, or None, for commands without the option.
     """
     check_new_folder(out, reads, is_own=kind.is_at)
     if not any(_things_in(out)):
@@ -124,7 +124,7 @@ def check_folder(
 def check_new_folder(
     out: Path, reads: Iterable[Path | None] = (), *, is_own: Callable[[Path], bool] = lambda _: False
 ) -> None:
-    """UsageError if `out` is a file, or has things in it and is not openwork's own, or lies where it may not."""
+    """UsageError if `out` is a file, a folder with other contents, or in a place where nothing may be written."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: --out is a file", hint="name a folder, it will be made", code="U042")
     if any(_things_in(out)) and not is_own(out):
@@ -135,7 +135,7 @@ def check_new_folder(
 
 
 def check_file(out: Path, is_own: Callable[[Path], bool], reads: Iterable[Path | None] = ()) -> None:
-    """UsageError unless a command that reads these may write a file there; an older one of its own is replaced."""
+    """UsageError unless a command that reads these paths may write a file there, perhaps over its own older one."""
     check_apart(out, reads)
     if os.path.lexists(out) and not (out.is_file() and is_own(out)):
         raise UsageError(
@@ -153,7 +153,7 @@ def is_page(path: Path) -> bool:
 
 
 def check_apart(out: Path, reads: Iterable[Path | None]) -> None:
-    """UsageError if `out` is, holds or lies in one of these, or lies in a folder that would be spoilt by it."""
+    """UsageError if `out` is, contains or lies in one of these paths, or lies in a bundle or among files of a run."""
     place = Path(os.path.realpath(out))
     for read in reads:
         if read is not None and _touches(place, read):
@@ -174,10 +174,10 @@ def check_apart(out: Path, reads: Iterable[Path | None]) -> None:
 
 
 def _touches(place: Path, read: Path) -> bool:
-    """Whether one is the other or lies in it, links of both kinds followed; beside the files of a run is no matter."""
+    """Whether one path is the other or lies in it, links followed; inside a run folder is allowed here."""
     source = Path(os.path.realpath(read))
     if place != source and is_run(source) and _is_within(place, source):
-        return False  # its own files are guarded as those of any run
+        return False  # `check_apart` protects the files of any run
     return _is_within(place, source) or _is_within(source, place)
 
 
@@ -193,9 +193,9 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _things_in(folder: Path) -> Iterable[Path]:
-    """What is in the folder, if there is one, but for what a killed process left half written."""
+    """The contents of the folder, if it exists, without partial files of killed processes."""
     return (path for path in folder.iterdir() if not is_partial(path.name)) if folder.is_dir() else ()
 
 
 PAGE_MARK = '<meta name="generator" content="openwork">'
-"""Stands near the beginning of every page: so that openwork replaces its own pages, and no other file."""
+"""Near the beginning of every page, so that openwork replaces only its own pages."""

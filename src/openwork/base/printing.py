@@ -37,11 +37,7 @@ def one_line(text: str) -> str:
 
 def json_text(value: Any, **layout: Any) -> str:
     """JSON with letters unescaped and unsafe characters as JSON escapes, for any UTF-8 file or terminal."""
-    return UNSAFE.sub(_json_escape, json.dumps(value, ensure_ascii=False, **layout))
-
-
-def _json_escape(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1]  # in ASCII, two escapes for a character beyond 16 bits
+    return UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], json.dumps(value, ensure_ascii=False, **layout))
 
 
 class GuardedStream:

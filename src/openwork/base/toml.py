@@ -1,4 +1,4 @@
-"""TOML beyond the standard library: on which line a key stands, and writing a table as TOML text."""
+"""TOML beyond the standard library: line numbers of keys, and writing TOML."""
 
 import datetime
 import json
@@ -10,7 +10,7 @@ from openwork.base.errors import ConfigError
 from openwork.base.printing import UNSAFE, escaped, one_line
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-# One string literal of any of TOML's four kinds; the long ones first, since they start like the short ones.
+# A string literal of any of TOML's four kinds, multi-line ones first, since they start like the others.
 _STRING = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}' r"|'''.*?'{3,5}" r'|"(?:\\.|[^"\\\n])*"' r"|'[^'\n]*'",
     re.DOTALL,
@@ -20,12 +20,11 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def key_lines(text: str) -> dict[str, int]:
-    """The 1-based line of every dotted key and table header of a valid TOML text.
+    """The 1-based line of every dotted key and table header of a valid TOML text, for error messages.
 
-    `tomllib` forgets positions, and an error message needs them. The text has been accepted by `tomllib` before, so
-    this scan looks only for headers, keys and the ends of values. The tables of an array are numbered from 0: the keys
-    of the second `[[runs]]` begin with `runs.1`. Keys inside an inline table are not listed: they stand on the line of
-    the key that holds the table.
+    `tomllib` has accepted the text before, so this scan finds only headers, keys and the ends of values. The tables of
+    an array are numbered from 0: the keys of the second `[[runs]]` begin with `runs.1`. Keys inside an inline table are
+    left out.
     """
     lines: dict[str, int] = {}
     counts: dict[str, int] = {}  # how many tables each array has so far
@@ -44,7 +43,7 @@ def key_lines(text: str) -> dict[str, int]:
 
 
 def _numbered(header: tuple[str, ...], counts: dict[str, int], *, is_new: bool) -> tuple[str, ...]:
-    """A header's key with the number of the table wherever it passes through an array; `is_new` begins another."""
+    """A header's key with the numbers of the tables of arrays; `is_new` begins another table."""
     key: tuple[str, ...] = ()
     for depth, part in enumerate(header, start=1):
         key = (*key, part)
@@ -57,7 +56,7 @@ def _numbered(header: tuple[str, ...], counts: dict[str, int], *, is_new: bool) 
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Each header and each `key = value`, with the position where it starts."""
+    """Each header and each `key = value` with its position."""
     position = 0
     while position < len(text):
         if text[position].isspace():
@@ -71,7 +70,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _statement_end(text: str, position: int) -> int:
-    """The first line end outside strings, comments and brackets."""
+    """The position of the first line end outside strings, comments and brackets."""
     depth = 0
     while position < len(text):
         character = text[position]
@@ -94,7 +93,7 @@ def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 
 def _key_parts(statement: str) -> tuple[str, ...]:
-    """The parts of the dotted key with which the statement starts."""
+    """The parts of the dotted key at the start of a statement."""
     parts: list[str] = []
     position = 0
     while found := _KEY_PART.match(statement, position):
@@ -110,9 +109,9 @@ def _key_parts(statement: str) -> tuple[str, ...]:
 def write_table(
     table: Mapping[str, object], path: tuple[str, ...] = (), comments: Mapping[str, str] | None = None
 ) -> str:
-    """The TOML text of nested mappings, lists and plain values; what is None is left out, as TOML has no such value.
+    """Nested mappings, lists and plain values as TOML text, without None, which TOML lacks.
 
-    `comments`, by dotted key, stand behind the values.
+    `comments`, by dotted key, follow the values.
     """
     values = {key: value for key, value in table.items() if value is not None}
     plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
@@ -131,7 +130,7 @@ def write_table(
 
 
 def write_value(value: object) -> str:
-    """One value as TOML writes it; a mapping becomes an inline table."""
+    """A value as TOML text; a mapping becomes an inline table."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -154,7 +153,7 @@ def _key(key: str) -> str:
 
 
 def _string(text: str) -> str:
-    # JSON's escapes are a subset of TOML's, but for pairs of them and for DEL, which TOML wants escaped.
+    # JSON's escapes are a subset of TOML's, except surrogate pairs; TOML also escapes DEL.
     return UNSAFE.sub(_escape, json.dumps(text, ensure_ascii=False))
 
 
@@ -166,7 +165,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def not_unicode(text: str) -> ConfigError:
-    """What is said of a text with lone surrogates, which TOML and JSON do not have."""
+    """The error for a text with lone surrogates, which TOML and JSON lack."""
     return ConfigError(
         f"{escaped(text[:200])}: a setting cannot hold this text",
         why="it is not Unicode, as the name of a file that is not UTF-8",

@@ -1,16 +1,16 @@
-"""What a run file may hold at most: depth, whole numbers and texts that no setting can be."""
+"""Limits of run files: depth, size of integers, no NUL characters."""
 
 from collections.abc import Iterator, Mapping
 
 from openwork.base.errors import ConfigError
 from openwork.base.explain import ValueOrigin
 
-DEEPEST = 20  # a run file needs three
-GREATEST = 2**63  # TOML's whole numbers have 64 bits
+DEEPEST = 20  # run files need three
+GREATEST = 2**63  # TOML has 64-bit integers
 
 
 def check_depth(value: object, place: str) -> None:
-    """ConfigError where tables and lists stand in each other more than `DEEPEST` times."""
+    """ConfigError for tables and lists that are nested more than `DEEPEST` times."""
     level = [value]
     for _ in range(DEEPEST):
         level = [inner for one in level for _, inner in _items(one)]
@@ -20,7 +20,7 @@ def check_depth(value: object, place: str) -> None:
 
 
 def check_values(table: object, origins: Mapping[str, ValueOrigin], place: str, above: str = "") -> None:
-    """ConfigError for a whole number of more than 64 bits, and for a NUL character."""
+    """ConfigError for an integer of more than 64 bits, and for a NUL character."""
     for key, value in _items(table):
         name = f"{above}{key}"
         where = str(origins.get(name) or place)
@@ -37,9 +37,9 @@ def check_values(table: object, origins: Mapping[str, ValueOrigin], place: str, 
 
 
 def too_deep(place: str) -> ConfigError:
-    """The error for more depth than `DEEPEST`."""
+    """The error for nesting deeper than `DEEPEST`."""
     return ConfigError(
-        f"{place}: tables or lists stand in each other more than {DEEPEST} times",
+        f"{place}: tables or lists are nested more than {DEEPEST} times",
         why="a run file has sections, keys and values",
         hint="write each setting as key = value, under the header of its [section]",
         code="C003",
@@ -47,7 +47,7 @@ def too_deep(place: str) -> ConfigError:
 
 
 def too_large(place: str) -> ConfigError:
-    """The error for a whole number of more than 64 bits."""
+    """The error for an integer of more than 64 bits."""
     return ConfigError(
         f"{place}: a whole number of more than 64 bits",
         why="TOML has none so large",
@@ -57,7 +57,7 @@ def too_large(place: str) -> ConfigError:
 
 
 def _items(value: object) -> Iterator[tuple[str, object]]:
-    """What stands in a table or list, by key or number."""
+    """The items of a table or list, by key or number."""
     if isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, list):

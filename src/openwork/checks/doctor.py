@@ -6,7 +6,7 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,9 +59,8 @@ class DoctorLine:
 
 def examine(*, measure: bool = True) -> list[DoctorLine]:
     """Examines everything; `measure` also times matrix products, which takes a second or two."""
-    parts: list[Callable[[], Iterator[DoctorLine]]] = [_software, _machine, _extras, _places]
-    found = [finding for part in parts for finding in part()]
-    return [*found, *_speed()] if measure else found
+    parts = (_software, _machine, _extras, _places, *((_speed,) if measure else ()))
+    return [finding for part in parts for finding in part()]
 
 
 def doctor_lines(found: list[DoctorLine]) -> Iterator[str]:

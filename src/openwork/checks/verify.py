@@ -17,8 +17,9 @@ from openwork.checks.searches import exhaustive, rescored
 from openwork.checks.translating import compiled_step, eight_bits, shortlisted
 from openwork.checks.ways import batched, branched, cached, finite, future, padded
 
-# Checks that a model must pass before faster ways to compute it can be compared with it.
-SOUND = ("finite", "future", "cached", "branches", "batch", "padding", "kernels", "half-precision")
+# Checks that a model must pass before its searches, and faster ways to compute it, can be checked.
+STEPS = ("finite", "future", "cached", "branches")
+SOUND = (*STEPS, "batch", "padding", "kernels", "half-precision")
 
 FILES = Joined("the files are complete and unchanged")
 # Each check comes after those named in its `after`.
@@ -37,18 +38,8 @@ CHECKS: tuple[Check, ...] = (
     Check("shortlist", "a shortlist = the rest forbidden", shortlisted, (*SOUND, "prepared")),
     Check("compiled", "compiled = eager", compiled, ("finite",)),
     Check("search", "a search = the plain algorithm", searched),
-    Check(
-        "scores",
-        "a search's scores = rescored",
-        rescored,
-        ("finite", "future", "cached", "branches", "batch", "padding", "search"),
-    ),
-    Check(
-        "beam",
-        "a beam of full width = exhaustive",
-        exhaustive,
-        ("finite", "future", "cached", "branches", "search", "scores"),
-    ),
+    Check("scores", "a search's scores = rescored", rescored, (*STEPS, "batch", "padding", "search")),
+    Check("beam", "a beam of full width = exhaustive", exhaustive, (*STEPS, "search", "scores")),
     Check("written-again", "written and read again = the same", written_again, ("finite",)),
     Check("golden", "golden examples are unchanged", golden),
 )

@@ -15,11 +15,11 @@ import torch
 from openwork.base.errors import UsageError
 from openwork.base.phrases import AsIs, Joined
 from openwork.cost.cost import LENGTH, cost_of, weights_of
+from openwork.cost.counted import full_batch
 from openwork.models.build import build_model
 from openwork.models.families import FAMILIES, ModelSettings, model_settings
 from openwork.models.presets import PRESETS
 from openwork.text.settings import TextSettings
-from openwork.training.batches.batch import TensorBatch
 from openwork.training.optimisers import make_optimiser
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings
@@ -170,11 +170,7 @@ def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
         training = TrainingSettings(precision="float32")
         optimiser, schedule = make_optimiser(model, training), make_schedule(training, model.output_weight.shape[1])
         updater = Updater(model, optimiser, schedule, training, "float32")
-        pieces = torch.randint(4, vocabulary, (2, SENTENCES, LENGTH))
-        batch = TensorBatch(
-            pieces[0], torch.full((SENTENCES,), LENGTH), pieces[1], torch.arange(pieces[1].numel()),
-            pieces[1].flatten(), SENTENCES, SENTENCES * LENGTH,
-        )  # fmt: skip
+        batch = full_batch(*torch.randint(4, vocabulary, (2, SENTENCES, LENGTH)))
         timed_trial(updater, [batch])
         return min(timed_trial(updater, [batch]) for _ in range(TRIALS))
 

@@ -192,12 +192,16 @@ class _Kept:
         return sum(tensor.untyped_storage().nbytes() for place, tensor in self.held.items() if place not in weights)
 
 
+def full_batch(source: Tensor, target: Tensor) -> TensorBatch:
+    """A batch of sentences (sentence, position) of one length, without padding; every target token is predicted."""
+    count, length = source.shape
+    real = torch.arange(target.numel())
+    return TensorBatch(source, torch.full((count,), length), target, real, target.flatten(), count, count * length)
+
+
 def _batch(lengths: SentenceLengths, vocabulary: int) -> TensorBatch:
     """Sentences of the last piece of the smaller vocabulary, all of one length."""
     source, target = int(lengths.source), int(lengths.target)
     sources, targets = torch.full((SENTENCES, source), vocabulary - 1), torch.full((SENTENCES, target), vocabulary - 1)
     sources[:, -1], targets[:, 0] = SYMBOL_IDS.end, SYMBOL_IDS.start
-    return TensorBatch(
-        sources, torch.full((SENTENCES,), source), targets, torch.arange(targets.numel()), targets.flatten(),
-        SENTENCES, SENTENCES * source,
-    )  # fmt: skip
+    return full_batch(sources, targets)

@@ -164,14 +164,12 @@ def _bundle(path: Path) -> Description:
 
 def _bundle_lines(path: Path, bundle: Bundle, changed: list[tuple[Golden, Golden]]) -> list[str]:
     """Weights, golden examples, and the card as it is written in the bundle."""
-    lines = [f"{path}: {count_weights(bundle.model):,} weights", *_golden_lines(len(bundle.golden), changed)]
-    return [*lines, "", *map(AsIs, bundle.card.strip().splitlines())]
-
-
-def _golden_lines(count: int, changed: list[tuple[Golden, Golden]]) -> list[str]:
-    kept = count - len(changed)
-    lines = [f"golden examples: {kept} of {count} give what they gave when the bundle was written"]
+    count, kept = len(bundle.golden), len(bundle.golden) - len(changed)
+    lines = [
+        f"{path}: {count_weights(bundle.model):,} weights",
+        f"golden examples: {kept} of {count} are unchanged since the bundle was written",
+    ]
     for then, now in changed:
         source, before, after = (AsIs(repr(text)) for text in (then.source, then.translation, now.translation))
         lines.append(Joined("  changed: ", source, " gave ", before, ", now ", after))
-    return lines
+    return [*lines, "", *map(AsIs, bundle.card.strip().splitlines())]

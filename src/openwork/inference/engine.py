@@ -14,8 +14,8 @@ from openwork.inference.prepared import can_be_prepared, fastest, prepare
 from openwork.inference.prepared.products import ProductType, available
 from openwork.inference.processes import can_be_copied, in_processes
 from openwork.inference.settings import TranslationPrecision
+from openwork.machine.device import has_narrow_kernels
 from openwork.machine.precision import choose_precision, computing_in
-from openwork.machine.processor import has_narrow_kernels
 from openwork.machine.workers import Workers, one_thread
 from openwork.models.interfaces import SequenceModel, StepModel
 

@@ -37,10 +37,10 @@ def free_memory() -> int:
 
 
 def group_limits(groups: Path, own: Path) -> list[int]:
-    """What the memory limits of a process's control groups (cgroups of either version) leave, one for each limit.
+    """Bytes left by each memory limit of a process's control groups (cgroups of either version).
 
-    `groups`: where they are mounted; `own`: the file that says in which the process is. A container sees its own group
-    as the root. What the system keeps of files can be given back, so it counts as free.
+    `groups`: where they are mounted; `own`: the file that names the process's groups. A container sees its own group as
+    the root. Cached files count as free.
     """
     try:
         lines = own.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -62,7 +62,7 @@ def group_limits(groups: Path, own: Path) -> list[int]:
 
 
 def _left(group: Path, limit: str, used: str, cached: str) -> int | None:
-    """What one group leaves; None where it has no limit."""
+    """Bytes left by the limit of one group; None where it has none."""
     try:
         most, taken = int((group / limit).read_text()), int((group / used).read_text())
     except (OSError, ValueError):  # no such file, or "max"

@@ -1,4 +1,4 @@
-"""Where models are computed."""
+"""The device of computations, and the instructions of its processor."""
 
 import torch
 
@@ -6,8 +6,8 @@ import torch
 def choose_device() -> torch.device:
     """The GPU if torch can use one, else the CPU.
 
-    On a GPU, attention is not left to cuDNN, which torch prefers on Hopper: it makes a plan for each new shape, and a
-    training of sentences has a new shape in nearly every batch (58,000 tokens a second instead of 271,000 on an H100).
+    On a GPU this turns off attention by cuDNN, which torch prefers on Hopper. It makes a plan for each new shape, and
+    nearly every batch of sentences has one (58,000 tokens a second instead of 271,000 on an H100).
     """
     if not torch.cuda.is_available():
         return torch.device("cpu")
@@ -16,14 +16,25 @@ def choose_device() -> torch.device:
 
 
 def choose_products(precision: str, device: torch.device) -> None:
-    """How a GPU multiplies the float32 matrices of a training in `precision`.
+    """Sets how a GPU multiplies the float32 matrices of a training in `precision`.
 
-    Whoever trains in float32 wants its digits, 24 of them; torch has them by default, and so it stays. Beside bfloat16,
-    which keeps 8, the few float32 products that are left may take the GPU's short cut, TF32, which keeps 11 and is
-    several times faster. Sums are in float32 either way: bfloat16 products are not to be added up in bfloat16, which
-    cuBLAS would otherwise do where it divides a long sum.
+    A training in float32 gets all 24 digits, torch's default. In bfloat16, which keeps 8 digits, the remaining float32
+    products use TF32, which keeps 11 and is several times faster. Sums are always in float32: cuBLAS would otherwise
+    add parts of long sums in bfloat16.
     """
-    if device.type != "cuda":
-        return
-    torch.backends.cuda.matmul.fp32_precision = "ieee" if precision == "float32" else "tf32"
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    if device.type == "cuda":
+        torch.backends.cuda.matmul.fp32_precision = "ieee" if precision == "float32" else "tf32"
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+
+
+def has_avx512() -> bool:
+    """Whether torch uses vectors of 512 bits on this processor."""
+    return torch.backends.cpu.get_cpu_capability() == "AVX512"
+
+
+def has_narrow_kernels() -> bool:
+    """Whether oneDNN has packed products and LSTMs in bfloat16 here, which need AVX-512 (torch 2.13).
+
+    Without AVX-512 they raise errors; torch's other kernels take bfloat16 on any processor, but float32 is faster.
+    """
+    return has_avx512()

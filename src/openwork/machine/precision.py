@@ -1,4 +1,4 @@
-"""Which number type the matrix products use. Weights, sums and statistics stay in float32."""
+"""Precision of matrix products: float32 or bfloat16. Weights, sums and statistics stay in float32."""
 
 import time
 from contextlib import AbstractContextManager
@@ -9,26 +9,30 @@ import torch
 PrecisionName = Literal["float32", "bfloat16"]
 TYPES: dict[str, torch.dtype] = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
-# bf16 must win clearly, because the rest of a step (softmax, norms, casts) does not gain from it.
+# bfloat16 products must be faster by this factor, since the rest of a step (softmax, norms, casts) gains nothing.
 WORTHWHILE = 1.5
 
 
-def _seconds(dtype: torch.dtype, device: torch.device, size: int = 512, repeats: int = 8) -> float:
-    """The fastest of some products of two square matrices."""
-    left = torch.ones(size, size, dtype=dtype, device=device)
-    fastest = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        torch.mm(left, left)
-        fastest = min(fastest, time.perf_counter() - start)
-    return fastest
+def product_seconds(left: torch.Tensor, right: torch.Tensor) -> float:
+    """Time of one matrix product."""
+    start = time.perf_counter()
+    torch.mm(left, right)
+    if left.device.type == "cuda":
+        torch.cuda.synchronize(left.device)
+    return time.perf_counter() - start
+
+
+def _seconds(dtype: torch.dtype, device: torch.device) -> float:
+    """Time of the fastest of eight products of two square matrices."""
+    matrix = torch.ones(512, 512, dtype=dtype, device=device)
+    return min(product_seconds(matrix, matrix) for _ in range(8))
 
 
 def choose_precision(wanted: str, device: torch.device) -> PrecisionName:
-    """`wanted` itself, or for "auto" the type that is faster on this machine.
+    """`wanted`, or for "auto" the faster type on this machine.
 
-    A processor is measured (about 20 ms). A GPU is known by what it is: from compute capability 8.0 on it has
-    bfloat16 products, and a small product would only measure how long it takes to begin one.
+    A CPU is measured (about 20 ms). A GPU has bfloat16 products from compute capability 8.0 on; a small product would
+    only measure the time to launch one.
     """
     if wanted == "float32" or wanted == "bfloat16":
         return wanted
@@ -39,5 +43,5 @@ def choose_precision(wanted: str, device: torch.device) -> PrecisionName:
 
 
 def computing_in(precision: PrecisionName, device: torch.device) -> AbstractContextManager[object]:
-    """Within it, matrix products take `precision`; the mathematics does not know."""
+    """A context in which matrix products use `precision`."""
     return torch.autocast(device.type, dtype=TYPES[precision], enabled=precision != "float32")

@@ -1,9 +1,9 @@
-"""Threads that compute at the same time, each with cores of its own.
+"""Worker threads that compute in parallel, each with cores of its own.
 
-A matrix product that two threads share ends with both waiting for the slower one, hundreds of times an update, and all
-that is too small to be shared leaves a core idle. Two threads that each compute half of the sentences from beginning
-to end meet once an update (benchmarks/results/training-step.json has both ways measured); two searches meet never.
-They are threads of one process, so that they share the weights: the framework lets other threads run while it computes.
+Threads that share a matrix product wait for the slowest one, hundreds of times an update, and small operations leave
+cores idle. Two threads that each compute half of the sentences wait once an update
+(benchmarks/results/training-step.json has both measured), and two searches never wait. As threads of one process they
+share the weights; torch releases Python's lock while it computes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,38 +16,37 @@ import torch
 T = TypeVar("T")
 R = TypeVar("R")
 
-LEAST_TOKENS = 1024  # of a part: with fewer, what each thread does once a batch weighs more than what it gains
+LEAST_TOKENS = 1024  # of a worker's part; with fewer the cost per batch of a worker exceeds its gain
 
 
 def choose_workers(wanted: int | None, tokens: int, device: torch.device) -> int:
-    """`wanted`, or as many as there are threads for batches of so many tokens; a GPU shares out its work itself."""
+    """`wanted`, or the number of threads, bounded by the tokens of a batch; one for a GPU, which is parallel itself."""
     if wanted is not None:
         return wanted
     return 1 if device.type != "cpu" else max(1, min(torch.get_num_threads(), tokens // LEAST_TOKENS))
 
 
 class Workers:
-    """`count` threads, between which the threads of the framework are divided; one is the calling thread itself.
-
-    They end with this object.
-    """
+    """A pool of `count` threads that share torch's threads evenly; they end with this object."""
 
     def __init__(self, count: int) -> None:
         self.count = count
         self._whole = torch.get_num_threads()
         self._each = max(1, self._whole // count)
-        self._pool = self._start() if count > 1 else None
+        self._pool = None
+        if count > 1:
+            self._pool = ThreadPoolExecutor(count, "openwork", torch.set_num_threads, (self._each,))
 
     def in_turn(self, task: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-        """The results in the order of the items, each as soon as it and those before it are there.
+        """Yields the results in the order of the items, each as soon as it and those before it are ready.
 
-        An error of a task is raised here, and what has not been begun is left undone; likewise when the caller stops
-        early. Either way no task is under way any more when this ends.
+        Raises an error of a task. After an error, or if the caller stops early, waiting tasks are cancelled and running
+        ones have ended.
         """
         return map(task, items) if self._pool is None or len(items) < 2 else self._in_pool(self._pool, task, items)
 
     def _in_pool(self, pool: ThreadPoolExecutor, task: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-        # Asked for in the calling thread as well: the library for float32 products has one number for all threads.
+        # In the calling thread too: the library for float32 products has one number for all threads.
         torch.set_num_threads(self._each)
         under_way = [pool.submit(task, item) for item in items]
         try:
@@ -63,16 +62,13 @@ class Workers:
         """All results, in the order of the items."""
         return list(self.in_turn(task, items))
 
-    def _start(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.count, "openwork", initializer=torch.set_num_threads, initargs=(self._each,))
-
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within it this thread computes alone.
+    """A context in which torch uses one thread.
 
-    A search of few rows is nothing but small operations. Two threads gain nothing there, and wait for each other at
-    each of them: where the machine has other work, a sentence then took seconds instead of milliseconds.
+    A search of few rows consists of small operations, where threads gain nothing and wait for each other: on a busy
+    machine a sentence took seconds instead of milliseconds.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

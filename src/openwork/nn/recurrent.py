@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from openwork.machine.processor import has_narrow_kernels
+from openwork.machine.device import has_narrow_kernels
 from openwork.nn.additive import AdditiveAttention
 from openwork.nn.cache import Selectable
 from openwork.nn.cells import CELLS, Cell

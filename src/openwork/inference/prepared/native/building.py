@@ -20,7 +20,7 @@ import torch
 
 from openwork.base.cache import find_cache
 from openwork.base.files import remove
-from openwork.machine.processor import has_avx512
+from openwork.machine.device import has_avx512
 
 FOLDER_OF_SOURCES = Path(__file__).parent
 SOURCES = tuple(FOLDER_OF_SOURCES / name for name in ("step.cpp", "best.cpp"))
