@@ -87,7 +87,7 @@ def explain(
 
 
 def _check(what: What, which: Which) -> None:
-    too_many = len(what.words or ()) > (1 if what.named is not None or what.is_without_sentence else 2)
+    too_many = len(what.words or ()) > (what.named is None) + (not what.is_without_sentence)
     if too_many or sum((what.sentence is not None, what.example is not None, what.listing)) != 1:
         raise UsageError(
             "give one of these: a sentence, --example, --list",
