@@ -272,7 +272,7 @@ def test_gaps_of_a_real_model_on_the_command_line(call: Call, tmp_path: Path) ->
     assert refused.code == 2 and "the task fill is not scored on labelled examples" in refused.err
     files = ("--source", __file__, "--reference", __file__)
     refused = call("evaluate", "--bundle", tmp_path / "b", *files, "--texts")
-    assert refused.code == 2 and "--texts is for models that write, and this one is for the task fill" in refused.err
+    assert refused.code == 2 and "--texts is for models that generate text, and this one is for" in refused.err
 
 
 @pytest.mark.slow

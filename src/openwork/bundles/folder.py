@@ -51,7 +51,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BundleError(
             f"{folder}: not an openwork bundle",
-            why=f"{MANIFEST} is damaged or foreign",
+            why=f"{MANIFEST} is damaged or another kind of file",
             hint="name a folder that openwork train --out wrote, or copy it again",
             code="B043",
         ) from error
@@ -95,7 +95,7 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
         if name not in sums and os.path.lexists(folder / name):
             raise BundleError(
                 f"{folder}: {name} is not listed in {MANIFEST}",
-                why="it has no checksum there, so nothing says that it belongs to these weights",
+                why="without a checksum it may belong to other weights",
                 hint="copy the whole folder again, or remove the file if you have put it there",
                 code="B072",
             )

@@ -65,11 +65,11 @@ def _tagger(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], list[
         for word, tag in zip(pair.source.split(), pair.target.split(), strict=True):
             counts[word][tag] += 1
     total = sum(counts.values(), Counter[str]())
-    commonest = max(sorted(total), key=total.__getitem__)
+    most_frequent = max(sorted(total), key=total.__getitem__)
     best = {word: max(sorted(tags), key=tags.__getitem__) for word, tags in counts.items()}
 
     def predict(texts: Sequence[str]) -> list[str]:
-        return [" ".join(best.get(word, commonest) for word in text.split()) for text in texts]
+        return [" ".join(best.get(word, most_frequent) for word in text.split()) for text in texts]
 
     return "the tag that each word had most often", predict
 

@@ -106,20 +106,20 @@ def bits_of(
         )
     nats = {"the bundle": np.array([totals[place] for place in kept])}
     if training_lines is not None:
-        learnt = list(training_lines)
-        nats[f"{order}-gram, pieces"] = _ngram(learnt, texts, bundle.tokenizers.target, order)
-        of_bytes = KneserNey.learn((text.encode() for text in learnt), BYTES, BYTES + 1, order)
+        training = list(training_lines)
+        nats[f"{order}-gram, pieces"] = _ngram(training, texts, bundle.tokenizers.target, order)
+        of_bytes = KneserNey.learn((text.encode() for text in training), BYTES, BYTES + 1, order)
         nats[f"{order}-gram, bytes"] = of_bytes.log_probabilities(text.encode() for text in texts)
     characters = np.array([len(text) + 1 for text in texts])
     bits = {name: -values / math.log(2) for name, values in nats.items()}
     return Bits(bits, characters, len(lines) - len(kept))
 
 
-def _ngram(learnt: Sequence[str], texts: Sequence[str], tokenizer: Tokenizer, order: int) -> NDArray[np.float64]:
+def _ngram(training: Sequence[str], texts: Sequence[str], tokenizer: Tokenizer, order: int) -> NDArray[np.float64]:
     """Padding, unknown and start symbols have no probability, as in a search."""
     size = tokenizer.vocabulary_size
     outcomes = size - len(SYMBOL_IDS.forbidden)
-    model = KneserNey.learn(_encoded(learnt, tokenizer.encode_batch), size, outcomes, order)
+    model = KneserNey.learn(_encoded(training, tokenizer.encode_batch), size, outcomes, order)
     return model.log_probabilities(_encoded(texts, tokenizer.encode_batch))
 
 

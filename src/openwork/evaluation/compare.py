@@ -130,7 +130,7 @@ def _shared_task(first: SystemOutput, second: SystemOutput) -> Measured | None:
         raise DataError(
             f"{first.name} and {second.name} are not of one task",
             why=f"the first holds {one}, the second {other}",
-            hint="compare systems that were asked for the same",
+            hint="compare systems of one task",
             code="D123",
         )
     return known[0].task if known else None

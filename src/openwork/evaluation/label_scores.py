@@ -77,21 +77,21 @@ def _statistics(task: Measured, references: Sequence[str], predicted: Sequence[s
 
 
 def _class_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
-    right, said = ([text.strip() for text in side] for side in (references, predicted))
-    labelled = Labelled.of(right, said)
+    expected, given = ([text.strip() for text in side] for side in (references, predicted))
+    labelled = Labelled.of(expected, given)
     found: dict[str, Statistic] = {
         "accuracy": lambda chosen: accuracy(labelled[chosen]),
         "macro F1": lambda chosen: macro_f1(labelled[chosen]),
         "MCC": lambda chosen: matthews(labelled[chosen]),
     }
-    names = sorted(set(right))
+    names = sorted(set(expected))
     if len(names) == 2:  # as GLUE scores tasks of two classes
-        numbers = dict.fromkeys([*right, *said])
+        numbers = dict.fromkeys([*expected, *given])
         others = [number for number, name in enumerate(numbers) if name != names[1]]
         found[f"F1 of {names[1]}"] = lambda chosen: micro_f1(labelled[chosen], others)
     if len(names) > 2:
         with suppress(ValueError):  # labels that are no numbers
-            first, second = (np.array([float(label) for label in side]) for side in (right, said))
+            first, second = (np.array([float(label) for label in side]) for side in (expected, given))
             found["Pearson"] = lambda chosen: pearson(first[chosen], second[chosen])
             found["Spearman"] = lambda chosen: spearman(first[chosen], second[chosen])
     return found
@@ -99,13 +99,13 @@ def _class_statistics(references: Sequence[str], predicted: Sequence[str]) -> di
 
 def _tag_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
     """Resampled by sentences, since the tags of one sentence depend on each other."""
-    right, said = ([text.split() for text in side] for side in (references, predicted))
+    expected, given = ([text.split() for text in side] for side in (references, predicted))
     # right tags and all tags of each sentence; a missing tag is wrong
-    hits = np.array([(sum(map(eq, *pair)), len(pair[0])) for pair in zip(right, said, strict=True)])
-    whole = np.array([first == second for first, second in zip(right, said, strict=True)], np.float64)
+    hits = np.array([(sum(map(eq, *pair)), len(pair[0])) for pair in zip(expected, given, strict=True)])
+    whole = np.array([first == second for first, second in zip(expected, given, strict=True)], np.float64)
     found: dict[str, Statistic] = {}
-    if is_bio(tag for row in right for tag in row):
-        counts = np.array([count_spans(*pair) for pair in zip(right, said, strict=True)])
+    if is_bio(tag for row in expected for tag in row):
+        counts = np.array([count_spans(*pair) for pair in zip(expected, given, strict=True)])
 
         def total(chosen: NDArray[np.intp]) -> Spans:
             return Spans(*counts[chosen].sum(axis=0).tolist())
@@ -120,9 +120,9 @@ def _tag_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict
 
 def _answer_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
     """Exact answers, and F1 over the words of both, an example at a time (Rajpurkar et al. 2016, section 6.1)."""
-    right, said = ([_numbers_of_words(text) for text in side] for side in (references, predicted))
-    overlaps = np.array([_overlap(*pair) for pair in zip(right, said, strict=True)])
-    exact = np.array([first == second for first, second in zip(right, said, strict=True)], np.float64)
+    expected, given = ([_numbers_of_words(text) for text in side] for side in (references, predicted))
+    overlaps = np.array([_overlap(*pair) for pair in zip(expected, given, strict=True)])
+    exact = np.array([first == second for first, second in zip(expected, given, strict=True)], np.float64)
     return {
         "word F1": lambda chosen: float(overlaps[chosen].mean()),
         "exact": lambda chosen: float(exact[chosen].mean()),
@@ -133,7 +133,7 @@ def _text_statistics(references: Sequence[str], predicted: Sequence[str]) -> dic
     """ROUGE and the share of exact matches, an example at a time."""
     pairs = list(zip(references, predicted, strict=True))
     found = np.array([rouge(*pair) for pair in pairs])
-    exact = np.array([right.strip() == said.strip() for right, said in pairs], np.float64)
+    exact = np.array([expected.strip() == given.strip() for expected, given in pairs], np.float64)
     return {
         "ROUGE-1": lambda chosen: float(found[chosen, 0].mean()),
         "ROUGE-2": lambda chosen: float(found[chosen, 1].mean()),
@@ -148,7 +148,7 @@ def _numbers_of_words(answer: str) -> range:
     return range(ends[0], ends[-1] + 1) if ends else range(0)
 
 
-def _overlap(right: range, said: range) -> float:
+def _overlap(expected: range, given: range) -> float:
     """F1 over words; 1 where both have no answer."""
-    shared = range(max(right.start, said.start), min(right.stop, said.stop))
-    return f1(len(shared), len(said), len(right)) if right or said else 1.0
+    shared = range(max(expected.start, given.start), min(expected.stop, given.stop))
+    return f1(len(shared), len(given), len(expected)) if expected or given else 1.0

@@ -76,7 +76,7 @@ def evaluate_texts(
     task = task_of(bundle.settings.model)
     if task != "generate":
         raise UsageError(
-            f"--texts is for models that write, and this one is for the task {task}",
+            f"--texts is for models that generate text, and this one is for the task {task}",
             hint="leave out --texts: the task decides what is scored",
             code="U081",
         )

@@ -50,9 +50,9 @@ class Dialogue:
     instruction: str = ""
     turns: list[str] = field(default_factory=list)
 
-    def prompt(self, said: str) -> str:
+    def prompt(self, text: str) -> str:
         """The dialogue with a new turn of the user, up to the mark before the reply."""
-        self.turns.append(f"{USER} {unmarked(said)}")
+        self.turns.append(f"{USER} {unmarked(text)}")
         return " ".join([*([self.instruction] if self.instruction else []), *self.turns, ASSISTANT])
 
     def add_reply(self, text: str) -> None:

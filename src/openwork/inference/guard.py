@@ -88,7 +88,10 @@ def flags(translation: GuardedText, usual: UsualTexts = UNKNOWN_TEXTS) -> tuple[
         (UNFINISHED, not translation.finished),
         (UNSURE, translation.log_probability / max(translation.pieces, 1) < UNSURE_BELOW),
         (UNFAMILIAR, source_pieces >= LEAST_SOURCE and characters_a_piece(source, source_pieces) < least),
-        (LANGUAGE, _is_foreign(source, usual.source_language) or _is_foreign(text, usual.target_language)),
+        (
+            LANGUAGE,
+            _is_other(source, usual.source_language) or _is_other(text, usual.target_language),
+        ),
         (LOST, bool(lost_placeholders(source, text)) or bool(_numbers(source) - _numbers(text))),
     )
     return tuple(flag for flag, holds in found if holds)
@@ -99,8 +102,8 @@ def _words(text: str) -> list[str]:
     return plain_words(" ".join(WithoutPlaceholders([text])))
 
 
-def _is_foreign(text: str, wanted: str | None) -> bool:
-    return wanted is not None and (in_other_script(text, wanted) or other_language(text, wanted) is not None)
+def _is_other(text: str, language: str | None) -> bool:
+    return language is not None and (in_other_script(text, language) or other_language(text, language) is not None)
 
 
 def lost_placeholders(source: str, text: str) -> list[str]:

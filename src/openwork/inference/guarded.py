@@ -38,10 +38,10 @@ class GuardedTranslator:
     def translate(self, texts: Sequence[str], requests: Sequence[Request] | None = None) -> list[list[Translation]]:
         """The best translations of each text, the first of them with flags."""
         found = [
-            flagged(text, ways, self.usual)
-            for text, ways in zip(texts, self.translator.translate(texts, requests), strict=True)
+            flagged(text, ranked, self.usual)
+            for text, ranked in zip(texts, self.translator.translate(texts, requests), strict=True)
         ]
-        places = [place for place, ways in enumerate(found) if ways[0].flags]
+        places = [place for place, ranked in enumerate(found) if ranked[0].flags]
         stricter = []
         for place in places:
             request = requests[place] if requests else NOTHING
@@ -50,8 +50,8 @@ class GuardedTranslator:
             )
             stricter.append(replace(request, required=tuple(dict.fromkeys((*request.required, *lost)))))
         again = self.careful.translate([texts[place] for place in places], stricter)
-        for place, ways in zip(places, again, strict=True):
-            second = flagged(texts[place], ways, self.usual)
+        for place, ranked in zip(places, again, strict=True):
+            second = flagged(texts[place], ranked, self.usual)
             if not second[0].problem and _weight(second[0].flags) < _weight(found[place][0].flags):
                 found[place] = [second[0], *found[place][1:]]
         return found

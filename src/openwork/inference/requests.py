@@ -43,7 +43,7 @@ NOTHING = Request()
 
 
 @dataclass(frozen=True)
-class Asked:
+class InputLine:
     """A line of input: a text, the request for its translation, and the problem of the line (empty: none)."""
 
     text: str
@@ -51,36 +51,36 @@ class Asked:
     problem: str = ""
 
 
-Read = Callable[[str], Asked]
+ReadLine = Callable[[str], InputLine]
 """Parses a line of input."""
 
 
-def read_text(line: str) -> Asked:
+def read_text(line: str) -> InputLine:
     """The line as text."""
-    return Asked(line)
+    return InputLine(line)
 
 
-def read_json(line: str) -> Asked:
+def read_json(line: str) -> InputLine:
     """The line as a JSON object: `text`, and optionally `prefix` and the lists `required` and `forbidden`."""
     if not line.strip():
-        return Asked(line)
+        return InputLine(line)
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
-        return Asked("", problem="not JSON, left blank")
+        return InputLine("", problem="not JSON, left blank")
     if not isinstance(found, dict) or not isinstance(found.get("text"), str):
-        return Asked("", problem='not a JSON object with a "text", left blank')
+        return InputLine("", problem='not a JSON object with a "text", left blank')
     unknown = sorted(found.keys() - {"text", "prefix", "required", "forbidden"})
     if unknown:
-        return Asked("", problem=f"unknown key {unknown[0]!r}, left blank")
+        return InputLine("", problem=f"unknown key {unknown[0]!r}, left blank")
     prefix, lists = found.get("prefix", ""), [found.get(key, []) for key in ("required", "forbidden")]
     are_texts = all(isinstance(one, list) and all(isinstance(text, str) for text in one) for one in lists)
     if not isinstance(prefix, str) or not are_texts:
-        return Asked("", problem='"prefix" is a text, "required" and "forbidden" are lists of texts; left blank')
+        return InputLine("", problem='"prefix" is a text, "required" and "forbidden" are lists of texts; left blank')
     if any("\ud800" <= character <= "\udfff" for character in "".join((found["text"], prefix, *lists[0], *lists[1]))):
-        return Asked("", problem="half a character (a lone surrogate), left blank")
+        return InputLine("", problem="half a character (a lone surrogate), left blank")
     # the text may not contain a line end: one line of output for each line of input
-    return Asked(_one_line(found["text"]), Request(prefix, tuple(lists[0]), tuple(lists[1])))
+    return InputLine(_one_line(found["text"]), Request(prefix, tuple(lists[0]), tuple(lists[1])))
 
 
 def _one_line(text: str) -> str:
@@ -120,8 +120,8 @@ class Constrainer:
 
     def _problem(self, request: Request, prefix: Phrase, required: tuple[AnyOf, ...], limit: int) -> str:
         unknown = self.tokenizers.target.unknown_id
-        for text, ways in zip(filter(None, request.required), required, strict=True):
-            if any(unknown in way for way in ways.phrases):
+        for text, phrasings in zip(filter(None, request.required), required, strict=True):
+            if any(unknown in phrase for phrase in phrasings.phrases):
                 return f"the vocabulary cannot write the required {text!r}"
         if unknown in prefix:
             return f"the vocabulary cannot write the prefix {request.prefix!r}"

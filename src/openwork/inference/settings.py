@@ -77,12 +77,12 @@ class TranslationFile:
 def read_translation_file(path: Path) -> TranslationFile:
     """Reads a translation file; ConfigError names the line of a mistake."""
     layer = read_run_file(path)
-    said = build(TranslationSettings, layer.mapping, layer.origins)
-    values: dict[str, Any] = {key: getattr(said, key) for key in LineSettings.model_fields}
-    values["bundle"] = tuple(path.parent / bundle for bundle in said.bundle)
+    given = build(TranslationSettings, layer.mapping, layer.origins)
+    values: dict[str, Any] = {key: getattr(given, key) for key in LineSettings.model_fields}
+    values["bundle"] = tuple(path.parent / bundle for bundle in given.bundle)
     for key in ("terms", "shortlist"):
         values[key] = None if values[key] is None else path.parent / values[key]
-    decoding = said.decoding.model_dump(mode="json", exclude_unset=True)
+    decoding = given.decoding.model_dump(mode="json", exclude_unset=True)
     return TranslationFile(LineSettings(**values), decoding, layer.origins)
 
 

@@ -30,7 +30,7 @@ from openwork.text.placeholders import Restored, Spans
 
 BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searched together
 LEAST_TOKENS = 512  # to which batches shrink towards the end
-NO_TRANSLATION = "no translation meets all that is asked of it"
+NO_TRANSLATION = "no translation meets the request"
 
 
 @dataclass(frozen=True, repr=False)

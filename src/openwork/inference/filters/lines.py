@@ -9,7 +9,7 @@ from openwork.base.lines import arriving_lines, clean_line, standard_input
 from openwork.base.printing import json_text, write_data
 from openwork.data.glossary import Glossary
 from openwork.inference.guarded import GuardedTranslator
-from openwork.inference.requests import Asked, Read, Request, read_text
+from openwork.inference.requests import InputLine, ReadLine, Request, read_text
 from openwork.inference.translator import NO_TRANSLATION, Alternative, BatchTranslator, Translation
 
 Report = Callable[[str], None]
@@ -104,10 +104,10 @@ def translation_notes(best: Translation) -> list[str]:
     return notes
 
 
-def with_terms(read: Read, glossary: Glossary) -> Read:
+def with_terms(read: ReadLine, glossary: Glossary) -> ReadLine:
     """Reads lines as `read` does and requires the translations that the glossary has for their terms."""
 
-    def read_with_terms(line: str) -> Asked:
+    def read_with_terms(line: str) -> InputLine:
         asked = read(line)
         required = (*asked.request.required, *glossary.required(asked.text))
         return replace(asked, request=replace(asked.request, required=required))
@@ -123,7 +123,7 @@ def cleaned(data: bytes, place: str, report: Report) -> str:
     return text
 
 
-def answer_stream(lines: LineFilter, report: Report, stream: BinaryIO | None = None, read: Read = read_text) -> int:
+def answer_stream(lines: LineFilter, report: Report, stream: BinaryIO | None = None, read: ReadLine = read_text) -> int:
     """Answers each line of standard input (or `stream`) with one line; returns the number of lines."""
     number = 0
     for batch in arriving_lines(stream or standard_input()):

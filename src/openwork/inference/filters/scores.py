@@ -66,7 +66,7 @@ def file_lines(source: Path, target: Path, report: Report) -> Iterator[list[Scor
         raise DataError(
             f"{source} and {target} have different numbers of lines: {counts[0]:,} and {counts[1]:,}",
             why="each line of one belongs to the same line of the other",
-            hint="what was printed belongs to the lines that both have; give files of the same length",
+            hint="the printed lines belong to those that both have; give files of the same length",
             code="D096",
         )
 

@@ -75,7 +75,7 @@ def find_tokenizer(
         raise UsageError(f"--side {side}: there is no such side", hint="source or target", code="U063")
     if (bundle is None) == (file is None):
         raise UsageError(
-            "whose tokenizer to use is not clear",
+            "it is not clear which tokenizer to use",
             why="exactly one of --bundle and --tokenizer is needed",
             hint="--bundle takes the folder that openwork train --out wrote, --tokenizer a tokenizer's file",
             code="U064",

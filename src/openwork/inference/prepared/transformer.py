@@ -29,7 +29,9 @@ from openwork.nn.distances import NoDistances
 from openwork.nn.feedforward import ConvolutionalFeedForward
 from openwork.nn.low_rank import AdaptedLinear
 from openwork.nn.masks import Mask
-from openwork.nn.positions import NoPositions, NormalisedPositions, Positions
+from openwork.nn.positions import (
+    LearnedPositions, NoPositions, NormalisedPositions, Positions, SinusoidalPositions,
+)  # fmt: skip
 
 READ_TOGETHER = 1024  # source positions that the encoder reads at once, so that their vectors fit into a core's cache
 
@@ -152,4 +154,5 @@ def _placed(x: Float[Tensor, "rows width"], scale: float, positions: Positions, 
         return positions.norm(_placed(x, scale, positions.added, place))
     if isinstance(positions, NoPositions):
         return x * scale
+    assert isinstance(positions, SinusoidalPositions | LearnedPositions)
     return torch.add(positions.rows(place, place + 1), x, alpha=scale)

@@ -46,9 +46,9 @@ def library() -> ctypes.CDLL:
     folder = find_cache(CACHE)
     if folder is None:
         raise NotBuilt("there is no cache to keep the compiled step in")
-    begin = f"functions-{_fingerprint(compiler)}-"
+    prefix = f"functions-{_fingerprint(compiler)}-"
     try:
-        path = _find_whole(folder, begin) or _compile(compiler, folder, begin)
+        path = _find_whole(folder, prefix) or _compile(compiler, folder, prefix)
         _refuse_foreign(folder)
         _refuse_foreign(path)
     except OSError as error:
@@ -72,11 +72,11 @@ def problem() -> str:
 
 def find_compiler() -> str:
     """The C++ compiler of this machine: the one of the variable CXX, or a usual one; NotBuilt without any."""
-    wanted = os.environ.get("CXX")
-    for name in (wanted,) if wanted else COMPILERS:
+    named = os.environ.get("CXX")
+    for name in (named,) if named else COMPILERS:
         if found := shutil.which(name):
             return found
-    raise NotBuilt(f"no C++ compiler: {wanted or ', '.join(COMPILERS)}")
+    raise NotBuilt(f"no C++ compiler: {named or ', '.join(COMPILERS)}")
 
 
 def _fingerprint(compiler: str) -> str:
@@ -88,25 +88,25 @@ def _fingerprint(compiler: str) -> str:
     except OSError:
         pass
     sources = [path.read_text(encoding="utf-8") for path in (*SOURCES, SHARED)]
-    said = "\n".join([*sources, *FLAGS, compiler, platform.version(), platform.machine(), instructions])
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    hashed = "\n".join([*sources, *FLAGS, compiler, platform.version(), platform.machine(), instructions])
+    return hashlib.sha256(hashed.encode()).hexdigest()[:16]
 
 
-def _find_whole(folder: Path, begin: str) -> Path | None:
+def _find_whole(folder: Path, prefix: str) -> Path | None:
     """The library with the checksum of its name. Damaged ones are removed."""
-    for path in sorted(folder.glob(f"{begin}*.so")):
-        if path.is_file() and path.name == _name(begin, path):
+    for path in sorted(folder.glob(f"{prefix}*.so")):
+        if path.is_file() and path.name == _name(prefix, path):
             return path
         remove(path)
     return None
 
 
-def _name(begin: str, path: Path) -> str:
+def _name(prefix: str, path: Path) -> str:
     with path.open("rb") as file:
-        return f"{begin}{hashlib.file_digest(file, 'sha256').hexdigest()}.so"
+        return f"{prefix}{hashlib.file_digest(file, 'sha256').hexdigest()}.so"
 
 
-def _compile(compiler: str, folder: Path, begin: str) -> Path:
+def _compile(compiler: str, folder: Path, prefix: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(prefix="openwork-", dir=folder) as work:
@@ -118,15 +118,15 @@ def _compile(compiler: str, folder: Path, begin: str) -> Path:
             if done.returncode != 0:
                 raise NotBuilt(f"{compiler} cannot compile the decoder's step: {_first_error(done.stderr)}")
             made.chmod(0o700)
-            path = folder / _name(begin, made)
+            path = folder / _name(prefix, made)
             os.replace(made, path)
             return path
     except (OSError, subprocess.SubprocessError) as error:
         raise NotBuilt(f"the decoder's step cannot be compiled: {error}") from error
 
 
-def _first_error(said: str) -> str:
-    lines = said.splitlines()
+def _first_error(output: str) -> str:
+    lines = output.splitlines()
     return next((line for line in lines if "error" in line), lines[-1] if lines else "it says nothing")
 
 
