@@ -30,7 +30,11 @@ from openwork.nn.feedforward import ConvolutionalFeedForward
 from openwork.nn.low_rank import AdaptedLinear
 from openwork.nn.masks import Mask
 from openwork.nn.positions import (
-    LearnedPositions, NoPositions, NormalisedPositions, Positions, SinusoidalPositions,
+    LearnedPositions,
+    NoPositions,
+    NormalisedPositions,
+    Positions,
+    SinusoidalPositions,
 )  # fmt: skip
 
 READ_TOGETHER = 1024  # source positions that the encoder reads at once, so that their vectors fit into a core's cache
