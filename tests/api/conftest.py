@@ -13,9 +13,8 @@ from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.bundles.tasks import tokenizers_for_task
 from openwork.models.build import build_model
-from openwork.models.decoder_settings import DecoderSettings
-from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.label_model import LabelModel
+from openwork.models.settings import DecoderSettings, EncoderSettings
 from openwork.text.labels import Labels, train_positions
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS

@@ -32,8 +32,7 @@ from openwork.inference.prepared.products import available
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent import RecurrentModel
-from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
-from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentSettings
 from openwork.models.weights import tensors_to_bytes
 from openwork.nn.cache import KeyValue
 from openwork.nn.decoder import LayerCache

@@ -16,13 +16,12 @@ from openwork.cost.cost import Machine, cost_of
 from openwork.machine.device import has_narrow_kernels
 from openwork.machine.precision import TYPES, PrecisionName
 from openwork.models.build import build_decoder, build_model, build_transformer
-from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import count_weights
 from openwork.models.parts import CONNECTIONS, FEEDFORWARDS, NORMS, SCORE_FUNCTIONS
 from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import DecoderSettings, TransformerSettings
 from openwork.nn.cells import CELLS
 from openwork.nn.kernels import reference
 from openwork.training.batches.batch import TensorBatch

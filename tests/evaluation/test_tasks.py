@@ -25,8 +25,8 @@ from openwork.inference.filler import GapFiller
 from openwork.inference.labeller import Labeller
 from openwork.metrics.translation import Score
 from openwork.models.build import build_model
-from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.interfaces import SequenceModel
+from openwork.models.settings import EncoderSettings
 from openwork.runs.file.settings import RunSettings
 from openwork.text.labels import Labels, train_positions
 from openwork.text.pair import TokenizerPair

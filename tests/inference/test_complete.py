@@ -21,7 +21,7 @@ from openwork.inference.completer import Completer, Dialogue, after_examples, un
 from openwork.inference.translator import BatchTranslator
 from openwork.metrics.kneser_ney import KneserNey
 from openwork.models.build import build_model
-from openwork.models.decoder_settings import DecoderSettings
+from openwork.models.settings import DecoderSettings
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 

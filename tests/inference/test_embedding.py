@@ -10,8 +10,8 @@ from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.inference.embedder import TextEmbedder, similarity
 from openwork.models.build import build_model
-from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.settings import EncoderSettings
 
 TEXTS = ["a b c", "", "d e f g h a b c d e f g h", "d"]
 SIZES = {"width": 16, "heads": 2, "feedforward_width": 24, "layers": 1, "positions": "learned", "maximum_length": 9}

@@ -8,9 +8,8 @@ from interop.small_bundles import random_bundle, tokenizers
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.tasks import tokenizers_for_task
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.decoder_settings import DecoderSettings
-from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.presets import PRESETS
+from openwork.models.settings import DecoderSettings, EncoderSettings
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.bert import read_bert
 from openwork.text.labels import Labels

@@ -16,7 +16,7 @@ from openwork.inference.embedder import TextEmbedder, similarity
 from openwork.interop.forms import import_model
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
 from openwork.models.encoder_lm import EncoderModel
-from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.models.settings import EncoderSettings
 from openwork.text.foreign.adopted import Adopted
 
 TEXT = "the cats sat, how are you?"

@@ -14,7 +14,7 @@ from openwork.base.errors import BundleError, ConfigError
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
 from openwork.interop.hugging_face.decoder import read_decoder
 from openwork.models.build import build_model
-from openwork.models.decoder_settings import DecoderSettings
+from openwork.models.settings import DecoderSettings
 from openwork.models.weights import tensors_to_bytes
 from openwork.runs.file.resolve import resolve_run
 from openwork.text.pair import train_pair

@@ -6,10 +6,8 @@ import pytest
 import torch
 
 from openwork.models.build import build_model
-from openwork.models.decoder_settings import DecoderSettings
-from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
 from openwork.nn.batch_normalisation import running_statistics
 from openwork.training.batches.packing import packing_problem
 

@@ -19,16 +19,14 @@ from models.contract import (  # noqa: E402
 )
 from openwork.base.errors import ConfigError  # noqa: E402
 from openwork.models.build import build_model  # noqa: E402
-from openwork.models.bytenet_settings import ByteNetSettings  # noqa: E402
-from openwork.models.convs2s_settings import ConvS2SSettings  # noqa: E402
-from openwork.models.decoder_settings import DecoderSettings  # noqa: E402
-from openwork.models.encoder_lm_settings import EncoderSettings  # noqa: E402
+from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings  # noqa: E402
 from openwork.models.interfaces import SequenceModel  # noqa: E402
-from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings  # noqa: E402
-from openwork.models.recurrent_lm_settings import RecurrentLMSettings  # noqa: E402
-from openwork.models.recurrent_settings import RecurrentSettings  # noqa: E402
-from openwork.models.settings import TransformerSettings  # noqa: E402
-from openwork.models.wavenet_settings import WaveNetSettings  # noqa: E402
+from openwork.models.recurrent_settings import (  # noqa: E402
+    RecurrentLabelsSettings,
+    RecurrentLMSettings,
+    RecurrentSettings,
+)
+from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings  # noqa: E402
 
 TRANSFORMER = TransformerSettings(
     width=12, heads=3, feedforward_width=20, encoder_layers=2, decoder_layers=2, tying="target"

@@ -11,11 +11,9 @@ from openwork.decoding.rescore import score
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
-from openwork.models.bytenet_settings import ByteNetSettings
-from openwork.models.convs2s_settings import ConvS2SSettings
+from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings
 from openwork.models.families import ModelSettings
 from openwork.models.prompts import attention_to_end, read_prompts
-from openwork.models.wavenet_settings import WaveNetSettings
 from openwork.nn.convolution import dilations, receptive_field
 
 pytestmark = pytest.mark.slow

@@ -7,11 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from openwork.models.build import build_model
-from openwork.models.convs2s_settings import ConvS2SSettings
-from openwork.models.decoder_settings import DecoderSettings
-from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.models.convolutional_settings import ConvS2SSettings
 from openwork.models.families import ModelSettings
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
 
 SOURCE, LENGTHS, TARGET = torch.tensor([[5, 6, 3]]), torch.tensor([3]), torch.tensor([[2, 7]])
 SIZES = {"width": 8, "heads": 2, "feedforward_width": 12, "dropout": 0.5}

@@ -11,9 +11,9 @@ from torch import Tensor
 from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
 from openwork.models.encoder_lm import EncoderModel, MaskedLM, SpanExtractor, segment_numbers
-from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.label_model import word_places
 from openwork.models.presets import PRESETS
+from openwork.models.settings import EncoderSettings
 from openwork.models.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
 from openwork.nn.normalisation import layer_norm
 from openwork.nn.pooling import Transform

@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 
 from openwork.models.build import build_model
 from openwork.models.recurrent_labels import RecurrentLabels
-from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
+from openwork.models.recurrent_settings import RecurrentLabelsSettings
 from openwork.nn.cells import CELLS, GateWeights, unroll
 
 pytestmark = pytest.mark.slow

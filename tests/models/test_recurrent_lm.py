@@ -10,7 +10,7 @@ from openwork.data.batching import Batch
 from openwork.models.build import build_model
 from openwork.models.interfaces import NextTokenModel
 from openwork.models.recurrent_lm import PoolingClassifier, RecurrentLM
-from openwork.models.recurrent_lm_settings import RecurrentLMSettings
+from openwork.models.recurrent_settings import RecurrentLMSettings
 from openwork.nn.bidirectional import reversed_rows
 from openwork.training.batches.next_token import NextTokenBatches
 from openwork.training.objective import batch_loss

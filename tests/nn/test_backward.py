@@ -8,9 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.attention_backward import multi_head_backward, projection_backward
-from openwork.nn.distances import Rotary
 from openwork.nn.kernels import fused, reference, scale_of
 from openwork.nn.kernels.backward import attention_backward, softmax_backward, softmax_jacobian
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
@@ -86,89 +83,3 @@ def test_the_kernels_gradients_are_autograds(
         found = attention_backward(query, key, value, weights, gradient, scale)
         for ours, theirs in zip((found.query, found.key, found.value, found.scores.sum(0)), expected, strict=False):
             torch.testing.assert_close(ours, theirs.nan_to_num(), **EXACT)
-
-
-def some_attention(shared: int | None, bias: bool) -> MultiHeadAttention:
-    torch.manual_seed(1)
-    attention = MultiHeadAttention(5, Heads(4, 2, 3, shared), output_width=6, bias=bias).double()
-    for parameter in attention.parameters():
-        torch.nn.init.normal_(parameter, std=0.6)
-    return attention
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mask", [EVERYTHING, CAUSAL, Mask(torch.tensor([4, 2]))], ids=["all", "causal", "padded"])
-@pytest.mark.parametrize(("shared", "bias"), [(None, False), (None, True), (2, False), (1, True)])
-def test_the_projections_gradients_are_autograds_and_the_differences(
-    mask: Mask, shared: int | None, bias: bool
-) -> None:
-    attention = some_attention(shared, bias)
-    x, memory, gradient = randoms((2, 3, 5), (2, 4, 5), (2, 3, 6))
-
-    def loss() -> Tensor:
-        return (attention(x, attention.keys_values(memory), mask) * gradient).sum()
-
-    found = multi_head_backward(attention, x, memory, mask, gradient)
-    x.requires_grad_(), memory.requires_grad_()
-    loss().backward()
-    for name in ("query", "key", "value", "output"):
-        ours, theirs = getattr(found, name), getattr(attention, name)
-        torch.testing.assert_close(ours.matrix.T, theirs.weight.grad, **EXACT)
-        torch.testing.assert_close(ours.matrix.T, differences(loss, theirs.weight), **DIFFERENCES)
-        assert (ours.bias is None) is not bias
-        if ours.bias is not None:
-            torch.testing.assert_close(ours.bias, theirs.bias.grad, **EXACT)
-    for ours, tensor in ((found.x, x), (found.memory, memory)):
-        torch.testing.assert_close(ours, tensor.grad, **EXACT)
-        torch.testing.assert_close(ours, differences(loss, tensor), **DIFFERENCES)
-
-
-def test_in_self_attention_the_two_gradients_by_x_add_up() -> None:
-    attention = some_attention(None, False)
-    x, gradient = randoms((2, 4, 5), (2, 4, 6))
-    found = multi_head_backward(attention, x, x, CAUSAL, gradient)
-    x.requires_grad_()
-    attention(x, attention.keys_values(x), CAUSAL).backward(gradient)
-    torch.testing.assert_close(found.x + found.memory, x.grad, **EXACT)
-
-
-def test_padding_gets_no_gradient() -> None:
-    attention = some_attention(None, False)
-    x, gradient = randoms((2, 4, 5), (2, 4, 6))
-    found = multi_head_backward(attention, x, x, Mask(torch.tensor([4, 2])), gradient)
-    assert (found.memory[1, 2:] == 0).all() and (found.memory[1, :2] != 0).all()
-
-
-def test_a_worked_case_in_the_order_of_the_formulas() -> None:
-    """One head, width 1, two positions: every product is a number that can be checked on paper."""
-    attention = MultiHeadAttention(1, Heads(1, 1, 1)).double()
-    for projection, weight in ((attention.query, 0.0), (attention.key, 1.0), (attention.value, 2.0)):
-        torch.nn.init.constant_(projection.weight, weight)
-    torch.nn.init.constant_(attention.output.weight, 3.0)
-    x = torch.tensor([[[1.0], [3.0]]], dtype=torch.float64)
-    gradient = torch.tensor([[[1.0], [0.0]]], dtype=torch.float64)
-    # W^Q = 0: all scores 0, weights 1/2; K = (1, 3), V = (2, 6), heads 4 and 4
-    found = multi_head_backward(attention, x, x, EVERYTHING, gradient)
-    assert found.output.matrix.item() == 4  # H^T dY = 4 * 1
-    # dH = 3; dV = A^T dH = (1.5, 1.5); dW^V = 1 * 1.5 + 3 * 1.5
-    assert found.value.matrix.item() == 6
-    # dA = dH V^T = (6, 18); dS = 1/2 * (dA - 12) = (-3, 3); dQ = dS K = 6; dW^Q = 1 * 6
-    assert found.query.matrix.item() == 6
-    assert found.key.matrix.item() == 0  # dK = dS^T Q, and Q is 0
-
-
-def test_a_projection_by_hand() -> None:
-    projection = torch.nn.Linear(2, 1).double()
-    torch.nn.init.constant_(projection.weight, 5.0)
-    x = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]], dtype=torch.float64)
-    found = projection_backward(projection, x, torch.tensor([[[1.0], [10.0]]], dtype=torch.float64))
-    assert found.matrix.tolist() == [[31.0], [42.0]]
-    assert found.bias is not None and found.bias.tolist() == [11.0]
-    assert found.x.tolist() == [[[5.0, 5.0], [50.0, 50.0]]]
-
-
-def test_positions_inside_attention_are_refused() -> None:
-    attention = MultiHeadAttention(4, Heads(1, 4, 4), distances=Rotary(4))
-    x = torch.randn(1, 2, 4)
-    with pytest.raises(ValueError, match="Rotary"):
-        multi_head_backward(attention, x, x, EVERYTHING, x)

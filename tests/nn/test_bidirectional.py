@@ -5,8 +5,9 @@ import math
 import pytest
 import torch
 
-from openwork.nn.bidirectional import LayerMixture, OneDirection, Topmost, greatest_of, reversed_rows
+from openwork.nn.bidirectional import LayerMixture, OneDirection, Topmost, reversed_rows
 from openwork.nn.cells import CELLS, GateWeights, unroll
+from openwork.nn.pooling import greatest_of
 
 
 def test_the_mixture_by_hand() -> None:

@@ -51,7 +51,7 @@ def test_who_is_asked_does_not_matter_to_the_caller(mask: Mask, monkeypatch: pyt
     """The same call with and without this kernel."""
     query, key, value = (heads(2, 2, 20, 16, seed) for seed in range(3))
     found = fused.attention(query, key, value, mask, 0.25)
-    monkeypatch.setattr(short, "LONGEST", 0)
+    monkeypatch.setattr(short, "BFLOAT16_ATTENTION", 0)
     other = fused.attention(query, key, value, mask, 0.25)
     assert not torch.equal(found, other)  # another way it was
     torch.testing.assert_close(found, other, rtol=0.02, atol=0.02)

@@ -11,10 +11,8 @@ from openwork.checks.check import CheckResult, Status
 from openwork.checks.verify import verify_bundle
 from openwork.inference.golden import make_golden
 from openwork.models.build import build_model
-from openwork.models.bytenet_settings import ByteNetSettings
-from openwork.models.convs2s_settings import ConvS2SSettings
+from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings
 from openwork.models.families import ModelSettings
-from openwork.models.wavenet_settings import WaveNetSettings
 from openwork.nn.convolution import CausalConvolution
 
 pytestmark = pytest.mark.slow

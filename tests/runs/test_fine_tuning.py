@@ -16,10 +16,8 @@ from openwork.checks.check import Status
 from openwork.checks.verify import verify
 from openwork.data.corpora.synthetic import reverse
 from openwork.models.build import build_model
-from openwork.models.decoder_settings import DecoderSettings
-from openwork.models.encoder_lm_settings import EncoderSettings
-from openwork.models.recurrent_lm_settings import RecurrentLMSettings
-from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.recurrent_settings import RecurrentLMSettings, RecurrentSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings
 from openwork.models.weights import model_weights, read_tensors, restore_weights
 from openwork.runs.file.automatic import resolve
 from openwork.runs.file.inheritance import inherit

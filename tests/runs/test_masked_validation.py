@@ -14,7 +14,7 @@ from openwork.data.pairs import encoded_pairs
 from openwork.data.records import Pair
 from openwork.data.store import write_store
 from openwork.models.build import build_model
-from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.models.settings import EncoderSettings
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.validation.masked import MaskedValidator
 from openwork.training.computing.choice import validation_arrangement

@@ -15,7 +15,7 @@ from openwork.data.corpora.synthetic import copy
 from openwork.inference.golden import replay_golden
 from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_model
-from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.models.settings import EncoderSettings
 from openwork.models.weights import model_weights, read_tensors
 from openwork.nn.batch_normalisation import running_statistics
 from openwork.runs.average import average_bundles

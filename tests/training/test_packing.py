@@ -10,9 +10,8 @@ from openwork.base.errors import ConfigError
 from openwork.data.batching import Batch, BatchPlan, BatchSettings, assemble
 from openwork.data.store import TokenStore, write_store
 from openwork.models.build import build_model
-from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import DecoderSettings, TransformerSettings
 from openwork.models.weights import model_weights
 from openwork.nn.masks import Mask
 from openwork.training.batches import packing

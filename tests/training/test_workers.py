@@ -12,8 +12,7 @@ from openwork.data.batching import assemble
 from openwork.data.store import TokenStore
 from openwork.machine.workers import LEAST_TOKENS, Workers, choose_workers
 from openwork.models.families import ModelSettings
-from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
-from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentSettings
 from openwork.models.weights import model_weights
 from openwork.nn.dropout import Dropout, drawing_from
 from openwork.training.batches.batch import to_tensors

@@ -10,11 +10,10 @@ import torch
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.store import TokenStore, write_store
 from openwork.models.build import build_model
-from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import EncoderSettings, TransformerSettings
 from openwork.training.batches.batch import BatchStream
 from openwork.training.computing.choice import arrangement
 from openwork.training.loop import train

@@ -14,8 +14,7 @@ import torch
 from openwork.cost.cost import cost_of
 from openwork.inspection.trace import Trace
 from openwork.models.build import build_model
-from openwork.models.bytenet_settings import ByteNetSettings
-from openwork.models.convs2s_settings import ConvS2SSettings
+from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings
 from openwork.models.families import model_settings
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import PRESETS

@@ -12,10 +12,9 @@ from openwork.cost.memory import BYTES, MemoryCost, ending_bytes, loss_bytes
 from openwork.cost.part import CostPart, SentenceLengths
 from openwork.cost.recurrent import recurrent_parts
 from openwork.cost.transformer import decoder_parts, has_formulas, transformer_parts
-from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import DecoderSettings, TransformerSettings
 
 LENGTH = 25  # default tokens of a sentence: about the mean of news text
 FORMULA = (

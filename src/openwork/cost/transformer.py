@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from openwork.cost.part import CostPart, SentenceLengths
 from openwork.machine.thresholds import BFLOAT16_ATTENTION, LANES, PLAIN_ATTENTION
-from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.layer_settings import BUCKETS, LayerSettings
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import DecoderSettings, TransformerSettings
 
 # Matrices of the feed-forward network, and the inner numbers kept for its backward pass.
 FEEDFORWARDS = {"relu": (2, 1), "gelu": (2, 2), "gelu-tanh": (2, 2), "swish": (2, 2)}

@@ -23,15 +23,6 @@ class Automaton:
             state = self.table[state, column].clamp(min=0)
         return state
 
-    def refuses(self, tokens: Sequence[int]) -> bool:
-        """Whether the tokens, from the beginning, hold what is refused."""
-        state = 0
-        for token in tokens:
-            state = int(self.table[state, token])
-            if state == REFUSED:
-                return True
-        return False
-
     def to(self, device: torch.device) -> "Automaton":
         """The same on another device."""
         return Automaton(self.table.to(device))

@@ -14,6 +14,7 @@ from torch import Tensor
 from openwork.base.errors import OpenworkError
 from openwork.models.interfaces import State, StepModel, can_attend
 from openwork.nn.cache import Selectable
+from openwork.nn.masks import real
 from openwork.nn.shapes import Lengths, Source, Tokens
 
 # Nothing is looked at so little: the logarithm of nothing at all would make every score the same.
@@ -53,6 +54,5 @@ class CoverageModel:
 
     def credit(self, state: CoveredState) -> Float[Tensor, "rows"]:
         """cp of each row, if it ends with the token that comes now."""
-        real = torch.arange(state.looked.shape[1], device=state.looked.device) < state.source_lengths[:, None]
         covered = state.looked.clamp(LEAST, 1.0).log()
-        return self.beta * covered.masked_fill(~real, 0.0).sum(-1)
+        return self.beta * covered.masked_fill(~real(state.source_lengths, state.looked.shape[1]), 0.0).sum(-1)

@@ -9,6 +9,7 @@ from torch import Tensor
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.scoring import allow, log_normaliser
 from openwork.models.interfaces import StepModel
+from openwork.nn.masks import real
 from openwork.nn.shapes import Lengths, Source
 
 
@@ -53,8 +54,7 @@ def score_tokens(
     shifted = torch.cat([padded.new_full((len(outputs), 1), symbols.start), padded[:, :-1]], dim=1)
     logits, _ = model.step(shifted, model.start(source, source_lengths))
     chosen = token_log_probabilities(logits, padded, symbols)
-    real = torch.arange(size, device=source.device) < lengths[:, None]
-    return chosen.masked_fill(~real, 0.0)
+    return chosen.masked_fill(~real(lengths, size), 0.0)
 
 
 def token_log_probabilities(

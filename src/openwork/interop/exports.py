@@ -10,11 +10,9 @@ Checked before a training (`runs/preflight`), and again when a bundle is exporte
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from openwork.models.decoder_settings import DecoderSettings
-from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.layer_settings import LayerSettings
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import LibraryForeign
 from openwork.text.pieces.learnt import LearntTokenizer

@@ -8,31 +8,25 @@ from torch import nn
 
 from openwork.base.errors import ConfigError
 from openwork.models.bytenet import build_bytenet
-from openwork.models.bytenet_settings import ByteNetSettings
+from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings
 from openwork.models.convs2s import build_convs2s
-from openwork.models.convs2s_settings import ConvS2SSettings
 from openwork.models.decoder_lm import DecoderLM
-from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.encoder_lm import build_encoder
-from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.parts import Parts
 from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_labels import build_recurrent_labels
-from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
 from openwork.models.recurrent_lm import build_recurrent_lm
-from openwork.models.recurrent_lm_settings import RecurrentLMSettings
-from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentLMSettings, RecurrentSettings
 from openwork.models.seq2seq import Transformer
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
 from openwork.models.tying import ONE_VOCABULARY
 from openwork.models.wavenet import build_wavenet
-from openwork.models.wavenet_settings import WaveNetSettings
 from openwork.nn.causal import CausalStack
 from openwork.nn.decoder import Decoder
 from openwork.nn.encoder import Encoder
-from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.initialise import initialise, output_matrix, tied_weights
 from openwork.nn.kernels import Kernel, packed
 
 
@@ -43,11 +37,9 @@ def build_transformer(
     s, parts = settings, Parts(settings, kernel)
     encoder_layers = [parts.encoder_layer(layer) for layer in range(s.encoder_layers)]
     decoder_layers = [parts.decoder_layer(layer) for layer in range(s.decoder_layers)]
-    target_embedding = parts.embedding(target_vocabulary)
-    tied = s.tying == "three-way"
-    source_embedding = target_embedding if tied else parts.embedding(source_vocabulary)
-    free = s.tying == "none"
-    output = output_matrix(target_vocabulary, s.stream_start) if free else target_embedding.table.weight
+    source_embedding, target_embedding, output = tied_weights(
+        s.tying, parts.embedding, source_vocabulary, target_vocabulary
+    )
     encoder = Encoder(encoder_layers, parts.final_norm())
     decoder = Decoder(decoder_layers, parts.final_norm())
     positions = (parts.positions(), parts.positions())

@@ -2,19 +2,20 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from openwork.models.bytenet_settings import ByteNetSettings
+from openwork.models.convolutional_settings import ByteNetSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.bytenet import ColumnDecoder, ColumnEncoder, block, columns_for
 from openwork.nn.cache import Selectable
 from openwork.nn.convolution import Past, dilations, taken, without_padding
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.initialise import initialise, tied_weights
 from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
 
@@ -87,9 +88,8 @@ class ByteNet(SequenceModel[ByteNetState]):
 def build_bytenet(settings: ByteNetSettings, source_vocabulary: int, target_vocabulary: int) -> ByteNet:
     """The model in the sizes of `settings`, with fresh weights from torch's generator."""
     s = settings
-    target_embedding = TokenEmbedding(target_vocabulary, s.width)
-    source_embedding = target_embedding if s.tying == "three-way" else TokenEmbedding(source_vocabulary, s.width)
-    output = output_matrix(target_vocabulary, s.width) if s.tying == "none" else target_embedding.table.weight
+    make = partial(TokenEmbedding, width=s.width)
+    source_embedding, target_embedding, output = tied_weights(s.tying, make, source_vocabulary, target_vocabulary)
     readers = [block(s.width, s.kernel, d, s.dropout, causal=False) for d in dilations(s.encoder_layers, s.cycle)]
     writers = [block(s.width, s.kernel, d, s.dropout, causal=True) for d in dilations(s.decoder_layers, s.cycle)]
     encoder, decoder = ColumnEncoder(s.width, readers), ColumnDecoder(s.width, writers, s.dropout)

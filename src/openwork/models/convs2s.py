@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from torch import Tensor, nn
 
-from openwork.models.convs2s_settings import ConvS2SSettings
+from openwork.models.convolutional_settings import ConvS2SSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.cache import Selectable
 from openwork.nn.convolution import Past
@@ -19,7 +20,7 @@ from openwork.nn.convs2s import (
 )
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.initialise import initialise, tied_weights
 from openwork.nn.kernels import Kernel, fused
 from openwork.nn.kernels.recording import weights_of
 from openwork.nn.positions import LearnedPositions
@@ -88,10 +89,8 @@ def build_convs2s(
 ) -> ConvS2S:
     """The model in the sizes of `settings`, with fresh weights from torch's generator."""
     s, embedding_width = settings, settings.stream_start
-    target_embedding = TokenEmbedding(target_vocabulary, embedding_width, scaled=False)
-    tied, free = s.tying == "three-way", s.tying == "none"
-    source_embedding = target_embedding if tied else TokenEmbedding(source_vocabulary, embedding_width, scaled=False)
-    output = output_matrix(target_vocabulary, embedding_width) if free else target_embedding.table.weight
+    make = partial(TokenEmbedding, width=embedding_width, scaled=False)
+    source_embedding, target_embedding, output = tied_weights(s.tying, make, source_vocabulary, target_vocabulary)
     positions = [LearnedPositions(embedding_width, s.maximum_length) for _ in range(2)]
     readers = [EncoderBlock(s.width, s.kernel, s.dropout) for _ in range(s.encoder_layers)]
     writers = [

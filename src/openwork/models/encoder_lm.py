@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.models.encoder_lm_settings import EncoderSettings
 from openwork.models.interfaces import EncodingModel, MaskedModel
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places, with_start, word_places
 from openwork.models.parts import Parts
+from openwork.models.settings import EncoderSettings
 from openwork.nn.batch_normalisation import real_positions
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding

@@ -10,15 +10,9 @@ from typing import Annotated, get_args
 from pydantic import Field
 
 from openwork.base.config import Settings
-from openwork.models.bytenet_settings import ByteNetSettings
-from openwork.models.convs2s_settings import ConvS2SSettings
-from openwork.models.decoder_settings import DecoderSettings
-from openwork.models.encoder_lm_settings import EncoderSettings
-from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
-from openwork.models.recurrent_lm_settings import RecurrentLMSettings
-from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.settings import TransformerSettings
-from openwork.models.wavenet_settings import WaveNetSettings
+from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings
+from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentLMSettings, RecurrentSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
 
 ModelSettings = Annotated[
     TransformerSettings

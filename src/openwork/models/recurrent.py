@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +11,7 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.nn.cache import Selectable
 from openwork.nn.dropout import Dropout
-from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.initialise import initialise, tied_weights
 from openwork.nn.luong import DotAttention, GeneralAttention, GlobalAttention, LuongDecoder, NoAttention
 from openwork.nn.masks import padding
 from openwork.nn.recurrent import CellState, RecurrentDecoder, RecurrentEncoder, RecurrentMemory
@@ -79,9 +80,8 @@ class RecurrentModel(SequenceModel[RecurrentState]):
 def build_recurrent(settings: RecurrentSettings, source_vocabulary: int, target_vocabulary: int) -> RecurrentModel:
     """The model in the sizes of `settings`, with fresh weights from torch's generator."""
     s = settings
-    target_embedding = nn.Embedding(target_vocabulary, s.width)
-    source_embedding = target_embedding if s.tying == "three-way" else nn.Embedding(source_vocabulary, s.width)
-    output = output_matrix(target_vocabulary, s.width) if s.tying == "none" else target_embedding.weight
+    make = partial(nn.Embedding, embedding_dim=s.width)
+    source_embedding, target_embedding, output = tied_weights(s.tying, make, source_vocabulary, target_vocabulary)
     encoder = RecurrentEncoder(
         s.width, s.encoder_width, s.encoder_layers, s.dropout, s.cell, bidirectional=s.attention != "none"
     )

@@ -9,7 +9,7 @@ from torch.nn.functional import one_hot
 
 from openwork.models.interfaces import EncodingModel
 from openwork.models.label_model import LabelMatrix, at_places, word_places
-from openwork.models.recurrent_labels_settings import RecurrentLabelsSettings
+from openwork.models.recurrent_settings import RecurrentLabelsSettings
 from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise, output_matrix
 from openwork.nn.masks import padding

@@ -11,13 +11,12 @@ from torch import Tensor, nn
 from openwork.models.interfaces import EncodingModel, NextTokenModel
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places, with_start
 from openwork.models.recurrent_labels import attention_at, last_positions, uniform_attention
-from openwork.models.recurrent_lm_settings import RecurrentLMSettings
+from openwork.models.recurrent_settings import RecurrentLMSettings
 from openwork.nn.batch_normalisation import real_positions
-from openwork.nn.bidirectional import LayerMixture, OneDirection, Topmost, greatest_of, reversed_rows
+from openwork.nn.bidirectional import LayerMixture, OneDirection, Topmost, reversed_rows
 from openwork.nn.dropout import Dropout
 from openwork.nn.initialise import initialise, output_matrix
-from openwork.nn.linear_block import LinearBlock
-from openwork.nn.pooling import mean_of
+from openwork.nn.pooling import LinearBlock, greatest_of, mean_of
 from openwork.nn.recurrent import RecurrentEncoder
 from openwork.nn.shapes import Lengths, PlaceAttention, PlaceVectors, Source
 

@@ -1,12 +1,12 @@
-"""What can be chosen about the paper's Transformer. No torch here, so that help and checks are instant."""
+"""Settings of the Transformer, and of its decoder and its encoder alone. No torch here, so that help is instant."""
 
 from typing import Literal
 
 from openwork.base.config import Settings
 from openwork.base.fields import option
-from openwork.base.limits import LayerCount
+from openwork.base.limits import LENGTH, LayerCount
 from openwork.models.layer_settings import LayerSettings
-from openwork.models.tying import Tying
+from openwork.models.tying import LanguageTying, Tying
 
 
 class _Stacks(Settings):
@@ -18,3 +18,62 @@ class _Stacks(Settings):
 
 class TransformerSettings(LayerSettings, _Stacks):
     """The encoder-decoder of the paper; the defaults are its base model."""
+
+
+class _Stack(Settings):
+    kind: Literal["decoder"] = "decoder"
+    layers: LayerCount = option(
+        12, "layers, each of masked self-attention and a feed-forward network", "Radford et al. 2018 (GPT), section 4.1"
+    )
+    tying: LanguageTying = "three-way"
+    separate_prompt: bool = option(
+        False,
+        "a start symbol after the prompt too, so that the model sees where the prompt ends",
+        "Radford et al. 2018 (GPT), section 3.3",
+    )
+
+
+class DecoderSettings(LayerSettings, _Stack):
+    """The decoder of the paper without an encoder: it continues what it has read (Radford et al. 2018, GPT)."""
+
+
+EncoderTask = Literal["classify", "tag", "fill", "answer", "embed"]
+
+
+class _Head(Settings):
+    kind: Literal["encoder"] = "encoder"
+    task: EncoderTask = option(
+        "classify",
+        "what is told of a source",
+        values={
+            "classify": "one label, from the vector of the start symbol (Devlin et al. 2019, figure 4 a and b)",
+            "tag": "one label for each token that begins a word (Devlin et al. 2019, figure 4 d)",
+            "fill": "the source with its masked pieces restored (Devlin et al. 2019, section 3.1)",
+            "answer": "the first and the last word of an answer in the source (Devlin et al. 2019, figure 4 c)",
+            "embed": "a vector for the whole, the mean of its tokens' (Reimers and Gurevych 2019)",
+        },
+    )
+    layers: LayerCount = option(12, "L: layers of the encoder", "Devlin et al. 2019, section 3")
+    segments: int = option(
+        0,
+        "learnt vectors that tell a source's parts, each closed by an end symbol; 0: none, BERT has 2",
+        "Devlin et al. 2019, section 3",
+        ge=0,
+        le=LENGTH,
+    )
+    mask_piece: int = option(
+        1,
+        "the id of the piece that stands for a masked one (fill); 1, the unknown symbol, serves as such",
+        "Devlin et al. 2019, section 3.1",
+        ge=0,
+        le=LENGTH,
+    )
+
+    @property
+    def tying(self) -> Literal["three-way", "none"]:
+        """Where pieces of the source are told, their output matrix is the embedding; labels have one of their own."""
+        return "three-way" if self.task in ("fill", "embed") else "none"
+
+
+class EncoderSettings(LayerSettings, _Head):
+    """An encoder that reads in both directions, and a head that tells something of what was read."""

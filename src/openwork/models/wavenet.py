@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from openwork.models.convolutional_settings import WaveNetSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.prompts import attention_to_end, in_place_of_start, read_prompts
-from openwork.models.wavenet_settings import WaveNetSettings
 from openwork.nn.cache import Selectable
 from openwork.nn.convolution import Past, dilations
 from openwork.nn.dropout import Dropout

@@ -9,7 +9,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.dropout import Dropout
-from openwork.nn.masks import real
 from openwork.nn.recurrent import cell_layers, run_cells
 from openwork.nn.shapes import Lengths, Vectors
 
@@ -64,8 +63,3 @@ class Topmost(nn.Module):
 
     def forward(self, layers: list[Vectors]) -> Vectors:
         return layers[-1]
-
-
-def greatest_of(x: Vectors, lengths: Lengths) -> Float[Tensor, "batch width"]:
-    """The greatest of each number among the first `lengths` vectors of each row, one at least."""
-    return x.masked_fill(~real(lengths, x.shape[1])[:, :, None], -torch.inf).amax(dim=1)

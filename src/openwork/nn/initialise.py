@@ -1,7 +1,10 @@
 """First values of the weights."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 def initialise(model: nn.Module) -> None:
@@ -23,3 +26,16 @@ def initialise(model: nn.Module) -> None:
 def output_matrix(vocabulary: int, width: int) -> nn.Parameter:
     """An output matrix of its own (vocabulary, width), Glorot-uniform; with tied weights a model needs none."""
     return nn.Parameter(nn.init.xavier_uniform_(torch.empty(vocabulary, width)))
+
+
+def tied_weights(
+    tying: str, make: Callable[[int], Any], source_vocabulary: int, target_vocabulary: int
+) -> tuple[Any, Any, Tensor]:
+    """The source's embedding, the target's, and the output matrix; `tying` says which of them are one (section 3.4).
+
+    "three-way": all of them. "target": the target's embedding and the output matrix. "none": none of them.
+    """
+    target = make(target_vocabulary)
+    source = target if tying == "three-way" else make(source_vocabulary)
+    weight = target.weight if isinstance(target, nn.Embedding) else target.table.weight
+    return source, target, output_matrix(*weight.shape) if tying == "none" else weight

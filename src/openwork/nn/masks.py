@@ -4,6 +4,7 @@ Callers describe a mask (`Mask`); a kernel either uses the description (a fast p
 """
 
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from jaxtyping import Bool, Int
@@ -87,21 +88,18 @@ class Mask:
 
     def boolean(self, query_size: int, key_size: int, device: torch.device) -> Tensor | None:
         """The mask as booleans, broadcastable to (batch, head, query, key); None when all may attend."""
-        found = self.allowed
+        conditions = [self.allowed]
         if self.key_lengths is not None:
-            keys = padding(self.key_lengths, key_size)
-            found = keys if found is None else found & keys
+            conditions.append(padding(self.key_lengths, key_size))
         if self.key_starts is not None:
-            keys = padding_before(self.key_starts, key_size)
-            found = keys if found is None else found & keys
+            conditions.append(padding_before(self.key_starts, key_size))
         if self.segments is not None:
-            queries, asked = (segments.numbers for segments in self.segments)
-            own = (queries[:, None] == asked[None, :])[None, None]
-            found = own if found is None else found & own
+            queries, keys = (segments.numbers for segments in self.segments)
+            conditions.append((queries[:, None] == keys[None, :])[None, None])
         if self.is_causal and query_size > 1:  # one query is the last one: nothing is later than it
-            order = causal(query_size, key_size, device)
-            found = order if found is None else found & order
-        return found
+            conditions.append(causal(query_size, key_size, device))
+        given = [condition for condition in conditions if condition is not None]
+        return reduce(torch.Tensor.__and__, given) if given else None
 
 
 EVERYTHING = Mask()

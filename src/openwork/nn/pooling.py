@@ -4,6 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from openwork.nn.batch_normalisation import BatchNorm
+from openwork.nn.dropout import Dropout
+from openwork.nn.masks import real
 from openwork.nn.normalisation import Norm
 from openwork.nn.shapes import Lengths, PlaceVectors, Vectors
 
@@ -34,7 +37,31 @@ class Transform(nn.Module):
         return self.norm(nn.functional.gelu(self.dense(x)))
 
 
+class LinearBlock(nn.Module):
+    """Dropout(Norm(ReLU(W Dropout(Norm(x)) + b))), what a matrix tells labels from; both norms are batch norms.
+
+    Pooled features of a frozen model differ little between texts, and each on a scale of its own, which the first norm
+    takes away.
+    """
+
+    def __init__(self, known: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.known_norm = BatchNorm(known)
+        self.known_dropout = Dropout(dropout)
+        self.dense = nn.Linear(known, width)
+        self.norm = BatchNorm(width)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "batch place known"]) -> PlaceVectors:
+        hidden = self.dense(self.known_dropout(self.known_norm(x)))
+        return self.dropout(self.norm(torch.relu(hidden)))
+
+
 def mean_of(x: Vectors, lengths: Lengths) -> Float[Tensor, "batch width"]:
     """The mean of the first `lengths` vectors of each row, in float32 (Reimers and Gurevych 2019, section 3)."""
-    is_real = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
-    return (x.float() * is_real[:, :, None]).sum(dim=1) / lengths[:, None]
+    return (x.float() * real(lengths, x.shape[1])[:, :, None]).sum(dim=1) / lengths[:, None]
+
+
+def greatest_of(x: Vectors, lengths: Lengths) -> Float[Tensor, "batch width"]:
+    """The greatest of each number among the first `lengths` vectors of each row, one at least."""
+    return x.masked_fill(~real(lengths, x.shape[1])[:, :, None], -torch.inf).amax(dim=1)

@@ -39,7 +39,7 @@ from openwork.interop.hugging_face.reading import own_weight
 from openwork.interop.hugging_face.tokenizers import read_single
 from openwork.interop.hugging_face.weights import read_weights, size_error
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary
-from openwork.models.encoder_lm_settings import EncoderSettings, EncoderTask
+from openwork.models.settings import EncoderSettings, EncoderTask
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.bert import MASK
 from openwork.text.foreign.library import LibraryForeign

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from openwork.interop.hugging_face.layout import WeightPlace
-from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.models.settings import EncoderSettings
 
 PREFIX = "bert."  # before the encoder's weights, where there is a head beside it
 HEAD = "cls.predictions"  # predicts masked pieces

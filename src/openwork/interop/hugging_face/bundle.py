@@ -20,8 +20,7 @@ from openwork.interop.hugging_face.export import write_model_files
 from openwork.interop.hugging_face.reading import read_hugging_face
 from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
 from openwork.interop.vocabulary import Vocabulary
-from openwork.models.decoder_settings import DecoderSettings
-from openwork.models.encoder_lm_settings import EncoderSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.foreign.library import read_json
 from openwork.text.foreign.marian import UNKNOWN

@@ -25,8 +25,8 @@ from openwork.interop.hugging_face.config import (
 from openwork.interop.hugging_face.decoder_layout import LAYOUTS, TABLE
 from openwork.interop.hugging_face.weights import find_weight, read_weights, size_error
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
-from openwork.models.decoder_settings import DecoderSettings
 from openwork.models.interfaces import SequenceModel
+from openwork.models.settings import DecoderSettings
 from openwork.text.foreign.adopted import Adopted
 from openwork.text.pieces.learnt import LearntTokenizer
 

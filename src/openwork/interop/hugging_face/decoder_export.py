@@ -15,7 +15,7 @@ from openwork.interop.hugging_face.decoder_layout import LAYOUTS, TABLE
 from openwork.interop.hugging_face.frames import never_written, symbol_ids, write_framed
 from openwork.interop.hugging_face.writing import LONGEST, check_supported, write_files
 from openwork.interop.vocabulary import Vocabulary
-from openwork.models.decoder_settings import DecoderSettings
+from openwork.models.settings import DecoderSettings
 from openwork.nn.positions import LONGEST_WAVE
 
 

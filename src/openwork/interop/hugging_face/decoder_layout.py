@@ -12,7 +12,7 @@ from torch import Tensor
 
 from openwork.interop.exports import GPT2_ACTIVATIONS, LLAMA_ACTIVATIONS
 from openwork.interop.hugging_face.layout import WeightPlace, with_bias
-from openwork.models.decoder_settings import DecoderSettings
+from openwork.models.settings import DecoderSettings
 
 TABLE = "table"  # of the embeddings, which a model of one matrix names "output"
 ALL = ".self_attention.all."  # queries, keys and values side by side
