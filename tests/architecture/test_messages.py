@@ -3,6 +3,7 @@
 import gettext
 import io
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from babel.messages.catalog import Catalog
 
 from architecture import catalogues
 from architecture.composed import COMPOSED
+from architecture.house import REPOSITORY
 from architecture.messages import all_messages
 from openwork.base.messages import (
     DOMAIN,
@@ -33,6 +35,17 @@ def catalog() -> Catalog:
 
 def said() -> set[str]:
     return {message.named for message in all_messages()} | set(COMPOSED)
+
+
+def test_hints_install_only_packages_that_an_extra_names():
+    """openwork itself is in no registry: pip would fetch whatever somebody publishes under its name."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = [one for extra in project["optional-dependencies"].values() for one in extra]
+    known = {re.split(r"[<>=\[]", one)[0] for one in needed}
+    told = re.compile(r"pip install (?:--[\w-]+ )*['\"]?([a-z][\w.-]+)")
+    named = {name for message in said() for name in told.findall(message)}
+    assert named and named <= known
+    assert [message for message in said() if "install openwork" in message] == []
 
 
 def test_every_message_has_a_chinese_form():

@@ -68,7 +68,7 @@ def test_damaged_or_foreign_manifest(call: Call, bundle_folder: Path, content: s
 
 def test_newer_version(call: Call, bundle_folder: Path):
     change_manifest(bundle_folder, version=99, openwork="7.1")
-    told(translate(call, bundle_folder), 4, "written in bundle version 99", "install openwork 7.1 or newer")
+    told(translate(call, bundle_folder), 4, "written in bundle version 99", "use openwork 7.1 or newer")
 
 
 class Trap:

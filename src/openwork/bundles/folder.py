@@ -58,7 +58,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if version > VERSION:
         raise BundleError(
             f"{folder}: written in bundle version {version}, this openwork reads up to {VERSION}",
-            hint=f"install openwork {manifest.get('openwork', 'of a newer version')} or newer",
+            hint=f"use openwork {manifest.get('openwork', 'of a newer version')} or newer",
             code="B044",
         )
     return manifest
