@@ -29,29 +29,17 @@ GLOBAL_SCALE = 1000.0  # of 16-bit weights that have no scale of their own
 
 # Arrays without influence on the result, or without it if they have this value, by the last part of the name.
 IDLE: dict[str, float | None] = {
-    "alignment_layer": None,  # which attention is given out
-    "alignment_heads": None,
-    "alibi": 0,
-    "alibi_use_positive_positions": None,  # of ALiBi
-    "scale_alibi": None,
+    **dict.fromkeys(("alignment_layer", "alignment_heads"), None),  # which attention is returned
+    **dict.fromkeys(("alibi_use_positive_positions", "scale_alibi"), None),
     "multi_query_attention": None,  # num_heads_kv says it as well
     "embeddings_merge": None,  # of several inputs
-    "sliding_window": 0,
-    "scale_outputs": 1,
-    "final_logit_softcapping": 0,
-    "layer_scalar": 1,
-    "layer_norm_use_residual": 0,
-    "rotary_interleave": 1,
+    **dict.fromkeys(("alibi", "sliding_window", "final_logit_softcapping", "layer_norm_use_residual"), 0),
+    **dict.fromkeys(("scale_outputs", "layer_scalar", "rotary_interleave", "rotary_scaling_factor"), 1),
     "rotary_base": 10000,
-    "rotary_scaling_factor": 1,
-    "with_source_bos": None,  # what config.json says today; `vocabulary.py` reads them
-    "with_source_eos": None,
-    "with_target_bos": None,
-    "user_decoder_start_tokens": None,
-    "unk_token": None,
-    "bos_token": None,
-    "eos_token": None,
-}  # fmt: skip
+    # now in config.json; `vocabulary.py` reads them
+    **dict.fromkeys(("with_source_bos", "with_source_eos", "with_target_bos", "user_decoder_start_tokens"), None),
+    **dict.fromkeys(("unk_token", "bos_token", "eos_token"), None),
+}
 
 
 class Weights:

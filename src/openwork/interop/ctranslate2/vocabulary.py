@@ -5,12 +5,13 @@ An id is the place in a list of tokens.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ValidationError
 
 from openwork.base.errors import BundleError
 from openwork.base.files import open_binary
@@ -24,8 +25,7 @@ MOST_BYTES = 64 << 20  # of a vocabulary or a configuration
 CONFIGURED = 6  # the first binary version with a config.json; older ones have variables instead
 
 
-@dataclass(frozen=True)
-class Conventions:
+class Conventions(BaseModel, frozen=True, strict=True):
     """The keys of config.json that matter here; the defaults are those of older models."""
 
     unk_token: str = "<unk>"
@@ -56,18 +56,11 @@ def read_conventions(folder: Path, version: int, variables: Mapping[str, np.ndar
             raise _unusable(path, "it is no table of keys")
     else:
         said = _earlier(variables)
-    known = {name: said[name] for name in (entry.name for entry in fields(Conventions)) if name in said}
-    for name, value in known.items():
-        allowed = _ALLOWED[name]
-        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-            raise _unusable(path, f"{name} is {value!r}")
-    return Conventions(**known)
-
-
-_ALLOWED: dict[str, tuple[type, ...]] = {
-    "unk_token": (str,), "bos_token": (str,), "eos_token": (str,), "decoder_start_token": (str, type(None)),
-    "add_source_bos": (bool,), "add_source_eos": (bool,), "layer_norm_epsilon": (float, int, type(None)),
-}  # fmt: skip
+    try:
+        return Conventions.model_validate(said)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _unusable(path, f"{first['loc'][0]} is {first['input']!r}") from error
 
 
 def _earlier(variables: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -82,7 +75,7 @@ def _earlier(variables: Mapping[str, np.ndarray]) -> dict[str, Any]:
         if name in variables
     }
     said |= {"add_source_bos": flag("with_source_bos", False), "add_source_eos": flag("with_source_eos", False)}
-    start, end = said.get("bos_token", Conventions.bos_token), said.get("eos_token", Conventions.eos_token)
+    start, end = said.get("bos_token", "<s>"), said.get("eos_token", "</s>")
     said["decoder_start_token"] = start if flag("with_target_bos", True) else end
     if flag("user_decoder_start_tokens", False):
         said["decoder_start_token"] = None

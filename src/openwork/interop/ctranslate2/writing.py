@@ -11,7 +11,6 @@ The model itself makes the search openwork's: pad, unknown and start have no pro
 """
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -62,24 +61,25 @@ def write_ctranslate2(folder: Path, bundle: Bundle) -> None:
             hint="train a model without that, or use this bundle with openwork translate",
             code="B015",
         )
+    conventions = Conventions(
+        unk_token=SYMBOLS.unknown,
+        bos_token=SYMBOLS.start,
+        eos_token=SYMBOLS.end,
+        decoder_start_token=SYMBOLS.start,
+        add_source_eos=True,
+        layer_norm_epsilon=settings.norm_epsilon,
+    )
     variables, aliases = _variables(model, settings)
     tokenizers = bundle.tokenizers
     sides = {SHARED: tokenizers.source} if tokenizers.shared else {SOURCE: tokenizers.source, TARGET: tokenizers.target}
     with atomic_folder(folder, EXPORT.own_in(folder)) as partial:
         write_binary(partial / MODEL, Contents(SPECIFICATION, NEWEST_REVISION, variables, aliases))
-        _write_json(partial / CONFIG, {**asdict(_conventions(settings)), "multi_query_attention": False})
+        _write_json(partial / CONFIG, {**conventions.model_dump(), "multi_query_attention": False})
         for name, tokenizer in sides.items():
             _write_json(partial / f"{name}.json", token_names(tokenizer))
         tokenizers.save(partial)
         (partial / CARD).write_text(escaped(bundle.card), encoding="utf-8")
         put_export_mark(partial)
-
-
-def _conventions(settings: TransformerSettings) -> Conventions:
-    return Conventions(
-        SYMBOLS.unknown, SYMBOLS.start, SYMBOLS.end, SYMBOLS.start, add_source_eos=True,
-        layer_norm_epsilon=settings.norm_epsilon,
-    )  # fmt: skip
 
 
 def _write_json(path: Path, content: object) -> None:

@@ -19,21 +19,8 @@ from openwork.bundles.settings import BundleSettings
 from openwork.bundles.tasks import tokenizers_for_task
 from openwork.interop.building import model_with_weights
 from openwork.interop.exports import HF_ACTIVATIONS
+from openwork.interop.hugging_face import config as hf
 from openwork.interop.hugging_face.bert_layout import CLASSES, CLASSIFIER, HEAD, KEYS, bert_places
-from openwork.interop.hugging_face.config import (
-    CONFIG,
-    ConfigKeys,
-    Count,
-    Epsilon,
-    Layers,
-    Positions,
-    Probability,
-    card_of,
-    check_heads,
-    known_activation,
-    read_json_object,
-    validated,
-)
 from openwork.interop.hugging_face.frames import TOKENIZER_CONFIG
 from openwork.interop.hugging_face.reading import own_weight
 from openwork.interop.hugging_face.tokenizers import read_single
@@ -52,20 +39,20 @@ DECODER = f"{HEAD}.decoder.weight"
 UNUSED = "position_ids"  # the numbers 0, 1, 2, ... in old files
 
 
-class BertConfig(ConfigKeys):
+class BertConfig(hf.ConfigKeys):
     """The keys that matter, with Hugging Face's defaults."""
 
-    vocab_size: Count = 30522
-    hidden_size: Count = 768
-    num_hidden_layers: Layers = 12
-    num_attention_heads: Count = 12
-    intermediate_size: Count = 3072
+    vocab_size: hf.Count = 30522
+    hidden_size: hf.Count = 768
+    num_hidden_layers: hf.Layers = 12
+    num_attention_heads: hf.Count = 12
+    intermediate_size: hf.Count = 3072
     hidden_act: str = "gelu"
-    hidden_dropout_prob: Probability = 0.1
-    attention_probs_dropout_prob: Probability = 0.1
-    max_position_embeddings: Positions = 512
+    hidden_dropout_prob: hf.Probability = 0.1
+    attention_probs_dropout_prob: hf.Probability = 0.1
+    max_position_embeddings: hf.Positions = 512
     type_vocab_size: Annotated[int, Field(ge=1, le=1 << 10)] = 2
-    layer_norm_eps: Epsilon = 1e-12
+    layer_norm_eps: hf.Epsilon = 1e-12
     position_embedding_type: Literal["absolute"] = "absolute"
     is_decoder: Literal[False] = False
     architectures: tuple[str, ...] | None = None
@@ -88,13 +75,13 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
 
     BundleError and DataError for what is missing, damaged, pickled, or of a kind that openwork has not.
     """
-    config = validated(BertConfig, dict(content), folder / CONFIG)
+    config = hf.validated(BertConfig, dict(content), folder / hf.CONFIG)
     tokenizer = _tokenizer(folder)
     vocabulary = _vocabulary(folder, tokenizer, config.vocab_size)
     weights = {name: tensor for name, tensor in read_weights(folder).items() if not name.endswith(UNUSED)}
     labels = Labels.of(config.labels) if config.labels and CLASSIFIER in weights else None
     fills = any(name.startswith(HEAD) for name in weights)
-    settings = _settings(config, folder / CONFIG, "classify" if labels else "fill" if fills else "embed")
+    settings = _settings(config, folder / hf.CONFIG, "classify" if labels else "fill" if fills else "embed")
     mask = _mask(folder, tokenizer, vocabulary)
     if mask is not None:
         settings = settings.model_copy(update={"mask_piece": mask})
@@ -103,7 +90,7 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
     found["begins"] = torch.tensor(beginnings(tokenizer))
     model = model_with_weights(settings, (vocabulary.size, target.size), found, partial(size_error, folder), folder)
     unused = sorted(weights.keys() - used)
-    card = card_of(folder) + (f"\nNot taken over: {', '.join(unused)}\n" if unused else "")
+    card = hf.card_of(folder) + (f"\nNot taken over: {', '.join(unused)}\n" if unused else "")
     tokenizers = tokenizers_for_task(TokenizerPair(tokenizer, labels or tokenizer), settings.task)
     return Bundle(BundleSettings(model=settings), tokenizers, model, card=card)
 
@@ -112,7 +99,7 @@ def _mask(folder: Path, tokenizer: Adopted | LearntTokenizer, vocabulary: Vocabu
     """openwork's id of the mask."""
     if isinstance(tokenizer, LearntTokenizer):
         path = folder / TOKENIZER_CONFIG
-        name = read_json_object(path).get("mask_token") if path.is_file() else None
+        name = hf.read_json_object(path).get("mask_token") if path.is_file() else None
         return tokenizer.ids_of_names.get(name) if isinstance(name, str) else None
     mask = tokenizer.foreign.library.token_to_id(MASK)  # type: ignore[attr-defined]
     return None if mask is None else vocabulary.own[mask]
@@ -150,12 +137,12 @@ def _vocabulary(folder: Path, tokenizer: Adopted | LearntTokenizer, size: int) -
 
 def _settings(config: BertConfig, path: Path, task: EncoderTask) -> EncoderSettings:
     """The settings of the model that computes the same; BundleError names `path` where there is none."""
-    check_heads(config.hidden_size, config.num_attention_heads, path)
+    hf.check_heads(config.hidden_size, config.num_attention_heads, path)
     return EncoderSettings.model_validate(
         {own: getattr(config, hf_name) for hf_name, own in KEYS.items()}
         | {
             "task": task,
-            "feedforward": known_activation(config.hidden_act, HF_ACTIVATIONS, path),
+            "feedforward": hf.known_activation(config.hidden_act, HF_ACTIVATIONS, path),
             "positions": "learned",
             "maximum_length": config.max_position_embeddings,
             "segments": config.type_vocab_size,

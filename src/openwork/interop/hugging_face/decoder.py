@@ -9,21 +9,10 @@ from pydantic import Field
 
 from openwork.base.errors import BundleError
 from openwork.interop.building import model_with_weights
-from openwork.interop.hugging_face.config import (
-    CONFIG,
-    ConfigKeys,
-    Count,
-    Epsilon,
-    Id,
-    Layers,
-    Positions,
-    Probability,
-    known_activation,
-    read_json_object,
-    validated,
-)
-from openwork.interop.hugging_face.decoder_layout import LAYOUTS, TABLE
-from openwork.interop.hugging_face.weights import find_weight, read_weights, size_error
+from openwork.interop.hugging_face import config as hf
+from openwork.interop.hugging_face.decoder_layout import EMBEDDINGS, LAYOUTS
+from openwork.interop.hugging_face.reading import own_weight
+from openwork.interop.hugging_face.weights import read_weights, size_error
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import DecoderSettings
@@ -31,13 +20,13 @@ from openwork.text.foreign.adopted import Adopted
 from openwork.text.pieces.learnt import LearntTokenizer
 
 
-class _Symbols(ConfigKeys):
+class _Symbols(hf.ConfigKeys):
     """Symbols: `bos_token_id` starts a row; of several ends the first counts."""
 
-    vocab_size: Count
-    bos_token_id: Id | None = None
-    eos_token_id: Id | list[Id] | None = None
-    pad_token_id: Id | None = None
+    vocab_size: hf.Count
+    bos_token_id: hf.Id | None = None
+    eos_token_id: hf.Id | list[hf.Id] | None = None
+    pad_token_id: hf.Id | None = None
 
     @property
     def end(self) -> int | None:
@@ -48,15 +37,15 @@ class Gpt2Config(_Symbols):
     """The keys of GPT-2 that matter, with Hugging Face's defaults."""
 
     model_type: Literal["gpt2"]
-    n_embd: Count = 768
-    n_layer: Layers = 12
-    n_head: Count = 12
-    n_inner: Count | None = None
-    n_positions: Positions = 1024
+    n_embd: hf.Count = 768
+    n_layer: hf.Layers = 12
+    n_head: hf.Count = 12
+    n_inner: hf.Count | None = None
+    n_positions: hf.Positions = 1024
     activation_function: str = "gelu_new"
-    layer_norm_epsilon: Epsilon = 1e-5
-    resid_pdrop: Probability = 0.1
-    attn_pdrop: Probability = 0.1
+    layer_norm_epsilon: hf.Epsilon = 1e-5
+    resid_pdrop: hf.Probability = 0.1
+    attn_pdrop: hf.Probability = 0.1
     tie_word_embeddings: bool = True
     scale_attn_weights: Literal[True] = True
     scale_attn_by_inverse_layer_idx: Literal[False] = False
@@ -66,21 +55,21 @@ class LlamaConfig(_Symbols):
     """The keys of LLaMA that matter, with Hugging Face's defaults; the base of the angles has two possible places."""
 
     model_type: Literal["llama"]
-    hidden_size: Count = 4096
-    intermediate_size: Count = 11008
-    num_hidden_layers: Layers = 32
-    num_attention_heads: Count = 32
-    num_key_value_heads: Count | None = None
-    head_dim: Count | None = None
+    hidden_size: hf.Count = 4096
+    intermediate_size: hf.Count = 11008
+    num_hidden_layers: hf.Layers = 32
+    num_attention_heads: hf.Count = 32
+    num_key_value_heads: hf.Count | None = None
+    head_dim: hf.Count | None = None
     hidden_act: str = "silu"
-    rms_norm_eps: Epsilon = 1e-6
+    rms_norm_eps: hf.Epsilon = 1e-6
     rope_theta: Annotated[float, Field(gt=1)] | None = None
     rope_scaling: dict[str, Any] | None = None
     rope_parameters: dict[str, Any] | None = None
     attention_bias: bool = False
     mlp_bias: Literal[False] = False
     tie_word_embeddings: bool = False
-    attention_dropout: Probability = 0.0
+    attention_dropout: hf.Probability = 0.0
 
     @property
     def rotation(self) -> dict[str, Any]:
@@ -107,20 +96,15 @@ def read_decoder(folder: Path, tokenizer: Adopted | LearntTokenizer | None = Non
     The ids are those of `tokenizer`, or without one those of `Vocabulary.of`. BundleError for what is missing, damaged,
     pickled, or a model that openwork has not.
     """
-    content = read_json_object(folder / CONFIG)
+    content = hf.read_json_object(folder / hf.CONFIG)
     kind: type[Config] = CONFIGS[content["model_type"]]
-    config, layout = validated(kind, content, folder / CONFIG), LAYOUTS[content["model_type"]]
-    settings = _settings(config, folder / CONFIG)
+    config, layout = hf.validated(kind, content, folder / hf.CONFIG), LAYOUTS[content["model_type"]]
+    settings = _settings(config, folder / hf.CONFIG)
     vocabulary = _vocabulary(config, tokenizer, folder)
-    weights = read_weights(folder)
-    found = {p.openwork_name: find_weight(weights, p.hf_names, folder)[1] for p in layout.places(settings)}
-    table, output = found.pop(TABLE), found.pop("output", None)
-    for one in (table, *([output] if output is not None else [])):
-        if one.ndim != 2 or one.shape[0] != config.vocab_size:
-            raise size_error(folder, "embeddings", one, (config.vocab_size, settings.width))
+    weights, pieces = read_weights(folder), {"source": vocabulary}
+    found = {place.openwork_name: own_weight(place, weights, pieces, folder) for place in layout.places(settings)}
     found = layout.to_openwork(found, settings)
-    found["embedding.table.weight"] = vocabulary.gather(table)  # one matrix has the name of the output
-    found["output"] = found["embedding.table.weight"] if output is None else vocabulary.gather(output)
+    found.setdefault("output", found[EMBEDDINGS])  # one matrix has both names
     sizes = (vocabulary.size, vocabulary.size)
     model = model_with_weights(settings, sizes, found, partial(size_error, folder), folder)
     return ImportedDecoder(settings, vocabulary, model)
@@ -148,12 +132,12 @@ def _settings(config: Config, path: Path) -> DecoderSettings:
     layout = LAYOUTS[config.model_type]
     activation = getattr(config, layout.activation_key)
     values = {own: getattr(config, hf_name) for hf_name, own in layout.keys.items()} | {
-        "feedforward": known_activation(activation, layout.activations, path),
+        "feedforward": hf.known_activation(activation, layout.activations, path),
         "norm": "pre",
         "embedding_scale": False,
         "tying": "three-way" if config.tie_word_embeddings else "embeddings",
     }
-    return validated(
+    return hf.validated(
         DecoderSettings,
         values | (_of_gpt2(config) if isinstance(config, Gpt2Config) else _of_llama(config, path)),
         path,

@@ -11,7 +11,7 @@ from typing import Any
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.exports import hf_activation, unsupported_decoder
-from openwork.interop.hugging_face.decoder_layout import LAYOUTS, TABLE
+from openwork.interop.hugging_face.decoder_layout import EMBEDDINGS, LAYOUTS
 from openwork.interop.hugging_face.frames import never_written, symbol_ids, write_framed
 from openwork.interop.hugging_face.writing import LONGEST, check_supported, write_files
 from openwork.interop.vocabulary import Vocabulary
@@ -30,12 +30,12 @@ def write_decoder(folder: Path, bundle: Bundle) -> None:
     if settings.embedding_scale:  # then embeddings and output matrix differ
         settings, scale = settings.model_copy(update={"tying": "embeddings"}), settings.width**0.5
     own = {name: one.detach().cpu().float() for name, one in bundle.model.named_parameters(remove_duplicate=False)}
-    table = own["embedding.table.weight"]
-    own |= {TABLE: vocabulary.scatter(table * scale), "output": vocabulary.scatter(own.get("output", table))}
-    weights = {
-        place.hf_names[0]: layout.to_hugging_face(place.openwork_name, own, settings).contiguous()
-        for place in layout.places(settings)
-    }
+    own.setdefault("output", own[EMBEDDINGS])
+    own[EMBEDDINGS] = own[EMBEDDINGS] * scale
+    weights = {}
+    for place in layout.places(settings):
+        tensor = layout.to_hugging_face(place.openwork_name, own, settings)
+        weights[place.hf_names[0]] = (vocabulary.scatter(tensor) if place.pieces else tensor).contiguous()
     config = {
         "architectures": [layout.class_name],
         "model_type": kind,

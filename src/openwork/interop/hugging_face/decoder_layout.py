@@ -14,7 +14,7 @@ from openwork.interop.exports import GPT2_ACTIVATIONS, LLAMA_ACTIVATIONS
 from openwork.interop.hugging_face.layout import WeightPlace, with_bias
 from openwork.models.settings import DecoderSettings
 
-TABLE = "table"  # of the embeddings, which a model of one matrix names "output"
+EMBEDDINGS = "embedding.table.weight"
 ALL = ".self_attention.all."  # queries, keys and values side by side
 GPT2_LAYER = {
     "self_wiring.norm": "ln_1",
@@ -40,10 +40,10 @@ Weights = Mapping[str, Tensor]
 
 
 def _gpt2_places(settings: DecoderSettings) -> Iterator[WeightPlace]:
+    yield WeightPlace(EMBEDDINGS, ("transformer.wte.weight", "wte.weight"), pieces="source")
     if settings.tying != "three-way":
-        yield WeightPlace("output", ("lm_head.weight",))
-    places = [WeightPlace(TABLE, ("wte.weight",)), WeightPlace("positions.table.weight", ("wpe.weight",))]
-    places += with_bias("stack.final_norm", "ln_f")
+        yield WeightPlace("output", ("lm_head.weight",), pieces="source")
+    places = [WeightPlace("positions.table.weight", ("wpe.weight",)), *with_bias("stack.final_norm", "ln_f")]
     for number in range(settings.layers):
         for own, hf_name in GPT2_LAYER.items():
             places += with_bias(f"stack.layers.{number}.{own}", f"h.{number}.{hf_name}")
@@ -52,9 +52,9 @@ def _gpt2_places(settings: DecoderSettings) -> Iterator[WeightPlace]:
 
 
 def _llama_places(settings: DecoderSettings) -> Iterator[WeightPlace]:
-    yield WeightPlace(TABLE, ("model.embed_tokens.weight",))
+    yield WeightPlace(EMBEDDINGS, ("model.embed_tokens.weight",), pieces="source")
     if settings.tying != "three-way":
-        yield WeightPlace("output", ("lm_head.weight",))
+        yield WeightPlace("output", ("lm_head.weight",), pieces="source")
     yield WeightPlace("stack.final_norm.weight", ("model.norm.weight",))
     for number in range(settings.layers):
         for own, hf_name in LLAMA_LAYER.items():

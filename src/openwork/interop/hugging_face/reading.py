@@ -12,15 +12,7 @@ from torch import Tensor
 
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.building import model_with_weights
-from openwork.interop.hugging_face.config import (
-    CONFIG,
-    GENERATION,
-    HuggingFaceConfig,
-    decoding_settings,
-    model_settings,
-    read_config,
-    read_generation,
-)
+from openwork.interop.hugging_face import config as hf
 from openwork.interop.hugging_face.layout import WeightPlace, places, stream_order
 from openwork.interop.hugging_face.weights import find_weight, read_weights, size_error
 from openwork.interop.vocabulary import Vocabulary
@@ -47,10 +39,10 @@ def read_hugging_face(folder: Path, unknown: int | None = None) -> ImportedModel
     `unknown`: the id of the unknown symbol, which configurations leave to the tokenizer. BundleError for what is
     missing, damaged, pickled, or a model that openwork has not.
     """
-    config, generation = read_config(folder), read_generation(folder)
+    config, generation = hf.read_config(folder), hf.read_generation(folder)
     weights = read_weights(folder)
-    settings = model_settings(config, folder / CONFIG, output_bias=BIAS in weights and bool(weights[BIAS].any()))
-    decoding = decoding_settings(generation, folder / GENERATION)
+    settings = hf.model_settings(config, folder / hf.CONFIG, output_bias=BIAS in weights and bool(weights[BIAS].any()))
+    decoding = hf.decoding_settings(generation, folder / hf.GENERATION)
     source, target = _vocabularies(config, unknown)
     order, pieces = stream_order(settings).argsort(), {"source": source, "target": target}
     found = {
@@ -62,7 +54,7 @@ def read_hugging_face(folder: Path, unknown: int | None = None) -> ImportedModel
     return ImportedModel(settings, decoding, source, target, model)
 
 
-def _vocabularies(config: HuggingFaceConfig, unknown: int | None) -> tuple[Vocabulary, Vocabulary]:
+def _vocabularies(config: hf.HuggingFaceConfig, unknown: int | None) -> tuple[Vocabulary, Vocabulary]:
     """Of source and target. A separate source vocabulary may lack the symbol that targets start with."""
     unknown = config.unk_token_id if unknown is None else unknown
     pad, start, end = config.pad_token_id, config.decoder_start_token_id, config.eos_token_id
