@@ -7,7 +7,7 @@ that classifies, any other a model that gives vectors of texts. Each can be fine
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
 from pydantic import Field
@@ -20,7 +20,7 @@ from openwork.bundles.tasks import tokenizers_for_task
 from openwork.interop.building import model_with_weights
 from openwork.interop.exports import HF_ACTIVATIONS
 from openwork.interop.hugging_face import config as hf
-from openwork.interop.hugging_face.bert_layout import CLASSES, CLASSIFIER, HEAD, KEYS, bert_places
+from openwork.interop.hugging_face.bert_layout import CLASSES, CLASSIFIER, HEAD, bert_places
 from openwork.interop.hugging_face.frames import TOKENIZER_CONFIG
 from openwork.interop.hugging_face.reading import own_weight
 from openwork.interop.hugging_face.tokenizers import read_single
@@ -43,16 +43,16 @@ class BertConfig(hf.ConfigKeys):
     """The keys that matter, with Hugging Face's defaults."""
 
     vocab_size: hf.Count = 30522
-    hidden_size: hf.Count = 768
-    num_hidden_layers: hf.Layers = 12
-    num_attention_heads: hf.Count = 12
-    intermediate_size: hf.Count = 3072
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: hf.Probability = 0.1
-    attention_probs_dropout_prob: hf.Probability = 0.1
-    max_position_embeddings: hf.Positions = 512
-    type_vocab_size: Annotated[int, Field(ge=1, le=1 << 10)] = 2
-    layer_norm_eps: hf.Epsilon = 1e-12
+    width: hf.Count = Field(768, alias="hidden_size")
+    layers: hf.Layers = Field(12, alias="num_hidden_layers")
+    heads: hf.Count = Field(12, alias="num_attention_heads")
+    feedforward_width: hf.Count = Field(3072, alias="intermediate_size")
+    activation: str = Field("gelu", alias="hidden_act")
+    dropout: hf.Probability = Field(0.1, alias="hidden_dropout_prob")
+    attention_dropout: hf.Probability = Field(0.1, alias="attention_probs_dropout_prob")
+    maximum_length: hf.Positions = Field(512, alias="max_position_embeddings")
+    segments: int = Field(2, alias="type_vocab_size", ge=1, le=1 << 10)
+    norm_epsilon: hf.Epsilon = Field(1e-12, alias="layer_norm_eps")
     position_embedding_type: Literal["absolute"] = "absolute"
     is_decoder: Literal[False] = False
     architectures: tuple[str, ...] | None = None
@@ -137,15 +137,13 @@ def _vocabulary(folder: Path, tokenizer: Adopted | LearntTokenizer, size: int) -
 
 def _settings(config: BertConfig, path: Path, task: EncoderTask) -> EncoderSettings:
     """The settings of the model that computes the same; BundleError names `path` where there is none."""
-    hf.check_heads(config.hidden_size, config.num_attention_heads, path)
+    hf.check_heads(config.width, config.heads, path)
     return EncoderSettings.model_validate(
-        {own: getattr(config, hf_name) for hf_name, own in KEYS.items()}
+        config.settings_for(EncoderSettings)
         | {
             "task": task,
-            "feedforward": hf.known_activation(config.hidden_act, HF_ACTIVATIONS, path),
+            "feedforward": hf.known_activation(config.activation, HF_ACTIVATIONS, path),
             "positions": "learned",
-            "maximum_length": config.max_position_embeddings,
-            "segments": config.type_vocab_size,
             "embedding_scale": False,
             "embedding_norm": True,
             "attention_bias": True,

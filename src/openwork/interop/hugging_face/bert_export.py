@@ -13,7 +13,8 @@ from torch import Tensor
 
 from openwork.bundles.bundle import Bundle
 from openwork.interop.exports import HF_ACTIVATIONS, hf_activation, unsupported_encoder
-from openwork.interop.hugging_face.bert_layout import CLASSES, CLASSIFIER, HEAD, KEYS, PREFIX, bert_places
+from openwork.interop.hugging_face.bert import BertConfig
+from openwork.interop.hugging_face.bert_layout import CLASSES, CLASSIFIER, HEAD, PREFIX, bert_places
 from openwork.interop.hugging_face.frames import symbol_ids, write_framed
 from openwork.interop.hugging_face.writing import check_supported, own_weights, write_files
 from openwork.interop.vocabulary import Vocabulary
@@ -62,7 +63,7 @@ def _config(s: EncoderSettings, vocabulary: Vocabulary) -> dict[str, Any]:
         "architectures": [CLASSES[s.task]],
         "model_type": "bert",
         "vocab_size": vocabulary.external_size,
-        **{hf_name: getattr(s, own) for hf_name, own in KEYS.items()},
+        **BertConfig.keys_of(s),
         "hidden_act": hf_activation(s.feedforward, HF_ACTIVATIONS),
         "max_position_embeddings": s.table_size,
         "type_vocab_size": max(s.segments, SEGMENTS),

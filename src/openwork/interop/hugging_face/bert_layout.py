@@ -10,16 +10,6 @@ HEAD = "cls.predictions"  # predicts masked pieces
 CLASSES = {"classify": "BertForSequenceClassification", "fill": "BertForMaskedLM", "embed": "BertModel"}
 CLASSIFIER, CLASSIFIER_BIAS = "classifier.weight", "classifier.bias"
 OLD_NORM = {"weight": "gamma", "bias": "beta"}  # names in old files
-# Keys of BERT's configuration -> the settings.
-KEYS = {
-    "hidden_size": "width",
-    "num_hidden_layers": "layers",
-    "num_attention_heads": "heads",
-    "intermediate_size": "feedforward_width",
-    "hidden_dropout_prob": "dropout",
-    "attention_probs_dropout_prob": "attention_dropout",
-    "layer_norm_eps": "norm_epsilon",
-}
 LAYER = {
     "self_attention.query": "attention.self.query",
     "self_attention.key": "attention.self.key",

@@ -24,26 +24,21 @@ Probability = Annotated[float, Field(ge=0, lt=1)]
 Epsilon = Annotated[float, Field(gt=0, lt=1)]
 Id = Annotated[int, Field(ge=0)]
 
-# Keys of a configuration of the BART family -> the settings.
-KEYS = {
-    "d_model": "width",
-    "encoder_layers": "encoder_layers",
-    "decoder_layers": "decoder_layers",
-    "encoder_attention_heads": "heads",
-    "decoder_attention_heads": "heads",
-    "encoder_ffn_dim": "feedforward_width",
-    "decoder_ffn_dim": "feedforward_width",
-    "scale_embedding": "embedding_scale",
-    "dropout": "dropout",
-    "attention_dropout": "attention_dropout",
-    "activation_dropout": "feedforward_dropout",
-}
-
 
 class ConfigKeys(BaseModel):
-    """Some keys of a configuration; others are ignored."""
+    """Some keys of a configuration, by openwork's names with Hugging Face's as aliases; others are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+
+    def settings_for(self, kind: type[BaseModel]) -> dict[str, Any]:
+        """The keys that are settings of a model."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name in kind.model_fields}
+
+    @classmethod
+    def keys_of(cls, settings: BaseModel) -> dict[str, Any]:
+        """The settings of a model that are keys, by Hugging Face's names."""
+        known = ((name, key) for name, key in cls.model_fields.items() if name in type(settings).model_fields)
+        return {key.alias or name: getattr(settings, name) for name, key in known}
 
 
 class HuggingFaceConfig(ConfigKeys):
@@ -52,21 +47,21 @@ class HuggingFaceConfig(ConfigKeys):
     model_type: Literal["marian", "pegasus", "bart", "mbart"]
     vocab_size: Count
     decoder_vocab_size: Count | None = None
-    d_model: Count
+    width: Count = Field(alias="d_model")
     encoder_layers: Layers
     decoder_layers: Layers
-    encoder_attention_heads: Count
+    heads: Count = Field(alias="encoder_attention_heads")
     decoder_attention_heads: Count
-    encoder_ffn_dim: Count
+    feedforward_width: Count = Field(alias="encoder_ffn_dim")
     decoder_ffn_dim: Count
-    activation_function: str = "gelu"
-    max_position_embeddings: Positions = 1024
-    scale_embedding: bool = False
+    activation: str = Field("gelu", alias="activation_function")
+    maximum_length: Positions = Field(1024, alias="max_position_embeddings")
+    embedding_scale: bool = Field(False, alias="scale_embedding")
     share_encoder_decoder_embeddings: bool = True
     tie_word_embeddings: bool = True
     dropout: Probability = 0.1
     attention_dropout: Probability = 0.0
-    activation_dropout: Probability = 0.0
+    feedforward_dropout: Probability = Field(0.0, alias="activation_dropout")
     pad_token_id: Id
     eos_token_id: Id
     decoder_start_token_id: Id
@@ -141,7 +136,7 @@ def check_heads(width: int, heads: int, path: Path) -> None:
 
 def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) -> TransformerSettings:
     """The settings of the model that computes the same; BundleError names `path` where there is none."""
-    encoder = (config.encoder_attention_heads, config.encoder_ffn_dim)
+    encoder = (config.heads, config.feedforward_width)
     decoder = (config.decoder_attention_heads, config.decoder_ffn_dim)
     if encoder != decoder:
         raise BundleError(
@@ -150,16 +145,16 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
             hint="openwork has one number of heads and one feed-forward width for both",
             code="B020",
         )
-    check_heads(config.d_model, config.encoder_attention_heads, path)
+    check_heads(config.width, config.heads, path)
     kind = ARCHITECTURES[config.model_type]
     return TransformerSettings.model_validate(
-        {own: getattr(config, hf_name) for hf_name, own in KEYS.items()}
+        config.settings_for(TransformerSettings)
         | {
-            "feedforward": known_activation(config.activation_function, HF_ACTIVATIONS, path),
+            "feedforward": known_activation(config.activation, HF_ACTIVATIONS, path),
             "norm": kind.norm,
             "norm_epsilon": HF_EPSILON,
             "positions": kind.positions,
-            "maximum_length": config.max_position_embeddings if kind.positions == "learned" else None,
+            "maximum_length": config.maximum_length if kind.positions == "learned" else None,
             "embedding_norm": kind.embedding_norm,
             "tying": config.tying,
             "attention_bias": True,

@@ -37,15 +37,15 @@ class Gpt2Config(_Symbols):
     """The keys of GPT-2 that matter, with Hugging Face's defaults."""
 
     model_type: Literal["gpt2"]
-    n_embd: hf.Count = 768
-    n_layer: hf.Layers = 12
-    n_head: hf.Count = 12
-    n_inner: hf.Count | None = None
-    n_positions: hf.Positions = 1024
-    activation_function: str = "gelu_new"
-    layer_norm_epsilon: hf.Epsilon = 1e-5
-    resid_pdrop: hf.Probability = 0.1
-    attn_pdrop: hf.Probability = 0.1
+    width: hf.Count = Field(768, alias="n_embd")
+    layers: hf.Layers = Field(12, alias="n_layer")
+    heads: hf.Count = Field(12, alias="n_head")
+    feedforward_width: hf.Count | None = Field(None, alias="n_inner")
+    maximum_length: hf.Positions = Field(1024, alias="n_positions")
+    activation: str = Field("gelu_new", alias="activation_function")
+    norm_epsilon: hf.Epsilon = Field(1e-5, alias="layer_norm_epsilon")
+    dropout: hf.Probability = Field(0.1, alias="resid_pdrop")
+    attention_dropout: hf.Probability = Field(0.1, alias="attn_pdrop")
     tie_word_embeddings: bool = True
     scale_attn_weights: Literal[True] = True
     scale_attn_by_inverse_layer_idx: Literal[False] = False
@@ -55,14 +55,14 @@ class LlamaConfig(_Symbols):
     """The keys of LLaMA that matter, with Hugging Face's defaults; the base of the angles has two possible places."""
 
     model_type: Literal["llama"]
-    hidden_size: hf.Count = 4096
-    intermediate_size: hf.Count = 11008
-    num_hidden_layers: hf.Layers = 32
-    num_attention_heads: hf.Count = 32
-    num_key_value_heads: hf.Count | None = None
-    head_dim: hf.Count | None = None
-    hidden_act: str = "silu"
-    rms_norm_eps: hf.Epsilon = 1e-6
+    width: hf.Count = Field(4096, alias="hidden_size")
+    feedforward_width: hf.Count = Field(11008, alias="intermediate_size")
+    layers: hf.Layers = Field(32, alias="num_hidden_layers")
+    heads: hf.Count = Field(32, alias="num_attention_heads")
+    key_value_heads: hf.Count | None = Field(None, alias="num_key_value_heads")
+    head_width: hf.Count | None = Field(None, alias="head_dim")
+    activation: str = Field("silu", alias="hidden_act")
+    norm_epsilon: hf.Epsilon = Field(1e-6, alias="rms_norm_eps")
     rope_theta: Annotated[float, Field(gt=1)] | None = None
     rope_scaling: dict[str, Any] | None = None
     rope_parameters: dict[str, Any] | None = None
@@ -129,28 +129,18 @@ def _vocabulary(config: Config, tokenizer: Adopted | LearntTokenizer | None, fol
 
 def _settings(config: Config, path: Path) -> DecoderSettings:
     """The settings of the model that computes the same; BundleError for a model or sizes that openwork has not."""
-    layout = LAYOUTS[config.model_type]
-    activation = getattr(config, layout.activation_key)
-    values = {own: getattr(config, hf_name) for hf_name, own in layout.keys.items()} | {
-        "feedforward": hf.known_activation(activation, layout.activations, path),
+    own = config.settings_for(DecoderSettings) | {
+        "feedforward": hf.known_activation(config.activation, LAYOUTS[config.model_type].activations, path),
         "norm": "pre",
         "embedding_scale": False,
         "tying": "three-way" if config.tie_word_embeddings else "embeddings",
     }
-    return hf.validated(
-        DecoderSettings,
-        values | (_of_gpt2(config) if isinstance(config, Gpt2Config) else _of_llama(config, path)),
-        path,
-    )
-
-
-def _of_gpt2(config: Gpt2Config) -> dict[str, Any]:
-    return {
-        "feedforward_width": config.n_inner or 4 * config.n_embd,
-        "positions": "learned",
-        "maximum_length": config.n_positions,
-        "attention_bias": True,
-    }
+    if isinstance(config, Gpt2Config):
+        width = config.feedforward_width or 4 * config.width
+        own |= {"feedforward_width": width, "positions": "learned", "attention_bias": True}
+    else:
+        own |= _of_llama(config, path)
+    return hf.validated(DecoderSettings, own, path)
 
 
 def _of_llama(config: LlamaConfig, path: Path) -> dict[str, Any]:
@@ -164,9 +154,7 @@ def _of_llama(config: LlamaConfig, path: Path) -> dict[str, Any]:
             code="B068",
         )
     return {
-        "key_value_heads": config.num_key_value_heads,
-        "head_width": config.head_dim,
-        "value_width": config.head_dim,
+        "value_width": config.head_width,
         "normalisation": "rms",
         "positions": "rotary",
         "rotary_base": rotation.get("rope_theta"),

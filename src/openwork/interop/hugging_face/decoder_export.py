@@ -11,6 +11,7 @@ from typing import Any
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.exports import hf_activation, unsupported_decoder
+from openwork.interop.hugging_face.decoder import CONFIGS
 from openwork.interop.hugging_face.decoder_layout import EMBEDDINGS, LAYOUTS
 from openwork.interop.hugging_face.frames import never_written, symbol_ids, write_framed
 from openwork.interop.hugging_face.writing import LONGEST, check_supported, write_files
@@ -39,8 +40,8 @@ def write_decoder(folder: Path, bundle: Bundle) -> None:
     config = {
         "architectures": [layout.class_name],
         "model_type": kind,
-        **{hf_name: getattr(settings, name) for hf_name, name in layout.keys.items()},
-        layout.activation_key: hf_activation(settings.feedforward, layout.activations),
+        **CONFIGS[kind].keys_of(settings),
+        str(CONFIGS[kind].model_fields["activation"].alias): hf_activation(settings.feedforward, layout.activations),
         **(_gpt2_config if kind == "gpt2" else _llama_config)(settings),
         "vocab_size": vocabulary.external_size,
         "tie_word_embeddings": settings.tying == "three-way",
@@ -50,7 +51,7 @@ def write_decoder(folder: Path, bundle: Bundle) -> None:
 
 
 def _gpt2_config(s: DecoderSettings) -> dict[str, Any]:
-    return {"n_inner": s.feedforward_width, "n_positions": s.table_size, "embd_pdrop": s.dropout}
+    return {"n_positions": s.table_size, "embd_pdrop": s.dropout}
 
 
 def _llama_config(s: DecoderSettings) -> dict[str, Any]:

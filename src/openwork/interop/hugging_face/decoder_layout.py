@@ -114,20 +114,17 @@ def _is_rotated(name: str) -> bool:
 
 
 class DecoderLayout(NamedTuple):
-    """One architecture: keys of its configuration, places of its weights, and how they are rearranged.
+    """One architecture: places of its weights, and how they are rearranged.
 
     Args:
         class_name: its class in transformers.
-        keys: keys of its configuration -> the settings.
-        activation_key: the key of the activation, whose names `activations` has.
+        activations: its names of activations.
         places: every weight of a model with some settings.
         to_openwork: all weights by openwork's names, rearranged.
         to_hugging_face: the weight of one place.
     """
 
     class_name: str
-    keys: dict[str, str]
-    activation_key: str
     activations: dict[str, str]
     places: Callable[[DecoderSettings], Iterator[WeightPlace]]
     to_openwork: Callable[[Weights, DecoderSettings], dict[str, Tensor]]
@@ -137,15 +134,6 @@ class DecoderLayout(NamedTuple):
 LAYOUTS = {
     "gpt2": DecoderLayout(
         "GPT2LMHeadModel",
-        {
-            "n_embd": "width",
-            "n_layer": "layers",
-            "n_head": "heads",
-            "layer_norm_epsilon": "norm_epsilon",
-            "resid_pdrop": "dropout",
-            "attn_pdrop": "attention_dropout",
-        },
-        "activation_function",
         GPT2_ACTIVATIONS,
         _gpt2_places,
         _gpt2_to_openwork,
@@ -153,16 +141,6 @@ LAYOUTS = {
     ),
     "llama": DecoderLayout(
         "LlamaForCausalLM",
-        {
-            "hidden_size": "width",
-            "intermediate_size": "feedforward_width",
-            "num_hidden_layers": "layers",
-            "num_attention_heads": "heads",
-            "rms_norm_eps": "norm_epsilon",
-            "attention_bias": "attention_bias",
-            "attention_dropout": "attention_dropout",
-        },
-        "hidden_act",
         LLAMA_ACTIVATIONS,
         _llama_places,
         _llama_to_openwork,

@@ -23,7 +23,7 @@ from openwork.interop.exports import (
     hf_activation,
     unsupported_seq2seq,
 )
-from openwork.interop.hugging_face.config import KEYS
+from openwork.interop.hugging_face.config import HuggingFaceConfig
 from openwork.interop.hugging_face.layout import places, stream_order
 from openwork.interop.hugging_face.writing import LONGEST, check_supported, own_weights, write_files
 from openwork.models.families import ModelSettings
@@ -79,7 +79,9 @@ def _config(s: TransformerSettings, kind: Architecture, sizes: tuple[int, int]) 
         "model_type": kind.model_type,
         "vocab_size": sizes[0],
         "decoder_vocab_size": sizes[1],
-        **{hf_name: getattr(s, own) for hf_name, own in KEYS.items()},
+        **HuggingFaceConfig.keys_of(s),
+        "decoder_attention_heads": s.heads,
+        "decoder_ffn_dim": s.feedforward_width,
         "activation_function": hf_activation(s.feedforward, HF_ACTIVATIONS),
         "max_position_embeddings": s.table_size if s.positions == "learned" else LONGEST,
         "share_encoder_decoder_embeddings": s.tying == "three-way",
