@@ -102,6 +102,6 @@ def test_two_pieces_of_one_name(tmp_path: Path):
     vocabulary = tmp_path / "vocab.json"
     vocabulary.write_text(json.dumps({"</s>": 0, "<unk>": 1, "<s>": 2, "a": 3, "<pad>": 4}))
     model = made(tmp_path / "source.spm", model_type="unigram", vocab_size=90)
-    with pytest.raises(BundleError, match="cannot be passed on by the names of its pieces") as refused:
+    with pytest.raises(BundleError, match="cannot be written by the names of its pieces") as refused:
         token_names(Adopted(read_marian(model, vocabulary)))
     assert "'<s>'" in refused.value.why

@@ -1,1 +1,1 @@
-"""Trained models of other toolkits, read as ours and written from ours. Nothing of theirs is run, or unpickled."""
+"""Imports trained models of other toolkits and exports to them. Nothing of theirs is run, or unpickled."""

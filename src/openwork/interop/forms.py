@@ -1,4 +1,4 @@
-"""The forms of other toolkits that bundles are made of, and bundles written in, by the names of the command line."""
+"""The formats of other toolkits that bundles are imported from and exported to, by their names on the command line."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from openwork.text.settings import TextSettings
 
 
 class ModelFormat(NamedTuple):
-    """A folder of another toolkit: as a bundle in memory, with its own tokenizers or those given, and written."""
+    """Reads a folder of another toolkit as a bundle, with its own tokenizers or those given, and writes one."""
 
     read: Callable[[Path, TokenizerPair | None], Bundle]
     write: Callable[[Path, Bundle], None]
@@ -41,7 +41,7 @@ FORMS: dict[str, ModelFormat] = {
 def import_model(
     name: str, folder: Path, out: Path, source: Path | None, target: Path | None, *, overwrite: bool = False
 ) -> Bundle:
-    """Writes a bundle of another toolkit's model; `source` and `target` are files of tokenizers, one may serve both.
+    """Imports another toolkit's model as a bundle; `source` and `target` are files of tokenizers, one may serve both.
 
     UsageError for a place where no bundle may be written; `overwrite` allows one that holds a bundle.
     """
@@ -63,7 +63,7 @@ def import_model(
 
 
 def export_model(name: str, folder: Path, out: Path, *, overwrite: bool = False) -> Bundle:
-    """Writes a bundle in another toolkit's form; `overwrite` allows a folder that holds an earlier export."""
+    """Exports a bundle to another toolkit's format; `overwrite` allows a folder that holds an earlier export."""
     form = FORMS[name]
     check_folder(out, EXPORT, [folder], overwrite=overwrite)
     bundle = load_bundle(folder)

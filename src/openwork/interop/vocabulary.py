@@ -98,7 +98,7 @@ def token_names(tokenizer: Tokenizer) -> list[str]:
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise BundleError(
-            "this vocabulary cannot be passed on by the names of its pieces",
+            "this vocabulary cannot be written by the names of its pieces",
             why=f"two of them are named {twice!r}",
             hint="train with a tokenizer whose pieces all have different names",
             code="B033",

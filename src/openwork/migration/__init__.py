@@ -1,1 +1,1 @@
-"""Coming from elsewhere: the configurations and command lines of other toolkits, translated into run files."""
+"""Translates configurations and command lines of other toolkits into run files."""

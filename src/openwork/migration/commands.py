@@ -1,4 +1,4 @@
-"""From the commands of a script to the options of a toolkit's programs."""
+"""Extracts the options of a toolkit's programs from the commands of a script."""
 
 import re
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from openwork.migration.shell import Command, Script, Word
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]*(=.*)?", re.DOTALL)
 _ASSIGNED = re.compile(r"(\+{0,2}[A-Za-z_][\w.]*)=(.*)", re.DOTALL)
 LAUNCHER, ENVIRONMENT = "launcher", "environment"
-"""First words of the names of options that belong to no program of the toolkit."""
+"""Prefixes of the names of options that belong to no program of the toolkit."""
 _SUBCOMMANDS = ("train", "translate", "test", "build_vocab", "predict")
 
 
-def find_programs(script: Script, toolkit: Toolkit, *, vaguely: bool = False) -> list[tuple[str, Command, int]]:
-    """The commands that start a program of the toolkit: the prefix of its options, the command, its first argument."""
+def find_programs(script: Script, toolkit: Toolkit, *, ambiguous: bool = False) -> list[tuple[str, Command, int]]:
+    """The commands that start a program of the toolkit: prefix of its options, command, index of its first argument."""
     found = []
     for command in script.commands:
-        place = _program(command, {**toolkit.programs, **(toolkit.ambiguous_programs if vaguely else {})})
+        place = _program(command, {**toolkit.programs, **(toolkit.ambiguous_programs if ambiguous else {})})
         if place is not None:
             found.append((place[0], command, place[1]))
     return found
@@ -36,14 +36,14 @@ def _program(command: Command, programs: dict[str, str]) -> tuple[str, int] | No
 
 
 def shown_options(script: Script) -> list[str]:
-    """Every word of a script that looks like an option, for finding out whose they are."""
+    """Every word of a script that looks like an option, for recognising the toolkit."""
     words = (word.text for command in script.commands for word in command.words)
     return [text.partition("=")[0] for text in words if _OPTION.fullmatch(text)]
 
 
 def read_options(script: Script, toolkit: Toolkit, file: str, notes: list[str]) -> list[ExternalOption]:
-    """The options of the toolkit's programs; of each program, those of its first command."""
-    programs = find_programs(script, toolkit) or find_programs(script, toolkit, vaguely=True)
+    """The options of the toolkit's programs, for each program those of its first command."""
+    programs = find_programs(script, toolkit) or find_programs(script, toolkit, ambiguous=True)
     if not programs:
         programs = [
             ("", command, 0) for command in script.commands if any(_OPTION.fullmatch(w.text) for w in command.words)
@@ -73,7 +73,7 @@ def _environment(command: Command, file: str) -> list[ExternalOption]:
 
 
 def _launcher(words: Sequence[Word], file: str) -> list[ExternalOption]:
-    """The options of what starts the program, such as torchrun --nproc_per_node 4."""
+    """The options of a launcher, such as torchrun --nproc_per_node 4."""
     options = []
     for index, word in enumerate(words):
         if _OPTION.fullmatch(word.text) and word.text != "-m":

@@ -1,4 +1,4 @@
-"""A run file that is being made from another toolkit's options, and what is known of each of them."""
+"""Draft of a run file, made from another toolkit's options, and the verdict on each option."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class DraftLine:
 
 @dataclass(frozen=True)
 class OptionVerdict:
-    """What became of one option. `settings` are the keys and values that it led to."""
+    """The verdict on one option. `settings` are the keys and values that it led to."""
 
     option: ExternalOption
     verdict: Verdict
@@ -47,7 +47,7 @@ class OptionVerdict:
 
 @dataclass
 class _Known:
-    """What is known so far of one given option."""
+    """Findings so far on one option of the file."""
 
     option: ExternalOption
     settings: dict[str, Any] = field(default_factory=dict)
@@ -58,17 +58,17 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Held:
-    """A value, and the option that gave it, itself or as a preset; None where the toolkit's default is meant."""
+    """A value, and the option that gave it, itself or as a preset; None for the toolkit's default."""
 
     value: Value
     option: ExternalOption | None
 
 
 class Draft:
-    """Options on the one side, keys of a run file on the other.
+    """Maps options of a toolkit to keys of a run file.
 
-    A value comes from the option that was given, else from a preset that was (`expand`), else from the toolkit's own
-    defaults: what their user leaves out is theirs, not ours.
+    A value comes from the option that was given, else from a preset that was (`expand`), else from the toolkit's
+    defaults, never from openwork's.
     """
 
     def __init__(self, toolkit: str, options: Iterable[ExternalOption], defaults: Mapping[str, Value]) -> None:
@@ -86,7 +86,7 @@ class Draft:
     def _take(self, option: ExternalOption) -> None:
         known = _Known(option)
         if earlier := self._given.get(option.name):
-            earlier.missing = f"given again at {option.place}, which counts"
+            earlier.missing = f"given again at {option.place}, which takes precedence"
         self._known.append(known)
         self._given[option.name] = known
         self._held[option.name] = _Held(option.value, option)
@@ -148,7 +148,7 @@ class Draft:
         self._lines[key] = DraftLine(key, value, source, (note,) if note else (), implied=True)
 
     def _origins(self, names: tuple[str, ...]) -> list[_Known]:
-        """What stands in the file behind these names: the options themselves, or the presets that gave them a value."""
+        """The options of the file that gave these names a value, themselves or as presets."""
         found: dict[int, _Known] = {}
         for name in names:
             held = self._held.get(name)
@@ -164,7 +164,7 @@ class Draft:
         return f"{self.toolkit}'s default: {', '.join(held) or ', '.join(names)}"
 
     def drop(self, key: str, reason: str) -> None:
-        """Take a line back; the options that led to it say why."""
+        """Remove a line; the options that led to it get the reason."""
         self._lines.pop(key, None)
         for known in self._known:
             if known.settings.pop(key, None) is not None:
@@ -200,12 +200,12 @@ class Draft:
         self.names_read.update(found)
         return found
 
-    def holds(self, key: str) -> Any:
-        """The value that the draft has for a key so far, or ours."""
+    def current(self, key: str) -> Any:
+        """The draft's value of a key so far, or openwork's default."""
         return self._lines[key].value if key in self._lines else self.defaults().get(key)
 
     def defaults(self) -> dict[str, Any]:
-        """Our defaults by key, for the family of models that the draft is about."""
+        """openwork's defaults by key, for the draft's kind of model."""
         kind = self._lines["model.kind"].value if "model.kind" in self._lines else "transformer"
         found: dict[str, Any] = {}
         for section, described in RunSettings.model_fields.items():
@@ -220,14 +220,14 @@ class Draft:
         return {**found, "model.kind": "transformer"}
 
     def lines(self) -> list[DraftLine]:
-        """The lines that differ from our defaults, or that have something to mind, in the order of the settings."""
+        """The lines that differ from openwork's defaults or have a note, in the order of the settings."""
         defaults = self.defaults()
         order = list(defaults)
         wanted = [line for key, line in self._lines.items() if line.notes or line.value != defaults.get(key)]
         return sorted(wanted, key=lambda line: order.index(line.key) if line.key in order else len(order))
 
     def findings(self) -> list[OptionVerdict]:
-        """Every option of the file with what became of it, in the order of the file."""
+        """The verdict on every option, in the order of the file."""
         defaults = self.defaults()
         return [self._finding(known, defaults) for known in self._known]
 
@@ -240,12 +240,12 @@ class Draft:
         if known.settings and differs:
             return OptionVerdict(known.option, Verdict.MAPPED, known.settings, known.same)
         if known.option.value is None and not known.settings:
-            return OptionVerdict(known.option, Verdict.SAME, {}, "not set there either")
+            return OptionVerdict(known.option, Verdict.SAME, {}, "not set")
         if known.settings or known.same:
             return OptionVerdict(known.option, Verdict.SAME, known.settings, known.same)
         return OptionVerdict(known.option, Verdict.MISSING, {}, f"openwork does not know this option of {self.toolkit}")
 
 
 def _in_a_row(notes: list[str]) -> str:
-    """Several notes as one, each of which may hold semicolons of its own."""
+    """Several notes as one; each may contain semicolons."""
     return Joined(*[part for note in notes for part in ("; ", note)][1:])

@@ -1,4 +1,4 @@
-"""What several toolkits have alike, and where its meaning differs from openwork's; each said in one place."""
+"""Options that several toolkits share, and how openwork's counterparts differ in meaning."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from openwork.training.settings import OptimiserName
 _SEGMENTED = re.compile(r"\b(bpe|spm?|sp|tok|tokenized|tokenised|tc|subwords?|pieces)\d*k?\b|@@", re.IGNORECASE)
 
 SEGMENTED = "openwork reads plain text and cuts it itself: name the files as they were before tokenising and segmenting"
-# The figures that toolkits choose checkpoints by -> openwork's.
+# The metrics that toolkits choose checkpoints by -> openwork's.
 METRICS = {
     **dict.fromkeys(("loss", "ppl", "perplexity", "nll_loss", "acc", "accuracy"), "loss"),
     **dict.fromkeys(("cross-entropy", "ce-mean-words", "ce-mean", "ce-sum"), "loss"),
@@ -113,7 +113,7 @@ def text_file(draft: Draft, key: str, path: str | None, *names: str) -> None:
 
 def no_text_files(draft: Draft, source: str | None, target: str | None, why: str) -> None:
     """Names that stand for the user's files where the configuration has none."""
-    if not any(draft.holds(f"data.{key}") for key in ("source", "tsv", "mix")):
+    if not any(draft.current(f"data.{key}") for key in ("source", "tsv", "mix")):
         draft.to_do.append(f"name your text files in [data] of the run file: {why}")
         for side, language in (("source", source), ("target", target)):
             draft.add(f"data.{side}", f"YOUR-TRAINING-TEXT.{language or side}", "a placeholder", why)
@@ -128,12 +128,12 @@ def steps(draft: Draft, updates: str | None, epochs: str | None, usual: str) -> 
             draft.warn(epochs, "openwork counts in updates; the limit in updates is taken")
         return
     if updates:
-        draft.same(updates, "no limit there either")
+        draft.same(updates, "no limit")
     if epochs and draft.given(epochs):
         note = "openwork counts in updates: training.steps = epochs x (target tokens of the corpus / tokens of a batch)"
         draft.warn(epochs, note)
         usual = f"{draft.toolkit}'s limit is counted in epochs"
-    draft.to_do.append(f"choose training.steps ({draft.holds('training.steps'):,} so far): {usual}")
+    draft.to_do.append(f"choose training.steps ({draft.current('training.steps'):,} so far): {usual}")
 
 
 def sentence_piece(draft: Draft, source: str, target: str | None, *names: str) -> None:
@@ -154,7 +154,7 @@ def sampling(draft: Draft, name: str, probability: float | None) -> None:
     """BPE-dropout, or the alpha of unigram sampling."""
     if not draft.given(name):
         return
-    if probability and draft.holds("text.source_file") is not None:
+    if probability and draft.current("text.source_file") is not None:
         draft.missing(name, "openwork varies the pieces that it has learnt itself, not those of a tokenizer's file")
     else:
         note = "anew in each epoch there; text.samplings versions of the corpus here" if probability else ""
@@ -164,22 +164,22 @@ def sampling(draft: Draft, name: str, probability: float | None) -> None:
 def vocabulary_size_unknown(draft: Draft) -> None:
     """The options do not say how many pieces there are: they were made before."""
     draft.to_do.append(
-        f"choose text.vocabulary_size ({draft.holds('text.vocabulary_size'):,} so far): about the size of the one that "
-        f"was made for {draft.toolkit}, which its options do not say"
+        f"choose text.vocabulary_size ({draft.current('text.vocabulary_size'):,} so far): about the size of the one "
+        f"that was made for {draft.toolkit}, which its options do not say"
     )
 
 
-def besides(draft: Draft, *, patience: bool) -> None:
-    """What openwork does at the end of a training and the other toolkit does not unless told."""
-    average = draft.holds("training.average")
+def other_endings(draft: Draft, *, patience: bool) -> None:
+    """What openwork does at the end of a training and the other toolkit does only on request."""
+    average = draft.current("training.average")
     draft.remarks.append(f"openwork's model is the mean of {average} checkpoints; training.average = 1 takes one alone")
     if not patience:
-        stalled = draft.holds("training.patience")
+        stalled = draft.current("training.patience")
         draft.remarks.append(f"openwork also stops after {stalled} validations without a gain (training.patience)")
 
 
 def validation_metric(draft: Draft, metric: str, name: str) -> None:
-    """The figure that decides which checkpoint is best."""
+    """The metric that decides which checkpoint is best."""
     if metric not in METRICS:
         draft.warn(name, f"openwork chooses by loss, bleu or exact, not by {metric}")
         return

@@ -50,7 +50,7 @@ def _architecture(draft: Draft) -> None:
     name = draft.value("arch", text, "transformer")
     draft.expand("arch", ARCHITECTURES.get(name, {}))
     if name not in ARCHITECTURES:
-        draft.warn("arch", f"openwork does not know what {name} stands for: compare every size with openwork info")
+        draft.warn("arch", f"openwork does not know the name {name}: compare every size with openwork info")
     for key, side in (("width", "embed-dim"), ("feedforward_width", "ffn-embed-dim"), ("heads", "attention-heads")):
         equivalents.one_for_both(draft, f"model.{key}", [f"encoder-{side}", f"decoder-{side}"], integer)
     for stack in ("encoder", "decoder"):
@@ -205,7 +205,7 @@ def _stopping(draft: Draft) -> None:
     draft.missing(("save-interval", "validate-interval"), note)
     patience = draft.value("patience", integer, -1)
     draft.set("training.patience", patience if patience > 0 else None, "patience")
-    equivalents.besides(draft, patience=patience > 0)
+    equivalents.other_endings(draft, patience=patience > 0)
     metric = draft.value("best-checkpoint-metric", text, "loss")
     equivalents.validation_metric(draft, metric, "best-checkpoint-metric")
     if metric == "bleu":

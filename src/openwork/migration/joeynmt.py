@@ -33,7 +33,7 @@ def _data(draft: Draft) -> None:
         elif path:
             draft.missing(name, f"openwork reads files of text, not a data set of the kind {kind}")
     missing = "openwork reads files of text; openwork data lists the corpora it can fetch"
-    draft.same("data.dataset_type", "the files of [data] say it", kind in ("plain", "tsv"), missing=missing)
+    draft.same("data.dataset_type", "the files named in [data] decide it", kind in ("plain", "tsv"), missing=missing)
     equivalents.no_text_files(draft, source, target, "JoeyNMT's data set is not one of text files")
 
 
@@ -139,7 +139,7 @@ def _recurrent(draft: Draft) -> None:
     else:
         draft.missing("model.decoder.attention", "openwork's attention is additive, dot or general")
     names = [f"model.decoder.{name}" for name in ("hidden_dropout", "input_feeding", "init_hidden")]
-    draft.missing(names, "openwork's recurrent model is built in one way (openwork info)")
+    draft.missing(names, "openwork has one kind of recurrent model (openwork info)")
 
 
 def _learning(draft: Draft) -> None:
@@ -147,7 +147,7 @@ def _learning(draft: Draft) -> None:
     if schedule == "noam":
         draft.set("training.schedule", "paper", "training.scheduling")
         draft.copy("training.schedule_scale", FACTOR, number)
-        draft.same(RATE, "the schedule of the paper has no rate to be given, there and here")
+        draft.same(RATE, "the schedule of the paper has no rate to choose")
     elif schedule == "warmupinversesquareroot":
         draft.set("training.schedule", "inverse-square-root", "training.scheduling")
         draft.copy("training.learning_rate", draft.given(PEAK) or RATE, number)
@@ -193,7 +193,7 @@ def _stopping(draft: Draft) -> None:
     equivalents.steps(draft, "training.updates", "training.epochs", usual)
     metric = "training.early_stopping_metric"
     equivalents.validation_metric(draft, draft.value(metric, text, "ppl").lower(), metric)
-    equivalents.besides(draft, patience=False)
+    equivalents.other_endings(draft, patience=False)
     draft.copy("training.clip_norm", "training.clip_grad_norm", number, 0.0)
     equivalents.half_precision(draft, "fp16")
 

@@ -81,7 +81,7 @@ def _presets(draft: Draft) -> None:
     for name in draft.value("task", words, []):
         draft.expand("task", TASKS.get(name, {}))
         if name not in TASKS:
-            draft.warn("task", f"openwork does not know what {name} stands for")
+            draft.warn("task", f"openwork does not know the name {name}")
     equivalents.half_precision(draft, "fp16")
     if draft.value("alibi", boolean, False):
         draft.expand("alibi", {MASK: "alibi", DISABLED: True})
@@ -143,7 +143,7 @@ def _recurrent(draft: Draft, kind: str) -> None:
         if draft.value(name, text, "gru") != cell or cell not in CELLS:
             draft.warn(name, "openwork's recurrent model has one kind of cell for both sides: rnn, lstm or gru")
     names = (*RECURRENT, "skip", "layer-normalization")
-    draft.missing(names, "openwork's recurrent model is built in one way (openwork info)")
+    draft.missing(names, "openwork has one kind of recurrent model (openwork info)")
 
 
 def _vocabulary(draft: Draft, *, together: bool) -> None:
@@ -221,7 +221,7 @@ def _batches(draft: Draft) -> None:
         )
         draft.set("batches.tokens", given, "mini-batch-words", note=note)
     elif fit:
-        note = "as many as fit into the memory there; openwork is told: raise batches.tokens until the memory is full"
+        note = "as many as fit into the memory; openwork needs a number: raise batches.tokens until the memory is full"
         draft.warn("mini-batch-fit", note)
         draft.warn("mini-batch", "the most sentences beside --mini-batch-fit; openwork counts tokens")
         draft.to_do.append("choose batches.tokens: Marian fills the memory (--mini-batch-fit)")
@@ -250,7 +250,7 @@ def _stopping(draft: Draft) -> None:
         draft.same("save-freq", note, save == draft.value("valid-freq", period), missing=note)
     metrics = draft.value("valid-metrics", words, ["cross-entropy"])
     equivalents.validation_metric(draft, metrics[0] if metrics else "cross-entropy", "valid-metrics")
-    equivalents.besides(draft, patience=True)
+    equivalents.other_endings(draft, patience=True)
 
 
 def _search(draft: Draft) -> None:
@@ -261,7 +261,7 @@ def _search(draft: Draft) -> None:
     )
     equivalents.power_penalty(draft, f"{prefix}normalize", alpha)
     if prefix:
-        draft.same(("beam-size", "normalize"), "that of marian-decoder is taken, further down")
+        draft.same(("beam-size", "normalize"), "the value of marian-decoder is taken")
     factor = draft.given("decode.max-length-factor", "max-length-factor")
     if factor:
         equivalents.length_ratio(draft, draft.value(factor, number), 0.0, factor)

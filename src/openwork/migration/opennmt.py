@@ -79,7 +79,7 @@ def _vocabulary(draft: Draft) -> None:
     draft.copy("text.shared", "share_vocab", boolean, False)
     names = ("share_embeddings", "share_decoder_embeddings")
     sides, target = (draft.value(name, boolean, False) for name in names)
-    if sides and not draft.holds("text.shared"):
+    if sides and not draft.current("text.shared"):
         draft.warn("share_embeddings", "needs one vocabulary: share_vocab is not set")
     equivalents.tying(draft, all_three=False, target=target, sides=sides, names=names)
     for name in ("src_subword_alpha", "tgt_subword_alpha"):
@@ -182,7 +182,7 @@ def _decay(draft: Draft, *, steps_there: bool) -> None:
     falls = steps_there and start < end
     names = ("learning_rate_decay", "start_decay_steps", "decay_steps")
     missing = "openwork's rate falls smoothly (linear, cosine, inverse-square-root), not in steps"
-    draft.same(names, "without effect there", not falls, missing=missing)
+    draft.same(names, "without effect in the toolkit", not falls, missing=missing)
     if falls and draft.value("decay_method", text, "none") == "none":
         draft.remarks.append(
             f"{draft.toolkit} multiplies the rate by {draft.value('learning_rate_decay', number, 0.5):g} in steps from "
@@ -224,18 +224,18 @@ def _stopping(draft: Draft) -> None:
     if patience:
         draft.set("training.patience", max(patience, 1), "early_stopping")
     else:
-        draft.same("early_stopping", "none there; see the remarks for ours")
-    equivalents.besides(draft, patience=patience > 0)
+        draft.same("early_stopping", "none in the toolkit; see the remarks for openwork's")
+    equivalents.other_endings(draft, patience=patience > 0)
     metrics = draft.value("valid_metrics", words, [])
     if metrics:
         equivalents.validation_metric(draft, metrics[0].lower(), "valid_metrics")
     elif draft.has("valid_metrics"):
-        draft.same("valid_metrics", "none more")
+        draft.same("valid_metrics", "none besides the loss")
     seed = draft.value("seed", integer, -1)
     if seed >= 0:
         draft.set("training.seed", seed, "seed")
     else:
-        draft.same("seed", "any; openwork's default is one")
+        draft.same("seed", "any; openwork has a default seed")
     kind = draft.first(text, "model_dtype", "compute_dtype", otherwise="fp32")
     note = "openwork computes in float32 or bfloat16, never in float16" if kind == "fp16" else ""
     draft.set("training.precision", PRECISIONS.get(kind), "model_dtype", "compute_dtype", note=note)

@@ -1,11 +1,11 @@
-"""What stands in another toolkit's file: options with their values and places, and how values are read."""
+"""Options of another toolkit's file, with their values and places, and functions that read values."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 Value = Any
-"""True for an option without words, a text, a list of texts, or whatever plain value a YAML file holds."""
+"""True for an option without words, a text, a list of texts, or any plain value of a YAML file."""
 Reader = Callable[[Value], Any]
 
 _YES = ("true", "yes", "on", "1")
@@ -14,7 +14,7 @@ _NO = ("false", "no", "off", "0")
 
 @dataclass(frozen=True)
 class ExternalOption:
-    """One option as it stands in a file.
+    """One option of a file.
 
     `name` is what the toolkit's table calls it ("max-tokens", "training.batch_size"), `shown` how it is written there.
     """

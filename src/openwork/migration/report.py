@@ -1,4 +1,4 @@
-"""What a translation did with each option, for a person and for a program."""
+"""The report on a translated configuration, as lines and as values for JSON."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +19,7 @@ TITLES = {
 
 
 def report_lines(translation: ConfigTranslation) -> list[str]:
-    """The four lists, what the toolkit's defaults added, and what is left to decide."""
+    """The four lists of options, the toolkit's defaults, and what is left to decide."""
     lines = [f"{translation.file}: {translation.toolkit.title}, {len(translation.findings)} options"]
     for verdict, title in TITLES.items():
         found = [finding for finding in translation.findings if finding.verdict is verdict]
@@ -43,8 +43,8 @@ def _block(title: str, entries: Iterable[str]) -> list[str]:
 def _finding(finding: OptionVerdict) -> str:
     settings = AsIs(", ".join(f"{key} = {show(write_value(value))}" for key, value in finding.settings.items()))
     between = ": " if settings and finding.note else ""
-    told = (" -> ", settings, between, finding.note) if settings or finding.note else ()
-    return Joined(AsIs(f"{finding.option.text} ({finding.option.place})"), *told)
+    more = (" -> ", settings, between, finding.note) if settings or finding.note else ()
+    return Joined(AsIs(f"{finding.option.text} ({finding.option.place})"), *more)
 
 
 def _implied(line: DraftLine) -> str:
@@ -52,7 +52,7 @@ def _implied(line: DraftLine) -> str:
 
 
 def report_values(translation: ConfigTranslation) -> dict[str, Any]:
-    """The same for a program, with the run file itself."""
+    """The same as values, with the run file itself."""
     return {
         "toolkit": translation.toolkit.name,
         "file": translation.file,

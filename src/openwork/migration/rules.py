@@ -17,19 +17,19 @@ READERS: dict[str, Reader] = {
 
 # Why several toolkits' options have no counterpart, by the short names that the tables use.
 REASONS = {
-    "outside": "where files are written is said on the command line: openwork train RUN.toml --out FOLDER",
-    "tests": "what is translated or tested is said on the command line: openwork translate, openwork evaluate",
-    "weights": "openwork's weights are its own: those of other toolkits cannot be loaded",
+    "outside": "the command line names the output folder: openwork train RUN.toml --out FOLDER",
+    "tests": "the command line names what to translate or test: openwork translate, openwork evaluate",
+    "weights": "openwork cannot start a training from another toolkit's weights",
     "checkpoints": "openwork keeps the checkpoints that training.average needs",
     "validation": "openwork saves a checkpoint at each validation",
     "device": "openwork trains on one device",
     "gpu": "openwork takes a GPU where there is one",
-    "float16": "about float16, which openwork does not have",
+    "float16": "concerns float16, which openwork does not have",
     "reading": "openwork reads, shuffles and batches by itself",
     "filters": "counted in tokens there; openwork's filters count characters (filters.*)",
     "vocabulary": "openwork learns the vocabulary from the training text",
     "vocabulary-in-bundle": "openwork learns the vocabulary when training begins, and keeps it in the bundle",
-    "progress": "openwork shows the progress in one way, and writes it to the run's record",
+    "progress": "openwork has one way to show progress, and records it in the run's folder",
     "part": "openwork has no such part",
 }
 
@@ -91,7 +91,7 @@ class MissingRule:
     def apply(self, draft: Draft, name: str) -> None:
         value = draft.value(name, lambda value: value)
         is_off = value is None or value is False or value in ([], {})
-        draft.same(name, "off there, and not here", is_off, missing=self.reason)
+        draft.same(name, "off, as in openwork", is_off, missing=self.reason)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A translation written down as a run file: each line with a comment that says where it came from."""
+"""Writes a translated configuration as a run file: each line with a comment on its origin."""
 
 import textwrap
 from typing import Any
@@ -11,7 +11,7 @@ WIDTH = 118
 
 
 def run_text(translation: ConfigTranslation) -> str:
-    """The run file as TOML text; what has no counterpart is listed at its end."""
+    """The run file as TOML text; options without a counterpart are listed at its end."""
     parts = _comment(
         f"Translated from {translation.toolkit.title}: {translation.file}. What is not here is openwork's default."
     )
@@ -44,7 +44,7 @@ def _line(line: DraftLine) -> list[str]:
 
 
 def _tables(line: DraftLine) -> list[str]:
-    """A list of tables, such as the corpora of a mix, which stands behind the plain keys of its section."""
+    """A list of tables, such as the corpora of a mix, after the plain keys of its section."""
     if not _is_list_of_tables(line.value):
         return []
     parts = _comment(line.source)
@@ -62,5 +62,5 @@ def _comment(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Without control characters, which TOML allows not even in comments."""
+    """Without control characters, which TOML forbids even in comments."""
     return "".join(character if character.isprintable() else " " for character in text)

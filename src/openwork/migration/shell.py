@@ -1,8 +1,8 @@
-"""Commands of a shell script or of a pasted command line, read without running anything.
+"""Reads the commands of a shell script or of a pasted command line, without running anything.
 
 Quotes, escapes, line continuations, comments, pipes, redirections, variables and arrays are understood as far as
-scripts that start a training use them. What would have to be run ($(...), backticks) stays as it is written, and is
-said.
+scripts that start a training use them. Command substitutions ($(...), backticks) stay as they are written, with a
+note.
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from openwork.base.errors import DataError
 
 MOST_EXPANDED = 1_000_000
-"""Characters that variables may expand to in all: A=$A$A, forty times, would fill any memory."""
+"""Characters that variables may expand to in all: A=$A$A, forty times, would fill the memory."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=(.*)", re.DOTALL)
@@ -41,7 +41,7 @@ class Command:
 
 @dataclass
 class Script:
-    """The commands in their order, and what could not be resolved."""
+    """The commands in their order, and notes on what could not be resolved."""
 
     commands: list[Command] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class _Reading:
         self.array: str | None = None  # the variable whose array is being read
         self.outside: list[Word] = []  # the command that the array interrupts
         self.expanded = 0
-        self.told: set[str] = set()
+        self.noted: set[str] = set()
 
     def read(self) -> Script:
         while self.position < len(self.text):
@@ -148,7 +148,7 @@ class _Reading:
         rest = re.compile(r"\\[ \t\r]*(\n|$)").match(self.text, self.position)
         if rest:  # the line goes on
             if rest.group().strip("\\\n\r"):
-                self._say("\\ ", f"line {self.line}: a space follows the backslash; taken for a line that goes on")
+                self._note("\\ ", f"line {self.line}: a space follows the backslash; taken for a line that goes on")
             self._end_word()
             self.position = rest.end()
             self.line += 1
@@ -195,7 +195,7 @@ class _Reading:
         elif self.text.startswith("{", start):
             self._keep_command("${", "}")
         elif self._next() in _SPECIAL:
-            self._say(self._next(), f"line {self.line}: ${self._next()} is known only when the script runs")
+            self._note(self._next(), f"line {self.line}: ${self._next()} is known only when the script runs")
             self._add(self.text[self.position : start + 1])
             self.position = start + 1
         else:
@@ -206,17 +206,17 @@ class _Reading:
         if name in self.variables:
             return self.variables[name]
         if name in self.environment:
-            self._say(name, f"line {self.line}: ${name} is {self.environment[name]!r}, from the environment")
+            self._note(name, f"line {self.line}: ${name} is {self.environment[name]!r}, from the environment")
             return [self.environment[name]]
         if default is not None:
             return [default]
-        self._say(name, f"line {self.line}: ${name} is not set here, so it stays as it is written")
+        self._note(name, f"line {self.line}: ${name} is not set here, so it stays as it is written")
         return [f"${written}"]
 
-    def _say(self, topic: str, note: str) -> None:
+    def _note(self, topic: str, note: str) -> None:
         """A note, once for each topic."""
-        if topic not in self.told:
-            self.told.add(topic)
+        if topic not in self.noted:
+            self.noted.add(topic)
             self.script.notes.append(note)
 
     def _insert(self, values: list[str], *, split: bool, whole: bool) -> None:
@@ -229,7 +229,7 @@ class _Reading:
         if self.expanded > MOST_EXPANDED:
             raise DataError(
                 f"line {self.line}: the variables expand to more than {MOST_EXPANDED:,} characters",
-                why="a variable that holds itself several times grows without end",
+                why="a variable that contains itself several times grows without end",
                 hint="give the command line alone",
                 code="D082",
             )
@@ -239,7 +239,7 @@ class _Reading:
             self._add(value)
 
     def _keep_command(self, opening: str, closing: str) -> None:
-        """What only a shell could find out stays as it is written; nested ones with it."""
+        """A command substitution, which stays as it is written, with nested ones."""
         depth, end = 0, self.position
         while end < len(self.text):
             if closing != "`" and self.text.startswith(opening[-1], end):
@@ -251,7 +251,7 @@ class _Reading:
             end += 1
         written = self.text[self.position : end + 1]
         shown = " ".join(written.split())
-        self._say(shown, f"line {self.line}: {shown[:60]} is not run, so it stays as it is written")
+        self._note(shown, f"line {self.line}: {shown[:60]} is not run, so it stays as it is written")
         self._add(shown)
         self.line += written.count("\n")
         self.position = end + 1

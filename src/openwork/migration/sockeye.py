@@ -52,14 +52,14 @@ def _model(draft: Draft) -> None:
 
 
 def _embeddings(draft: Draft) -> None:
-    width = draft.holds("model.width")
+    width = draft.current("model.width")
     sizes = draft.value("num-embed", pair(integer), (width, width))
     if sizes == (width, width):
         draft.same("num-embed", "embeddings are as wide as the model")
     else:
         note = "" if sizes[0] == sizes[1] else "one value for both here: the source's is taken"
         draft.set("model.embedding_width", sizes[0], "num-embed", note=note)
-    is_same = draft.value("embed-dropout", pair(number), (0.0, 0.0)) == (draft.holds("model.dropout"),) * 2
+    is_same = draft.value("embed-dropout", pair(number), (0.0, 0.0)) == (draft.current("model.dropout"),) * 2
     equivalents.embedding_dropout(draft, "embed-dropout", is_same)
     positions = draft.value(POSITIONS, text, "fixed")
     kinds = {"fixed": "sinusoidal", "learned": "learned", "none": "none"}
@@ -166,7 +166,7 @@ def _stopping(draft: Draft) -> None:
     draft.set("training.validate_every", interval, "checkpoint-interval")
     patience = draft.value("max-num-checkpoint-not-improved", integer)
     draft.set("training.patience", patience, "max-num-checkpoint-not-improved")
-    equivalents.besides(draft, patience=bool(patience))
+    equivalents.other_endings(draft, patience=bool(patience))
     if draft.value("max-checkpoints", integer):
         draft.warn("max-checkpoints", f"set training.steps to it times training.validate_every ({interval})")
     equivalents.validation_metric(draft, draft.value("optimized-metric", text, "perplexity"), "optimized-metric")

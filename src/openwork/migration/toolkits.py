@@ -1,4 +1,4 @@
-"""The toolkits that a configuration can come from, in one table, and which of them a file is for."""
+"""The table of toolkits, and the recognition of the one that a file is for."""
 
 import difflib
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from openwork.migration.sockeye import SOCKEYE
 
 TOOLKITS = {toolkit.name: toolkit for toolkit in (FAIRSEQ, OPENNMT, EOLE, MARIAN, SOCKEYE, JOEYNMT)}
 FEWEST_KNOWN = 2
-"""Options of a toolkit that a file must have before it is taken for one of its files."""
+"""Options of a toolkit that one of its files must have, to be recognised."""
 
 
 def toolkit_named(name: str) -> Toolkit:
@@ -23,9 +23,9 @@ def toolkit_named(name: str) -> Toolkit:
         return TOOLKITS[name.lower()]
     near = difflib.get_close_matches(name.lower(), TOOLKITS, n=1)
     raise UsageError(
-        f"there is no toolkit {name!r} to come from",
+        f"no such toolkit: {name!r}",
         why=f"toolkits: {', '.join(TOOLKITS)}",
-        hint=f"did you mean {near[0]}?" if near else "leave --toolkit out: it is found from the file",
+        hint=f"did you mean {near[0]}?" if near else "leave --toolkit out: openwork finds it from the file",
         code="U058",
     )
 

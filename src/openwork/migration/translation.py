@@ -1,4 +1,4 @@
-"""The configuration of another toolkit as a run file, with what became of each option."""
+"""Translates the configuration of another toolkit into a run file, with a verdict on each option."""
 
 import itertools
 import os
@@ -23,19 +23,19 @@ from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
 
 MOST_LINES = 20_000
-"""Lines of a configuration; a file with more is a corpus that was given by mistake."""
+"""Lines of a configuration; a file with more is a corpus, given by mistake."""
 _YAML_START = re.compile(r"[\w.-]+\s*:(?:\s|$)|\{")
 NEEDED = ("data.source", "data.target", "data.tsv", "data.mix", "model.kind")
-"""What other lines mean nothing without."""
+"""Keys that the meaning of other lines depends on."""
 _YAML_NAMES = (".yml", ".yaml", ".json")
 
 
 @dataclass(frozen=True)
 class ConfigTranslation:
-    """A run file's lines, every option of the other file with its verdict, and what else a person should know.
+    """A run file's lines, and the verdict on every option of the other file.
 
-    `to_do` is what only the user can decide, `remarks` what is worth knowing, `implied` the lines that come from the
-    toolkit's defaults. `settings` are what the lines resolve to; None with the reason in `problem` if they do not.
+    `to_do`: decisions for the user. `remarks`: general notes. `settings`: the lines resolved; None, with the reason in
+    `problem`, if openwork does not accept them.
     """
 
     toolkit: Toolkit
@@ -51,15 +51,15 @@ class ConfigTranslation:
 def translate_configuration(
     path: Path, toolkit: str | None, environment: Mapping[str, str] = os.environ
 ) -> ConfigTranslation:
-    """Read a configuration or a script with command lines, find out whose it is, and translate it."""
+    """Read a configuration or a script with command lines, recognise its toolkit, and translate it."""
     named = toolkit_named(toolkit) if toolkit is not None else None
     written = _read(path)
     remarks: list[str] = []
     found, options = _options(path, written, named, environment, remarks)
     if not options:
         raise DataError(
-            f"{path}: no option of {found.title} stands in it",
-            hint=f"{found.title} is told by {found.signs}",
+            f"{path}: it has no option of {found.title}",
+            hint=f"{found.title} is recognised by {found.signs}",
             code="D084",
         )
     draft = Draft(found.title, options, found.defaults)
@@ -123,7 +123,7 @@ def _options(
 
 
 def _looks_like_yaml(written: str) -> bool:
-    """Whether the first line that says something begins a table of YAML or JSON."""
+    """Whether the first line that is no comment begins a table of YAML or JSON."""
     lines = (line.strip() for line in written.splitlines())
     first = next((line for line in lines if line and not line.startswith(("#", "---", "%"))), "")
     return _YAML_START.match(first) is not None
@@ -162,19 +162,19 @@ def _from_config(
 
 
 def _settle(draft: Draft) -> tuple[RunSettings | None, str]:
-    """The settings of the draft, after taking back the lines that ours do not allow; each says why it went."""
+    """The settings of the draft, after removing the lines that openwork does not accept, each with the reason."""
     while True:
         try:
             return _resolve(draft.lines()), ""
         except ConfigError as error:
-            guilty = _guilty(draft.lines(), error.what)
-            if guilty is None:
+            rejected = _rejected(draft.lines(), error.what)
+            if rejected is None:
                 return None, Joined(error.what, *((" ", error.why) if error.why else ()))
-            draft.drop(guilty, f"left out, because openwork says: {error.what}")
+            draft.drop(rejected, f"left out, because openwork says: {error.what}")
 
 
-def _guilty(lines: list[DraftLine], message: str) -> str | None:
-    """The line to take back: one that the message names and that is wrong by itself, else one whose going helps."""
+def _rejected(lines: list[DraftLine], message: str) -> str | None:
+    """The line to remove: one that the message names and that is wrong by itself, else one whose removal helps."""
     named = [line for line in lines if line.key.rpartition(".")[2] in message]
     others = [line for line in lines if line not in named]
     needed = [line for line in lines if line.key in NEEDED]

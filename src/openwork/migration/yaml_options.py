@@ -1,4 +1,4 @@
-"""Options of a YAML file, each with its line; nothing is constructed but plain values."""
+"""Reads the options of a YAML file, each with its line; constructs nothing but plain values."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ from openwork.base.errors import DataError
 from openwork.migration.options import ExternalOption
 
 MOST_VALUES = 20_000
-"""Values a configuration may hold: aliases of aliases could make billions of them."""
+"""Values that a configuration may have: aliases of aliases could make billions."""
 DEEPEST = 50
 _BRACKETS = re.compile(r"[\[\]{}]")
 
@@ -17,7 +17,7 @@ _BRACKETS = re.compile(r"[\[\]{}]")
 def read_yaml(text: str, file: str) -> list[ExternalOption]:
     """The options of nested mappings as dotted names, in the order of the file; DataError where it is no such YAML."""
     loader = None
-    if _nesting(text) > DEEPEST:  # the library would take seconds to find out
+    if _nesting(text) > DEEPEST:  # the library would need seconds
         raise DataError(
             f"{file}: nested too deeply",
             why="no configuration needs so many levels",
@@ -34,7 +34,7 @@ def read_yaml(text: str, file: str) -> list[ExternalOption]:
                 hint="give a configuration in YAML, or a file with the command line",
                 code="D088",
             )
-        return _Walk(loader, file).options(root)
+        return _Traversal(loader, file).options(root)
     except yaml.YAMLError as error:
         place = _place(error, file, text)
         raise DataError(
@@ -61,8 +61,8 @@ def _nesting(text: str) -> int:
     return deepest
 
 
-class _Walk:
-    """The way through a tree of nodes."""
+class _Traversal:
+    """Traverses a tree of nodes."""
 
     def __init__(self, loader: yaml.SafeLoader, file: str) -> None:
         self.loader = loader
@@ -104,7 +104,7 @@ class _Walk:
         if self.values > MOST_VALUES or depth > DEEPEST:
             raise DataError(
                 f"{self.file}:{node.start_mark.line + 1}: more values than a configuration has",
-                why="aliases (*name) may repeat what they stand for without end",
+                why="aliases (*name) may repeat their values without end",
                 hint="write the options out without aliases",
                 code="D090",
             )

@@ -163,7 +163,7 @@ def _own_weights(
         decoder, embedding = pieces["source"].gather(weights[DECODER].float()), found["source_embedding.table.weight"]
         if decoder.shape != embedding.shape or not torch.equal(decoder, embedding):
             raise BundleError(
-                f"{folder}: masked pieces are told by a matrix of their own",
+                f"{folder}: masked pieces are predicted by a separate matrix",
                 why=f"{DECODER} is not the table of the embeddings",
                 hint="openwork has one matrix for both, as BERT's authors have it",
                 code="B067",

@@ -1,7 +1,7 @@
-"""Tokenizers in Hugging Face's folders: Marian's are read, and our own are written and read.
+"""Tokenizers in Hugging Face's folders: imports Marian's, exports and imports openwork's.
 
-What is written is a file of the library `tokenizers`, which ours run on, with the end symbol put behind each text.
-Their library then takes "</s>" in a text for the symbol itself, and knows no placeholders.
+An exported file is one of the library `tokenizers`, which openwork's run on, with the end symbol after each text.
+Hugging Face then takes "</s>" in a text for the symbol itself, and knows no placeholders.
 """
 
 import json
@@ -47,7 +47,7 @@ def read_tokenizers(folder: Path) -> TokenizerPair:
 
 
 def read_single(folder: Path) -> LearntTokenizer | ForeignTokenizer | Tokenizer:
-    """The tokenizer of a model of one vocabulary: our own again, where one was written, or somebody else's."""
+    """The tokenizer of a model with one vocabulary: openwork's, where one was exported, or an external one."""
     if (folder / TOKENIZER).is_file():
         with suppress(BundleError):
             own = _read_own(folder)
@@ -57,7 +57,7 @@ def read_single(folder: Path) -> LearntTokenizer | ForeignTokenizer | Tokenizer:
 
 
 def _read_own(folder: Path) -> Tokenizer:
-    """Without what was put into the file for their library."""
+    """openwork's tokenizer, without what the export added to the file."""
     content = read_json(folder / TOKENIZER)
     if isinstance(content, dict):
         content["post_processor"] = None
