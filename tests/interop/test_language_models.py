@@ -78,6 +78,16 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
         bundle_from_hugging_face(tmp_path)
 
 
+def test_the_embeddings_may_have_more_rows_than_the_tokenizer_has_pieces(tmp_path: Path) -> None:
+    """Tables are often filled up to a multiple of 64; the rows without a piece are left out."""
+    folder(tmp_path)
+    pieces = {f"piece{number}": number for number in range(PIECES - 3)}
+    LibraryTokenizer(models.WordLevel(pieces, unk_token="piece0")).save(str(tmp_path / "tokenizer.json"))
+    bundle = bundle_from_hugging_face(tmp_path)
+    symbols = 4  # none of them is among the pieces
+    assert bundle.model.output_weight.shape[0] == bundle.tokenizers.source.vocabulary_size == PIECES - 3 + symbols
+
+
 def test_the_base_of_rotary_positions() -> None:
     with pytest.raises(ConfigError, match="rotary_base is for rotary positions"):
         resolve_run(Layer({"data": {"corpus": "copy"}, "model": {"kind": "decoder", "rotary_base": 5.0}}))

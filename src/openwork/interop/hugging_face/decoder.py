@@ -102,7 +102,10 @@ def read_decoder(folder: Path, tokenizer: Adopted | LearntTokenizer | None = Non
     settings = _settings(config, folder / hf.CONFIG)
     vocabulary = _vocabulary(config, tokenizer, folder)
     weights, pieces = read_weights(folder), {"source": vocabulary}
-    found = {place.openwork_name: own_weight(place, weights, pieces, folder) for place in layout.places(settings)}
+    found = {
+        place.openwork_name: own_weight(place, weights, pieces, folder, rows=config.vocab_size)
+        for place in layout.places(settings)
+    }
     found = layout.to_openwork(found, settings)
     found.setdefault("output", found[EMBEDDINGS])  # one matrix has both names
     sizes = (vocabulary.size, vocabulary.size)

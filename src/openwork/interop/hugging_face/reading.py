@@ -71,10 +71,12 @@ def own_weight(
     pieces: Mapping[str, Vocabulary],
     folder: Path,
     order: Tensor | None = None,
+    rows: int | None = None,
 ) -> Tensor:
     """One weight of openwork's model; BundleError where the file's is missing or has another size.
 
-    `order`: of the stream's numbers, for weights that lie along it. `pieces`: the vocabularies by side.
+    `order`: of the stream's numbers, for weights that lie along it. `pieces`: the vocabularies by side. `rows`: of
+    the embeddings, where there may be more than the vocabulary has ids.
     """
     name, tensor = find_weight(weights, place.hf_names, folder)
     if place.openwork_name == "bias":
@@ -85,7 +87,8 @@ def own_weight(
         tensor = tensor.index_select(place.stream, order)
     if place.pieces is not None:
         vocabulary = pieces[place.pieces]
-        if tensor.shape[0] != vocabulary.external_size:
-            raise size_error(folder, name, tensor, (vocabulary.external_size, "..."))
+        rows = vocabulary.external_size if rows is None else rows
+        if tensor.shape[:1] != (rows,):
+            raise size_error(folder, name, tensor, (rows, "..."))
         tensor = vocabulary.gather(tensor)
     return tensor[place.before :]
