@@ -78,7 +78,7 @@ def options_of(command: Any) -> Iterator[tuple[str, list[str]]]:
         yield command.name, [option for parameter in command.params for option in parameter.opts]
 
 
-@pytest.mark.parametrize(("name", "options"), options_of(typer.main.get_command(app)))
+@pytest.mark.parametrize(("name", "options"), [*options_of(typer.main.get_command(app))])
 def test_every_command_has_the_short_options(name: str, options: list[str]):
     assert {"-q", "-v"} <= {*options}
     assert ("--out" in options) == ("-o" in options)
