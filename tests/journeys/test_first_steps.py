@@ -21,7 +21,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.out == b""  # what is said goes to standard error
     assert "done: the translator is" in result.err
     # What is suggested to type next works as it stands.
-    assert f"openwork translate --bundle '{folder}/a run'" in result.err
+    assert f"openwork translate '{folder}/a run'" in result.err
     return folder / "a run"
 
 

@@ -16,21 +16,22 @@ from openwork.data.store import write_store
 from openwork.models.build import build_model
 from openwork.models.settings import EncoderSettings
 from openwork.runs.file.resolve import resolve_run
-from openwork.runs.validation.masked import MaskedValidator
+from openwork.runs.validation.scoring import MaskedScoring
+from openwork.runs.validation.validator import Validator
 from openwork.training.computing.choice import validation_arrangement
 from openwork.training.settings import TrainingSettings
 
 TEXTS = ["a b c d e f g h", "d e", "b a", "h g f e d c b a h g f e d c b a"]
 
 
-def validator(bundle: Bundle, folder: Path, seed: int) -> MaskedValidator:
+def validator(bundle: Bundle, folder: Path, seed: int) -> Validator:
     pairs = [Pair(text, text) for text in TEXTS]
     size = bundle.tokenizers.source.vocabulary_size
     store = write_store(folder / f"{seed}", encoded_pairs(iter(pairs), bundle.tokenizers), vocabulary_size=size)
     torch.manual_seed(1)
     model = build_model(EncoderSettings(task="fill", width=16, heads=2, feedforward_width=16, layers=1), size, size)
     same = validation_arrangement(TrainingSettings(seed=seed), model)
-    return MaskedValidator(model, bundle.tokenizers, store, pairs, "float32", None, same)
+    return Validator(model, bundle.tokenizers, store, pairs, "float32", None, same, task="fill")
 
 
 def test_what_is_masked_follows_neither_seed_nor_time(tiny_bundle: Bundle, tmp_path: Path) -> None:
@@ -52,11 +53,12 @@ def test_the_score_is_the_share_of_masked_pieces_restored(tiny_bundle: Bundle, t
     assert found.loss == pytest.approx(float(right), rel=1e-5)
     source, reference, restored = found.sample or ("", "", "")
     assert source == reference and restored
-    assert len(looking.told(TEXTS)) == len(TEXTS)
+    assert len(looking.scoring.hypotheses(TEXTS)) == len(TEXTS)
     with torch.no_grad():  # a model that always says the piece 9
         looking.model.get_parameter("bias")[9] = 1e4
-    looking.told(TEXTS)
-    assert looking.restored.value == pytest.approx(float((batch.real_targets == 9).float().mean()))
+    looking.scoring.hypotheses(TEXTS)
+    assert isinstance(looking.scoring, MaskedScoring)
+    assert looking.scoring.restored.value == pytest.approx(float((batch.real_targets == 9).float().mean()))
 
 
 def test_vectors_of_texts_are_not_trained() -> None:

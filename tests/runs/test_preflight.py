@@ -17,7 +17,7 @@ from openwork.base.errors import OpenworkError
 from openwork.cost.cost import cost_of
 from openwork.data.batching import assemble
 from openwork.runs import train as training_module
-from openwork.runs.assembly import made_ready_to_train, resolve_computing
+from openwork.runs.assembly import prepare_training, resolve_computing
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.folder import RunFolder
 from openwork.runs.preflight import disk, memory, updates
@@ -41,14 +41,14 @@ CPU = torch.device("cpu")
 
 
 def make_subject(folder: Path, text: str = TINY, /, **changes: object) -> PreflightContext:
-    """A run that stands ready in the folder."""
+    """A run that stands setup in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = resolve_computing(resolve_run(read_run_file(run_file(folder, text, **changes))), None, CPU)
     run = RunFolder(folder / "out")
     with run.locked(settings):
         pass
-    ready, _ = made_ready_to_train(settings, run, CPU, lambda line: None)
-    return ready.subject(settings, run)
+    setup, _ = prepare_training(settings, run, CPU, lambda line: None)
+    return setup.subject(settings, run)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from openwork.cost.cost import cost_of
 from openwork.machine.matrix_rate import matrix_rate
 from openwork.runs import profile as profiling
 from openwork.runs.file.settings import RunSettings
+from openwork.training.batches.masking import Masking
 from openwork.training.computing.operators import GROUPS
 
 pytestmark = pytest.mark.slow
@@ -111,3 +113,24 @@ def test_a_slow_number_type_is_measured_by_small_products(monkeypatch: pytest.Mo
     clock = Clock(monkeypatch, 0.14)
     assert matrix_rate("bfloat16", torch.device("cpu"), seconds=0.5) == pytest.approx(2 * 256**3 / 0.14)
     assert clock.now <= 0.5 and set(clock.sizes) == {256}
+
+
+@pytest.mark.usefixtures("quick")
+def test_it_measures_the_batches_that_a_training_makes(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of masked pieces, too: only the masked ones are targets."""
+    seen, make_updates = [], profiling.make_updates
+
+    def watched(updater: Any, stream: Any, *more: Any) -> Any:
+        seen.append(stream.arrange)
+        return make_updates(updater, stream, *more)
+
+    monkeypatch.setattr(profiling, "make_updates", watched)
+    changes = ("model.kind=encoder", "model.task=fill", "training.metric=loss", "text.shared=true")
+    path = tmp_path / "run.toml"
+    path.write_text('[data]\ncorpus = "copy"\ncount = 60\n\n[training]\nsteps = 9\n')
+    options = [word for change in (*changes, "model.width=16", "model.heads=2") for word in ("--set", change)]
+    done = call("train", path, *options, "--profile", "--json")
+    assert done.code == 0, done.err
+    assert seen and all(isinstance(one, Masking) for one in seen)

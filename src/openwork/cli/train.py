@@ -349,4 +349,4 @@ def tell_result(written: Path, settings: "RunSettings", out: Path) -> None:
     if task == "language-model":
         say(f"to go on from it: {COMMANDS[task]} {bundle}")
     else:
-        say(f"try: echo 'some text' | {COMMANDS[task]} --bundle {bundle}")
+        say(f"try: echo 'some text' | {COMMANDS[task]} {bundle}")

@@ -1,7 +1,6 @@
 """The parts of a training, put together from its settings: data, tokenizers, model, optimiser, batches, validation."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 
@@ -10,6 +9,7 @@ from openwork.cost.cost import weights_of
 from openwork.data.batching import BatchPlan
 from openwork.data.languages import languages_of
 from openwork.machine.available import check_memory, free_memory
+from openwork.machine.device import choose_device, choose_products
 from openwork.machine.precision import choose_precision
 from openwork.machine.workers import choose_workers
 from openwork.models.build import build_model
@@ -18,13 +18,10 @@ from openwork.models.label_model import LabelModel
 from openwork.runs.corpus import RunCorpus, Say, prepare_corpus
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
-from openwork.runs.learner import Learner, resume
 from openwork.runs.preflight.subject import PreflightContext
 from openwork.runs.reach import check_reach
-from openwork.runs.tuning.fine_tuning import begin_tuning
-from openwork.runs.validation.labels import LabelValidator
-from openwork.runs.validation.language_model import LanguageModelValidator
-from openwork.runs.validation.masked import MaskedValidator
+from openwork.runs.train_state import TrainState, resume
+from openwork.runs.tuning.fine_tuning import begin_tuning, check_fine_tuning
 from openwork.runs.validation.validator import Validator
 from openwork.text.pair import TokenizerPair
 from openwork.text.word_by_word import beginnings
@@ -37,13 +34,6 @@ from openwork.training.progress import Progress
 from openwork.training.schedules import make_schedule
 from openwork.training.step import Updater
 
-# Who looks at held-out pairs, by the model's task; those that are not here tell labels.
-VALIDATORS: dict[str, type[Validator]] = {
-    "generate": Validator,
-    "fill": MaskedValidator,
-    "language-model": LanguageModelValidator,
-}
-
 
 def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel:
     """The model with the first weights that the seed gives."""
@@ -54,6 +44,18 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
     if isinstance(model, LabelModel):
         model.set_word_starts(torch.tensor(beginnings(tokenizers.source)))
     return model
+
+
+def settle_computing(settings: RunSettings, folder: RunFolder | None) -> tuple[RunSettings, torch.device]:
+    """The settings with precision and workers decided for this machine, and its device, which computes so from now on.
+
+    ConfigError for a fine-tuning that cannot be.
+    """
+    device = choose_device()
+    settings = resolve_computing(settings, folder, device)
+    choose_products(settings.training.precision, device)
+    check_fine_tuning(settings)
+    return settings, device
 
 
 def resolve_computing(settings: RunSettings, folder: RunFolder | None, device: torch.device) -> RunSettings:
@@ -69,50 +71,49 @@ def resolve_computing(settings: RunSettings, folder: RunFolder | None, device: t
 
 
 @dataclass(frozen=True)
-class Ready:
+class TrainingSetup:
     """All parts of a training that is about to begin, or to go on."""
 
     corpus: RunCorpus
-    learner: Learner
+    state: TrainState
     validator: Validator
     stream: BatchStream
     updater: Updater
 
     def subject(self, settings: RunSettings, out: RunFolder) -> PreflightContext:
         """As the preflight looks at it, for a run that will be written to `out`."""
-        pairs, average = self.corpus.train_pairs, self.learner.moving_average
+        pairs, average = self.corpus.train_pairs, self.state.moving_average
         return PreflightContext(settings, out, self.updater, self.stream, self.validator, pairs, average)
 
 
-def made_ready_to_train(
+def prepare_training(
     settings: RunSettings, folder: RunFolder, device: torch.device, say: Say
-) -> tuple[Ready, Progress]:
+) -> tuple[TrainingSetup, Progress]:
     """Data, model and what trains it, and how far the run in the folder has come."""
-    return made_ready_with(prepare_corpus(settings, folder, say), settings, folder, device, say)
+    return prepare_with(prepare_corpus(settings, folder, say), settings, folder, device, say)
 
 
-def made_ready_with(
+def prepare_with(
     corpus: RunCorpus, settings: RunSettings, folder: RunFolder, device: torch.device, say: Say
-) -> tuple[Ready, Progress]:
+) -> tuple[TrainingSetup, Progress]:
     """The same with data that are there already."""
-    learner, progress = _begin(settings, folder, corpus, device, say)
-    model, training = learner.model, settings.training
+    state, progress = _begin(settings, folder, corpus, device, say)
+    model, training = state.model, settings.training
     precision = choose_precision(training.precision, device)
-    language = languages_of(settings.data)[1]
-    task, looked_at = task_of(settings.model), (corpus.valid, corpus.valid_pairs)
-    parts = (model, corpus.tokenizers, *looked_at, precision, language, validation_arrangement(training, model))
-    kind = VALIDATORS.get(task) or partial(LabelValidator, task)
-    validator = kind(*parts, shown=corpus.examples)
+    validator = Validator(
+        model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, languages_of(settings.data)[1],
+        validation_arrangement(training, model), task=task_of(settings.model), shown=corpus.examples,
+    )  # fmt: skip
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
-    updater = Updater(model, learner.optimiser, make_schedule(training, settings.model.width), training, precision)
-    return Ready(corpus, learner, validator, stream, updater), progress
+    updater = Updater(model, state.optimiser, make_schedule(training, settings.model.width), training, precision)
+    return TrainingSetup(corpus, state, validator, stream, updater), progress
 
 
 def _begin(
     settings: RunSettings, folder: RunFolder, corpus: RunCorpus, device: torch.device, say: Say
-) -> tuple[Learner, Progress]:
+) -> tuple[TrainState, Progress]:
     """With fresh weights, with those of a bundle, or where the run in the folder stopped."""
     model = new_model(settings, corpus.tokenizers)
     check_reach(model.maximum_length, corpus.train, corpus.valid, continues=model.continues)
@@ -122,5 +123,5 @@ def _begin(
     model.to(device)
     optimiser = make_optimiser(model, settings.training)
     moving_average = MovingAverage(model, settings.training.ema) if settings.training.ema else None
-    learner = Learner(model, optimiser, moving_average)
-    return learner, resume(folder, learner, settings.training, say)
+    state = TrainState(model, optimiser, moving_average)
+    return state, resume(folder, state, settings.training, say)

@@ -26,7 +26,7 @@ from openwork.training.checkpoint import checkpoints
 _ANY_RATIO = 1e9
 
 
-def wished_pairs(settings: RunSettings) -> tuple[DataSettings, FilterSettings, Callable[[PairSource], PairSource]]:
+def wanted_pairs(settings: RunSettings) -> tuple[DataSettings, FilterSettings, Callable[[PairSource], PairSource]]:
     """Which pairs a run wants, what it leaves out, and how each is checked. A label may be as short as it likes."""
     filters = settings.filters
     if settings.text.has_labels:
@@ -56,7 +56,7 @@ class RunCorpus:
 
 def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> RunCorpus:
     """Reads, filters, learns the vocabulary, tokenises; what is there already is used again."""
-    splits = find_splits(*wished_pairs(settings))
+    splits = find_splits(*wanted_pairs(settings))
     splits.tell(say)
     begun = bool(checkpoints(folder.checkpoints))
     now = origins_of(splits.parts, splits.valid if settings.data.validation is not None else None)

@@ -5,35 +5,31 @@ from pathlib import Path
 
 from openwork.base.errors import BundleError, ConfigError
 from openwork.base.records import RecordWriter
-from openwork.machine.device import choose_device, choose_products
-from openwork.runs.assembly import made_ready_to_train, resolve_computing
+from openwork.runs.assembly import prepare_training, settle_computing
 from openwork.runs.choice import choose_weights
 from openwork.runs.folder import RunFolder
 from openwork.runs.train import TrainingResult, write_chosen
-from openwork.runs.tuning.fine_tuning import check_fine_tuning
 from openwork.training.observers.interruption import ending_like_ctrl_c
 
 
 def finish_run(out: Path, say: Callable[[str], None]) -> TrainingResult:
     """Writes the bundle of the run in `out` as if its last update had been made, and makes none."""
-    folder, device = RunFolder(out), choose_device()
+    folder = RunFolder(out)
     settings = folder.read_settings()
     if settings is None:
         raise ConfigError(f"{out}: there is no run", hint="name the folder of a run", code="C106")
-    settings = resolve_computing(settings, folder, device)
-    choose_products(settings.training.precision, device)
-    check_fine_tuning(settings)
+    settings, device = settle_computing(settings, folder)
     with ending_like_ctrl_c(), folder.locked(settings) as lock:
-        ready, progress = made_ready_to_train(settings, folder, device, say)
+        setup, progress = prepare_training(settings, folder, device, say)
         if progress.step == 0:
             raise BundleError(
                 f"{out}: this run has no checkpoint yet", hint="train longer, or name another run", code="B036"
             )
-        training, model = settings.training, ready.learner.model
-        chosen = choose_weights(folder.checkpoints, training, model, ready.validator, progress, say)
+        training, model = settings.training, setup.state.model
+        chosen = choose_weights(folder.checkpoints, training, model, setup.validator, progress, say)
         with RecordWriter(folder.records) as records:
             records.write(
                 "finished", step=progress.step, reason="openwork finish",
                 seconds=round(progress.seconds, 3), target_tokens=progress.target_tokens,
             )  # fmt: skip
-        return TrainingResult(write_chosen(settings, lock, ready, chosen, progress), progress, chosen)
+        return TrainingResult(write_chosen(settings, lock, setup, chosen, progress), progress, chosen)

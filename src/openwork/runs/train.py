@@ -14,21 +14,19 @@ from openwork.base.printing import json_text
 from openwork.base.records import RecordWriter
 from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.inference.golden import make_golden
-from openwork.machine.device import choose_device, choose_products
-from openwork.runs.assembly import Ready, made_ready_to_train, made_ready_with, resolve_computing
+from openwork.runs.assembly import TrainingSetup, prepare_training, prepare_with, settle_computing
 from openwork.runs.card import write_card
 from openwork.runs.choice import choose_weights
 from openwork.runs.corpus import RunCorpus, Say
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import NewLength, RunFolder, RunLock, settings_of_run
 from openwork.runs.languages import with_languages
-from openwork.runs.learner import go_back
 from openwork.runs.length import MinutesBudget, history_of
 from openwork.runs.preflight.budget import within
 from openwork.runs.preflight.check import preflight, preflight_resumed
 from openwork.runs.preflight.report import preflight_lines
 from openwork.runs.preflight.subject import PreflightContext
-from openwork.runs.tuning.fine_tuning import check_fine_tuning
+from openwork.runs.train_state import go_back
 from openwork.runs.validation.probe import LearningProbe, frequency_entropy
 from openwork.training.batches.batch import BatchStream
 from openwork.training.checkpoint import checkpoints
@@ -72,56 +70,53 @@ def train_bundle(
     `length`: the run in `out` is to have another one. `budget`: a new run is to take so many minutes.
     """
     folder = RunFolder(out)
-    device = choose_device()
     settings = with_languages(settings, folder.read_settings() if checkpoints(folder.checkpoints) else None, say)
-    settings = resolve_computing(settings, folder, device)
-    choose_products(settings.training.precision, device)
-    check_fine_tuning(settings)
+    settings, device = settle_computing(settings, folder)
     if settings.training.tensorboard:
         watchers = [*watchers, TensorBoardObserver(folder.tensorboard)]
     with ending_like_ctrl_c(), folder.locked(settings, length) as lock:
-        ready, progress = made_ready_to_train(settings, folder, device, say)
+        setup, progress = prepare_training(settings, folder, device, say)
         if budget is not None and progress.step == 0:
-            settings = within(budget, ready.subject(settings, folder), say)
-            ready, progress = made_ready_with(ready.corpus, settings, folder, device, lambda line: None)
-        return _train_locked(settings, lock, ready, progress, device, say, watchers)
+            settings = within(budget, setup.subject(settings, folder), say)
+            setup, progress = prepare_with(setup.corpus, settings, folder, device, lambda line: None)
+        return _train_locked(settings, lock, setup, progress, device, say, watchers)
 
 
 def _train_locked(
     settings: RunSettings,
     lock: RunLock,
-    ready: "Ready",
+    setup: TrainingSetup,
     progress: Progress,
     device: torch.device,
     say: Say,
     watchers: Sequence[Observer],
 ) -> TrainingResult:
     folder = lock.folder
-    corpus, learner, stream, validator = ready.corpus, ready.learner, ready.stream, ready.validator
-    model, training = learner.model, settings.training
+    corpus, state, stream, validator = setup.corpus, setup.state, setup.stream, setup.validator
+    model, training = state.model, settings.training
     probe = LearningProbe(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, validator.language)
     writer = RecordWriter(folder.records)
     observers = [
         RunLockObserver(lock.check),
-        RecoveryObserver(partial(go_back, folder, learner), partial(_keep_batches, folder, corpus, stream), say),
-        *([AveragingObserver(learner.moving_average)] if learner.moving_average is not None else []),
+        RecoveryObserver(partial(go_back, folder, state), partial(_keep_batches, folder, corpus, stream), say),
+        *([AveragingObserver(state.moving_average)] if state.moving_average is not None else []),
         ValidationObserver(validator.validate),
         StoppingObserver(),
-        CheckpointObserver(folder.checkpoints, model, learner.optimiser, learner.moving_average),
+        CheckpointObserver(folder.checkpoints, model, state.optimiser, state.moving_average),
         RecordObserver(writer),
         CoachingObserver(probe.look, frequency_entropy(corpus.train), settings.model.width, say),
         InterruptionObserver(lambda: say("stopping after this update, to save; once more stops at once")),
         *watchers,
     ]
     run = LoopState(training, progress, observers)
-    with made_ready(ready.updater, stream, run, device, say) as batches:
-        _look_ahead(ready.subject(settings, folder), progress, say)
+    with made_ready(setup.updater, stream, run, device, say) as batches:
+        _look_ahead(setup.subject(settings, folder), progress, say)
         writer.write("run", **_circumstances(corpus, device))
-        train(ready.updater, batches, run)
+        train(setup.updater, batches, run)
     if run.stop_reason == INTERRUPTED:
         return TrainingResult(None, progress)
     chosen = choose_weights(folder.checkpoints, training, model, validator, progress, say)
-    return TrainingResult(write_chosen(settings, lock, ready, chosen, progress), progress, chosen)
+    return TrainingResult(write_chosen(settings, lock, setup, chosen, progress), progress, chosen)
 
 
 def _look_ahead(subject: PreflightContext, progress: Progress, say: Say) -> None:
@@ -164,9 +159,11 @@ def _keep_batches(
     return folder.bad_batch
 
 
-def write_chosen(settings: RunSettings, lock: RunLock, ready: Ready, chosen: Validation, progress: Progress) -> Path:
+def write_chosen(
+    settings: RunSettings, lock: RunLock, setup: TrainingSetup, chosen: Validation, progress: Progress
+) -> Path:
     """Writes the bundle of a run whose model has the weights that were chosen."""
-    folder, corpus, model = lock.folder, ready.corpus, ready.learner.model
+    folder, corpus, model = lock.folder, setup.corpus, setup.state.model
     merge(model)
     card = write_card(settings, corpus.report, chosen, progress, history_of(folder))
     bundle = Bundle(settings_of_run(settings), corpus.tokenizers, model.eval(), card=card)

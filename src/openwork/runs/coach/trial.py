@@ -23,7 +23,7 @@ from openwork.data.store import TokenStore, write_store
 from openwork.machine.device import choose_device
 from openwork.models.interfaces import SequenceModel
 from openwork.runs.assembly import new_model
-from openwork.runs.corpus import new_tokenizers, wished_pairs
+from openwork.runs.corpus import new_tokenizers, wanted_pairs
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import settings_of_run
 from openwork.text.pair import TokenizerPair
@@ -147,7 +147,7 @@ GOOD = 0.1  # nats a token above the floor: learnt by heart
 @contextmanager
 def trial_of(settings: RunSettings, say: Callable[[str], None]) -> Iterator[Trial]:
     """The run's own data and model, in a folder that is gone afterwards."""
-    splits = find_splits(*wished_pairs(settings))
+    splits = find_splits(*wanted_pairs(settings))
     few = PairSource(lambda: islice(splits.train.read(), MOST_PAIRS), splits.train.identity, splits.train.description)
     tokenizers = new_tokenizers(settings, few, say)
     pairs = list(few.read())

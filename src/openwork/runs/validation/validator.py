@@ -1,4 +1,4 @@
-"""Validation while training: the loss of held-out pairs, and scores of their translations."""
+"""Validation while training: the loss of held-out pairs, and scores of what the model makes of their sources."""
 
 import math
 import time
@@ -8,16 +8,16 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 
+from openwork.base.tasks import LABELLING
 from openwork.data.batching import Batch, BatchPlan, BatchSettings, assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.machine.precision import PrecisionName
-from openwork.metrics.accuracy import exact_match
 from openwork.metrics.ratio import Ratio, perplexity
-from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
+from openwork.runs.validation.scoring import LabelScoring, MaskedScoring, Scoring, TranslationScoring
 from openwork.text.pair import TokenizerPair
 from openwork.training.batches.batch import TensorBatch, to_tensors
 from openwork.training.objective import batch_loss
@@ -25,7 +25,7 @@ from openwork.training.progress import Validation
 
 
 class Validator:
-    """Looks at the same held-out pairs each time; no random number is drawn."""
+    """Computes loss and scores of the same held-out pairs each time. It draws no random number."""
 
     def __init__(
         self,
@@ -37,22 +37,28 @@ class Validator:
         language: str | None = None,
         arrange: Callable[[Batch, torch.device], TensorBatch] = to_tensors,
         *,
+        task: str = "generate",
         shown: Sequence[Pair] = (),
     ) -> None:
-        """`pairs` are those to translate: the first of the store, or none. `language` is that of the targets.
+        """`pairs` are those whose hypotheses are scored: the first of the store, or none.
 
-        `arrange` lays a batch out for the loss: always the same for the same rows. `shown`: those that samples are made
-        of where none are translated, such as beginnings of texts.
+        `language` is that of the targets. `arrange` lays a batch out for the loss: always the same for the same rows.
+        `shown`: examples for samples where no pairs are scored, such as the first words of texts. A language model has
+        neither.
         """
-        greedy = DecodingSettings(beam=1)
         self.model = model
         self.store = store
-        self.pairs = pairs
-        self.shown = [] if pairs else [pair for pair in shown if pair.source.strip()]
+        self.pairs = pairs if task != "language-model" else []
+        self.shown = [pair for pair in shown if pair.source.strip()] if task != "language-model" and not pairs else []
         self.language = language
         self.arrange = arrange
         self.precision: PrecisionName = precision
-        self.translator = BatchTranslator(model, tokenizers, greedy, precision=precision)
+        self.translator = BatchTranslator(model, tokenizers, DecodingSettings(beam=1), precision=precision)
+        self.scoring: Scoring = TranslationScoring(self.translator, language)
+        if task in LABELLING:
+            self.scoring = LabelScoring(task, model, tokenizers, precision)
+        elif task == "fill":
+            self.scoring = MaskedScoring(model, tokenizers, store, arrange, precision)
         self.plan = BatchPlan.of(store, BatchSettings(), seed=0).epoch(0)
 
     def loss(self, batches: Iterable[NDArray] | None = None) -> Ratio:
@@ -67,14 +73,14 @@ class Validator:
         return total
 
     def validate(self, step: int) -> Validation:
-        """Loss, perplexity and, if there are pairs to translate, BLEU, chrF, exact matches and a sample."""
+        """Loss, perplexity and, if there are pairs, the scores of the model's hypotheses, with one as a sample."""
         before = time.perf_counter()
         loss = self.loss()
         scores: dict[str, Any] = {}
         sample, signature = None, ""
         if self.pairs:
-            hypotheses = self.told([pair.source for pair in self.pairs])
-            scores, signature = self.scores(self.pairs, hypotheses)
+            hypotheses = self.scoring.hypotheses([pair.source for pair in self.pairs])
+            scores, signature = self.scoring.scores(self.pairs, hypotheses)
             shown = (step * 7919) % len(self.pairs)  # another one each time
             sample = (self.pairs[shown].source, self.pairs[shown].target, hypotheses[shown])
         elif self.shown:
@@ -85,18 +91,3 @@ class Validator:
         return Validation(
             step, value, perplexity(loss), **scores, seconds=round(seconds, 3), sample=sample, signature=signature
         )
-
-    def told(self, sources: Sequence[str]) -> list[str]:
-        """What the model makes of each source."""
-        return self.translator.best(sources)
-
-    def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
-        """BLEU, chrF and exact matches of translations of some pairs, and how BLEU was computed."""
-        references = [pair.target for pair in pairs]
-        score = bleu(hypotheses, references, language=self.language)
-        found = {
-            "bleu": score.value,
-            "chrf": chrf(hypotheses, references).value,
-            "exact": exact_match(hypotheses, references).value,
-        }
-        return found, score.signature

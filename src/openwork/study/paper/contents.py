@@ -84,7 +84,7 @@ def find_listed(kind: str, number: str | None) -> list[Listed]:
     if not found and kind == "figure" and number in ("3", "4", "5"):
         raise UsageError(
             f"figure {number} of the paper shows attention weights of the authors' own model",
-            hint='those of yours: openwork explain "SENTENCE" --bundle DIR --html FILE',
+            hint='those of yours: openwork explain DIR "SENTENCE" --html FILE',
             code="U060",
         )
     if not found:

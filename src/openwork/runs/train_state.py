@@ -14,7 +14,7 @@ from openwork.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True)
-class Learner:
+class TrainState:
     """What changes with each update."""
 
     model: SequenceModel
@@ -22,9 +22,9 @@ class Learner:
     moving_average: MovingAverage | None
 
 
-def resume(folder: RunFolder, learner: Learner, training: TrainingSettings, say: Callable[[str], None]) -> Progress:
-    """Puts the newest checkpoint's state into the learner, if there is one."""
-    resumed = resume_latest(folder.checkpoints, learner.model, learner.optimiser, learner.moving_average)
+def resume(folder: RunFolder, state: TrainState, training: TrainingSettings, say: Callable[[str], None]) -> Progress:
+    """Puts the newest checkpoint's state into the state, if there is one."""
+    resumed = resume_latest(folder.checkpoints, state.model, state.optimiser, state.moving_average)
     if resumed is None:
         return Progress()
     for error in resumed.damaged:
@@ -37,8 +37,8 @@ def resume(folder: RunFolder, learner: Learner, training: TrainingSettings, say:
     return progress
 
 
-def go_back(folder: RunFolder, learner: Learner) -> int | None:
+def go_back(folder: RunFolder, state: TrainState) -> int | None:
     """Brings the newest checkpoint back and gives its update; None if there is none."""
-    parts = learner.model, learner.optimiser, learner.moving_average
+    parts = state.model, state.optimiser, state.moving_average
     found = resume_latest(folder.checkpoints, *parts, in_trouble=False)
     return None if found is None else found.progress.step
