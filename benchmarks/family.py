@@ -32,7 +32,7 @@ from openwork.data.records import Pair
 from openwork.evaluation.text_baselines import nearest
 from openwork.inference.translator import BatchTranslator
 from openwork.metrics.bootstrap import interval
-from openwork.runs.file.automatic import resolve
+from openwork.runs.file.resolve import resolve_layer
 from openwork.runs.folder import RunFolder
 from openwork.runs.train import train_bundle
 
@@ -73,7 +73,7 @@ def trained(layer: Layer, sized: Sized, pairs: Sequence[Pair], out: Path) -> Lin
     record = out / "line.json"
     if record.exists():
         return Line(**json.loads(record.read_text(encoding="utf-8")))
-    settings = resolve(layer, print, choose_rest=False)
+    settings = resolve_layer(layer, print, choose_rest=False).settings
     done = train_bundle(settings, out, lambda line: print(f"  {line}", flush=True))
     if done.bundle is None:
         raise SystemExit(f"{out}: interrupted; the same command goes on")
@@ -97,7 +97,7 @@ def table(lines: Sequence[Line]) -> list[str]:
 def measure(asked: argparse.Namespace) -> list[Line]:
     """The baseline first, then one training for each preset."""
     base = read_run(asked.run, [], {})
-    settings = resolve(base, print, choose_rest=False)
+    settings = resolve_layer(base, print, choose_rest=False).settings
     name = settings.data.corpus
     if name is None:
         raise SystemExit(f"{asked.run}: name a corpus that has a test split, as data.corpus")

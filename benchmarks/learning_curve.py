@@ -25,7 +25,7 @@ from openwork.data.pairs import training_pairs
 from openwork.data.records import Pair
 from openwork.data.settings import DataSettings
 from openwork.inspection.plots import Series, line_chart
-from openwork.runs.file.automatic import resolve
+from openwork.runs.file.resolve import resolve_layer
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.train import train_bundle
 
@@ -82,7 +82,7 @@ def trained(settings: RunSettings, out: Path, examples: int, seed: int) -> Point
 def measure(arguments: argparse.Namespace) -> list[Point]:
     """One training for each number of examples and each seed."""
     layer = read_run(arguments.run, arguments.set, {})
-    data = resolve(layer, print, choose_rest=False).data
+    data = resolve_layer(layer, print, choose_rest=False).settings.data
     pairs = list(training_pairs(data).read())
     points = []
     for count in [*arguments.examples, len(pairs)] if arguments.all else arguments.examples:
@@ -90,7 +90,8 @@ def measure(arguments: argparse.Namespace) -> list[Point]:
             place = arguments.out / f"{count}-{seed}"
             own = on_subset(layer, data, place / "examples", subset(pairs, count, seed), seed)
             print(f"{count:,} examples, seed {seed}", flush=True)
-            points.append(trained(resolve(lay_over(own, [], {}), print, choose_rest=False), place / "run", count, seed))
+            settings = resolve_layer(lay_over(own, [], {}), print, choose_rest=False).settings
+            points.append(trained(settings, place / "run", count, seed))
     return points
 
 

@@ -12,6 +12,8 @@ from openwork.data.filters import FilterReport
 from openwork.data.languages import corpus_languages, languages_of
 from openwork.data.records import Pair
 from openwork.data.store import write_store
+from openwork.decoding.settings import DecodingSettings
+from openwork.inference.translator import BatchTranslator
 from openwork.metrics.translation import chrf
 from openwork.runs.card import write_card
 from openwork.runs.file.resolve import resolve_run
@@ -19,6 +21,7 @@ from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import settings_of_run
 from openwork.runs.languages import with_languages
 from openwork.runs.train import train_bundle
+from openwork.runs.validation.scoring import TranslationScoring
 from openwork.runs.validation.validator import Validator
 from openwork.training.progress import Progress, Validation
 
@@ -62,7 +65,8 @@ def validator(bundle: Bundle, folder: Path, language: str | None) -> Validator:
     rows = [(bundle.tokenizers.source.encode(pair.source), [5, 6]) for pair in pairs]
     size = bundle.tokenizers.source.vocabulary_size
     store = write_store(folder / "store", iter(rows), vocabulary_size=size, fingerprint="x")
-    return Validator(bundle.model, bundle.tokenizers, store, pairs, "float32", language)
+    translator = BatchTranslator(bundle.model, bundle.tokenizers, DecodingSettings(beam=1))
+    return Validator(bundle.model, translator, store, pairs, "float32", TranslationScoring(translator, language))
 
 
 @pytest.mark.slow

@@ -18,8 +18,8 @@ from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.corpora.catalogue import load
 from openwork.data.records import Pair
 from openwork.runs.corpus_size import CorpusSize, measure
-from openwork.runs.file.automatic import SIZES, choose, resolve
-from openwork.runs.file.resolve import resolve_run
+from openwork.runs.file.automatic import SIZES, choose
+from openwork.runs.file.resolve import resolve_layer, resolve_run
 from openwork.runs.preflight.coverage import unknown_ids
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
@@ -64,7 +64,7 @@ def test_what_is_given_overrules_what_is_chosen():
         {"data": {"corpus": "copy", "count": 500}},
     )
     said: list[str] = []
-    settings = resolve(layer, said.append, choose_rest=True)
+    settings = resolve_layer(layer, said.append, choose_rest=True).settings
     assert settings.training.steps == 321
     assert settings.model.width == 64
     assert any("500 pairs" in line for line in said)
@@ -72,7 +72,7 @@ def test_what_is_given_overrules_what_is_chosen():
 
 def test_without_data_it_says_what_to_give():
     with pytest.raises(UsageError) as caught:
-        resolve(Layer({}), print, choose_rest=True)
+        resolve_layer(Layer({}), print, choose_rest=True)
     assert "--source" in caught.value.hint
 
 
@@ -116,7 +116,7 @@ def test_the_passes_that_are_told_are_made_on_real_pairs(openwork_data: Callable
     data = {"corpus": "tatoeba-en-zh", "count": count, "valid_corpus": "copy"}
     pairs = list(load("tatoeba-en-zh", "train", count=count))
     said: list[str] = []
-    settings = resolve(Layer({"data": data}), said.append, choose_rest=True)
+    settings = resolve_layer(Layer({"data": data}), said.append, choose_rest=True).settings
     sections = {key: getattr(settings, key).model_dump() for key in ("text", "batches", "training")}
     assert told_passes(said) == pytest.approx(passes_made(sections, pairs), rel=0.15)
 

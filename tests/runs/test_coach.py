@@ -18,7 +18,7 @@ from openwork.data import batching
 from openwork.runs.coach.checks import LESSONS, coach, coach_trial
 from openwork.runs.coach.report import coach_lines, coach_values
 from openwork.runs.coach.trial import smoothing_floor, trial_of
-from openwork.runs.file.automatic import resolve
+from openwork.runs.file.resolve import resolve_layer
 from openwork.runs.file.settings import RunSettings
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.training.loss import smoothed_cross_entropy
@@ -38,7 +38,9 @@ MULTI30K = {"corpus": "multi30k-en-de"}
 
 def settings_of(data: dict[str, Any] | None = None, **sections: dict[str, Any]) -> RunSettings:
     given = {"data": data or {"corpus": "reverse", "count": 200}, "model": TRANSFORMER, **sections}
-    return resolve(Layer({"text": {"vocabulary_size": 300}, **given}), lambda line: None, choose_rest=False)
+    return resolve_layer(
+        Layer({"text": {"vocabulary_size": 300}, **given}), lambda line: None, choose_rest=False
+    ).settings
 
 
 def carried_out(settings: RunSettings | None = None) -> list[CheckResult]:

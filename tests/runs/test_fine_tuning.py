@@ -19,9 +19,8 @@ from openwork.models.build import build_model
 from openwork.models.recurrent_settings import RecurrentLMSettings, RecurrentSettings
 from openwork.models.settings import DecoderSettings, EncoderSettings
 from openwork.models.weights import model_weights, read_tensors, restore_weights
-from openwork.runs.file.automatic import resolve
 from openwork.runs.file.inheritance import inherit
-from openwork.runs.file.resolve import resolve_run
+from openwork.runs.file.resolve import resolve_layer, resolve_run
 from openwork.runs.train import train_bundle
 from openwork.runs.tuning.fine_tuning import extended_pair, grown, new_rows
 from openwork.text.pair import TokenizerPair, train_pair
@@ -251,8 +250,10 @@ def test_from_the_command_line_settings_are_chosen(call: Call, bundle_folder: Pa
 
 def test_automatic_rates_and_lengths_are_lower(bundle_folder: Path):
     """The corpus has 20,000 pairs, for which a training from nothing would have a peak of 0.002."""
-    chosen = resolve(layer(bundle_folder, training={}, data={"corpus": "copy"}), lambda text: None, choose_rest=True)
-    fresh = resolve(Layer({"data": {"corpus": "copy"}}), lambda text: None, choose_rest=True)
+    chosen = resolve_layer(
+        layer(bundle_folder, training={}, data={"corpus": "copy"}), lambda text: None, choose_rest=True
+    ).settings
+    fresh = resolve_layer(Layer({"data": {"corpus": "copy"}}), lambda text: None, choose_rest=True).settings
     assert chosen.training.learning_rate == pytest.approx(fresh.training.learning_rate / 5)
     assert chosen.training.steps == max(300, fresh.training.steps // 5)
     assert chosen.training.warmup < chosen.training.steps

@@ -13,10 +13,12 @@ from openwork.data.batching import assemble
 from openwork.data.pairs import encoded_pairs
 from openwork.data.records import Pair
 from openwork.data.store import write_store
+from openwork.decoding.settings import DecodingSettings
+from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_model
 from openwork.models.settings import EncoderSettings
 from openwork.runs.file.resolve import resolve_run
-from openwork.runs.validation.scoring import MaskedScoring
+from openwork.runs.validation.scoring import MaskedScoring, scoring_of
 from openwork.runs.validation.validator import Validator
 from openwork.training.computing.choice import validation_arrangement
 from openwork.training.settings import TrainingSettings
@@ -31,7 +33,9 @@ def validator(bundle: Bundle, folder: Path, seed: int) -> Validator:
     torch.manual_seed(1)
     model = build_model(EncoderSettings(task="fill", width=16, heads=2, feedforward_width=16, layers=1), size, size)
     same = validation_arrangement(TrainingSettings(seed=seed), model)
-    return Validator(model, bundle.tokenizers, store, pairs, "float32", None, same, task="fill")
+    translator = BatchTranslator(model, bundle.tokenizers, DecodingSettings(beam=1))
+    scoring = scoring_of("fill", model, translator, store, same, "float32", None)
+    return Validator(model, translator, store, pairs, "float32", scoring, same)
 
 
 def test_what_is_masked_follows_neither_seed_nor_time(tiny_bundle: Bundle, tmp_path: Path) -> None:
@@ -53,11 +57,11 @@ def test_the_score_is_the_share_of_masked_pieces_restored(tiny_bundle: Bundle, t
     assert found.loss == pytest.approx(float(right), rel=1e-5)
     source, reference, restored = found.sample or ("", "", "")
     assert source == reference and restored
+    assert isinstance(looking.scoring, MaskedScoring)
     assert len(looking.scoring.hypotheses(TEXTS)) == len(TEXTS)
     with torch.no_grad():  # a model that always says the piece 9
         looking.model.get_parameter("bias")[9] = 1e4
     looking.scoring.hypotheses(TEXTS)
-    assert isinstance(looking.scoring, MaskedScoring)
     assert looking.scoring.restored.value == pytest.approx(float((batch.real_targets == 9).float().mean()))
 
 

@@ -11,7 +11,7 @@ from openwork.api.models import TrainedModel, load
 from openwork.api.texts import as_path, html_table, ignore_report
 from openwork.base.errors import UsageError
 from openwork.base.toml import write_value
-from openwork.runs.file.request import requested_settings
+from openwork.runs.file.resolve import resolve
 from openwork.runs.length import MinutesBudget
 from openwork.runs.train import train_bundle
 from openwork.training.progress import Validation
@@ -92,7 +92,7 @@ def train(
         from openwork.training.observers.console import console_observer
 
         report, observers = say, [console_observer(progress_console())]
-    settings = requested_settings(None if run_file is None else as_path(run_file), assignments, given, report)
+    settings = resolve(None if run_file is None else as_path(run_file), assignments, given, report).settings
     budget = None if minutes is None else MinutesBudget(minutes)
     result = train_bundle(settings, folder, report, observers, budget=budget)
     if result.bundle is None:

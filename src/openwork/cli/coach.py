@@ -28,11 +28,9 @@ def coach(
 
     openwork coach run.toml --set model.preset=tiny --json
     """
-    from openwork.base.config import read_run
-    from openwork.runs.file.automatic import resolve
-    from openwork.runs.file.show import run_file_of
+    from openwork.runs.file.resolve import resolve
 
-    settings = resolve(read_run(run_file_of(run_file), assignments or [], {}), say, choose_rest=False)
+    settings = resolve(run_file, assignments or [], {}, say).settings
 
     from openwork.checks.report import all_passed
     from openwork.runs.coach.checks import coach as examine_run  # here: a wrong setting is told before torch

@@ -37,16 +37,15 @@ def show(
 
     openwork config show --set data.corpus=copy --origin
     """
-    from openwork.base.config import read_run
-    from openwork.runs.file.automatic import complete
-    from openwork.runs.file.show import run_file_of, show
+    from openwork.base.config import Layer, apply_assignments
+    from openwork.runs.file.resolve import resolve
+    from openwork.runs.file.show import show
 
-    layer = read_run(run_file_of(file) if file is not None else None, assignments or [], {})
-    if file is None and "data" not in layer.mapping:
+    if file is None and "data" not in apply_assignments(Layer(), assignments or []).mapping:
         raise UsageError(
             "there is nothing to show", hint="name a run file, or the data: --set data.corpus=copy", code="U004"
         )
-    shown = show(complete(layer, say, choose_rest=file is None))
+    shown = show(resolve(file, assignments or [], {}, say))
     if as_json:
         write_json(shown.to_json())
     else:

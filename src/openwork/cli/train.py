@@ -141,10 +141,10 @@ def train(
     if instead.profile and out is not None and run_file is None and not given:
         settings = _settings_there(out, assignments or [])
     else:
-        from openwork.runs.file.request import requested_settings
+        from openwork.runs.file.resolve import resolve
 
         asked = _with_steps(assignments, length)
-        settings = requested_settings(run_file, asked, given, say, rehearse=length.rehearse)
+        settings = resolve(run_file, asked, given, say, rehearse=length.rehearse).settings
     if plan.plan:
         _tell(plan, settings, as_json=instead.as_json)
     elif instead.profile:

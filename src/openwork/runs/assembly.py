@@ -8,6 +8,8 @@ from openwork.base.tasks import task_of
 from openwork.cost.cost import weights_of
 from openwork.data.batching import BatchPlan
 from openwork.data.languages import languages_of
+from openwork.decoding.settings import DecodingSettings
+from openwork.inference.translator import BatchTranslator
 from openwork.machine.available import check_memory, free_memory
 from openwork.machine.device import choose_device, choose_products
 from openwork.machine.precision import choose_precision
@@ -22,6 +24,7 @@ from openwork.runs.preflight.subject import PreflightContext
 from openwork.runs.reach import check_reach
 from openwork.runs.train_state import TrainState, resume
 from openwork.runs.tuning.fine_tuning import begin_tuning, check_fine_tuning
+from openwork.runs.validation.scoring import scoring_of
 from openwork.runs.validation.validator import Validator
 from openwork.text.pair import TokenizerPair
 from openwork.text.word_by_word import beginnings
@@ -100,10 +103,12 @@ def prepare_with(
     state, progress = _begin(settings, folder, corpus, device, say)
     model, training = state.model, settings.training
     precision = choose_precision(training.precision, device)
+    translator = BatchTranslator(model, corpus.tokenizers, DecodingSettings(beam=1), precision=precision)
+    same, language = validation_arrangement(training, model), languages_of(settings.data)[1]
+    scoring = scoring_of(task_of(settings.model), model, translator, corpus.valid, same, precision, language)
     validator = Validator(
-        model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, precision, languages_of(settings.data)[1],
-        validation_arrangement(training, model), task=task_of(settings.model), shown=corpus.examples,
-    )  # fmt: skip
+        model, translator, corpus.valid, corpus.valid_pairs, precision, scoring, same, shown=corpus.examples
+    )
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))

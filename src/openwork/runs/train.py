@@ -13,6 +13,7 @@ from openwork.base.files import atomic_write_text
 from openwork.base.printing import json_text
 from openwork.base.records import RecordWriter
 from openwork.bundles.bundle import Bundle, write_bundle
+from openwork.data.languages import languages_of
 from openwork.inference.golden import make_golden
 from openwork.runs.assembly import TrainingSetup, prepare_training, prepare_with, settle_computing
 from openwork.runs.card import write_card
@@ -94,7 +95,7 @@ def _train_locked(
     folder = lock.folder
     corpus, state, stream, validator = setup.corpus, setup.state, setup.stream, setup.validator
     model, training = state.model, settings.training
-    probe = LearningProbe(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, validator.language)
+    probe = LearningProbe(model, corpus.tokenizers, corpus.valid, corpus.valid_pairs, languages_of(settings.data)[1])
     writer = RecordWriter(folder.records)
     observers = [
         RunLockObserver(lock.check),

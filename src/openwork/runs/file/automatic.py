@@ -6,15 +6,13 @@ from types import MappingProxyType
 from typing import Any
 
 from openwork.base.config import Layer, Settings, build
-from openwork.base.errors import UsageError
 from openwork.base.explain import ValueOrigin
 from openwork.data.batching import BatchSettings
 from openwork.data.pairs import training_pairs
 from openwork.data.sources import nothing_to_train_on
 from openwork.runs.corpus_size import CorpusSize, measure, updates_a_pass
-from openwork.runs.file.inheritance import inherit, read_tuning
-from openwork.runs.file.resolve import resolve_run
-from openwork.runs.file.settings import DataSection, RunSettings
+from openwork.runs.file.inheritance import read_tuning
+from openwork.runs.file.settings import DataSection
 from openwork.text.pieces.alphabet import COMMON, room_for_alphabet
 from openwork.text.settings import TextSettings
 from openwork.text.symbols import FIXED_NAMES
@@ -178,20 +176,6 @@ def overlay(chosen: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -
     for section, values in given.items():
         merged[section] = {**merged.get(section, {}), **values} if isinstance(values, Mapping) else values
     return merged
-
-
-def resolve(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> RunSettings:
-    """The settings of a run; with `choose_rest`, those that are not given are chosen from the data and told."""
-    return resolve_run(complete(layer, say, choose_rest=choose_rest))
-
-
-def complete(layer: Layer, say: Callable[[str], None], *, choose_rest: bool) -> Layer:
-    """The layer with all that is decided elsewhere: chosen from the data, or taken over from a bundle."""
-    if "data" not in layer.mapping:
-        raise UsageError(
-            "there is nothing to train on", hint="give --source and --target, --corpus, or a run file", code="U040"
-        )
-    return inherit(choose_layer(layer, say) if choose_rest else layer)
 
 
 def _steps_given(layer: Layer) -> int | None:

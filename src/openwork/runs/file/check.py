@@ -9,9 +9,9 @@ from openwork.base.config import Layer, apply_assignments, find_mistakes, read_r
 from openwork.base.errors import DataError, OpenworkError
 from openwork.data.corpora import catalogue as corpora
 from openwork.runs.file.inheritance import inherit
+from openwork.runs.file.recipes import run_file_of
 from openwork.runs.file.resolve import resolve_run, with_preset
 from openwork.runs.file.settings import RunSettings
-from openwork.runs.file.show import run_file_of
 from openwork.runs.file.warnings import find_warnings
 
 

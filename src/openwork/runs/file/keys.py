@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
@@ -16,7 +16,6 @@ from openwork.inference.settings import TranslationSettings
 from openwork.models.presets import PRESETS
 from openwork.runs.file.recipes import recipes
 from openwork.runs.file.settings import RunSettings
-from openwork.runs.file.show import leaves
 
 _ALSO = (
     Key("base", "a text in quotes", "", "another run file, relative to this one, whose values this one overrides"),
@@ -139,3 +138,21 @@ def _uses(name: str) -> Iterator[Use]:
         values = dict(leaves(read_run_file(path).mapping))
         if name in values:
             yield Use(path.stem, write_value(values[name]))
+
+
+def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys and values; an empty section is a value of its own."""
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def holds(mapping: Any, parts: list[str]) -> bool:
+    """Whether the key stands in nested mappings."""
+    for part in parts:
+        if not isinstance(mapping, Mapping) or part not in mapping:
+            return False
+        mapping = mapping[part]
+    return True

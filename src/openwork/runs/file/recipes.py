@@ -13,6 +13,7 @@ from openwork.base.errors import ConfigError
 from openwork.base.phrases import AsIs
 
 _MOST_NEAR = 3
+RUN_FILE = "run.toml"  # of a run's folder
 _MOST_LETTERS = 72
 
 
@@ -65,3 +66,8 @@ def _nearest(name: str) -> list[str]:
     by_last_part = {known.rpartition("/")[2]: known for known in recipes_by_name()}
     cutoff = 0.75 if name.endswith(".toml") else 0.4
     return [by_last_part[part] for part in difflib.get_close_matches(stem, by_last_part, _MOST_NEAR, cutoff)]
+
+
+def run_file_of(path: Path) -> Path:
+    """The file itself, the one that a run's folder keeps, or a recipe's by its name."""
+    return path / RUN_FILE if (path / RUN_FILE).is_file() else find_run_file(path)

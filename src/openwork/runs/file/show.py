@@ -1,19 +1,17 @@
 """Every setting of a run with its value, and where each value comes from. No torch here."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from openwork.base.config import Layer, to_toml
 from openwork.models.presets import PRESETS
-from openwork.runs.file.recipes import find_run_file
-from openwork.runs.file.resolve import resolve_run
+from openwork.runs.file.keys import holds, leaves
+from openwork.runs.file.resolve import Resolved
 from openwork.runs.file.settings import RunSettings
 
 DEFAULT = "default"
 INHERITED = "the bundle that is fine-tuned"  # what no file of the run says and no default gives
-RUN_FILE = "run.toml"  # of a run's folder
 
 
 @dataclass(frozen=True)
@@ -33,25 +31,11 @@ class Shown:
         return {key: {"value": value, "origin": self.origins[key]} for key, value in values.items()}
 
 
-def run_file_of(path: Path) -> Path:
-    """The file itself, the one that a run's folder keeps, or a recipe's by its name."""
-    return path / RUN_FILE if (path / RUN_FILE).is_file() else find_run_file(path)
-
-
-def show(layer: Layer) -> Shown:
-    """The settings that the layer describes, and why each value is what it is."""
-    settings = resolve_run(layer)
+def show(resolved: Resolved) -> Shown:
+    """The settings, and why each value is what it is."""
+    settings, layer = resolved.settings, resolved.layer
     keys = [key for key, _ in leaves(settings.model_dump(mode="json"))]
     return Shown(settings, {key: _origin(key, layer) for key in keys})
-
-
-def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys and values; an empty section is a value of its own."""
-    for key, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield from leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def _origin(key: str, layer: Layer) -> str:
@@ -66,15 +50,6 @@ def _origin(key: str, layer: Layer) -> str:
         where = layer.origins.get("model.preset")
         return f"preset {preset} ({where})" if where else f"preset {preset}"
     return DEFAULT
-
-
-def holds(mapping: Any, parts: list[str]) -> bool:
-    """Whether the key stands in nested mappings."""
-    for part in parts:
-        if not isinstance(mapping, Mapping) or part not in mapping:
-            return False
-        mapping = mapping[part]
-    return True
 
 
 def _preset(layer: Layer) -> str | None:

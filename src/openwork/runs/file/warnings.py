@@ -10,8 +10,8 @@ from pathlib import Path
 
 from openwork.base.config import Layer
 from openwork.base.tasks import task_of
+from openwork.runs.file.keys import holds
 from openwork.runs.file.settings import RunSettings
-from openwork.runs.file.show import holds
 from openwork.training.settings import TrainingSettings
 
 

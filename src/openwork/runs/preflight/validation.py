@@ -81,7 +81,8 @@ def _translate_longest(subject: PreflightContext) -> tuple[int, float]:
     except _EnoughError as enough:
         count = enough.count
     seconds = time.perf_counter() - start
-    validator.scoring.scores(pairs[:SCORED], [pair.target for pair in pairs[:SCORED]])
+    if validator.scoring is not None:
+        validator.scoring.scores(pairs[:SCORED], [pair.target for pair in pairs[:SCORED]])
     if count == 0:  # no pair has a visible character
         return 0, 0.0
     longest = torch.tensor([int(subject.valid.source_lengths[: len(pairs)].max()) + 1])

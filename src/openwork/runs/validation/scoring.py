@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.base.tasks import Task
+from openwork.base.tasks import LABELLING, Task
 from openwork.data.batching import Batch, assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
@@ -115,3 +115,22 @@ class MaskedScoring(Scoring):
 
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         return {"score": 100 * self.restored.value, "score_name": "restored"}, ""
+
+
+def scoring_of(
+    task: Task,
+    model: SequenceModel,
+    translator: BatchTranslator,
+    store: TokenStore,
+    arrange: Callable[[Batch, torch.device], TensorBatch],
+    precision: PrecisionName,
+    language: str | None,
+) -> Scoring | None:
+    """How a model of this task is scored while it trains; None for a language model, whose loss says all."""
+    if task == "language-model":
+        return None
+    if task == "fill":
+        return MaskedScoring(model, translator.tokenizers, store, arrange, precision)
+    if task in LABELLING:
+        return LabelScoring(task, model, translator.tokenizers, precision)
+    return TranslationScoring(translator, language)

@@ -8,17 +8,14 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 
-from openwork.base.tasks import LABELLING
 from openwork.data.batching import Batch, BatchPlan, BatchSettings, assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
-from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.machine.precision import PrecisionName
 from openwork.metrics.ratio import Ratio, perplexity
 from openwork.models.interfaces import SequenceModel
-from openwork.runs.validation.scoring import LabelScoring, MaskedScoring, Scoring, TranslationScoring
-from openwork.text.pair import TokenizerPair
+from openwork.runs.validation.scoring import Scoring
 from openwork.training.batches.batch import TensorBatch, to_tensors
 from openwork.training.objective import batch_loss
 from openwork.training.progress import Validation
@@ -30,35 +27,28 @@ class Validator:
     def __init__(
         self,
         model: SequenceModel,
-        tokenizers: TokenizerPair,
+        translator: BatchTranslator,
         store: TokenStore,
         pairs: list[Pair],
         precision: PrecisionName,
-        language: str | None = None,
+        scoring: Scoring | None,
         arrange: Callable[[Batch, torch.device], TensorBatch] = to_tensors,
         *,
-        task: str = "generate",
         shown: Sequence[Pair] = (),
     ) -> None:
-        """`pairs` are those whose hypotheses are scored: the first of the store, or none.
+        """`translator` is of the model. `pairs` are those that `scoring` scores: the first of the store, or none.
 
-        `language` is that of the targets. `arrange` lays a batch out for the loss: always the same for the same rows.
-        `shown`: examples for samples where no pairs are scored, such as the first words of texts. A language model has
-        neither.
+        `arrange` lays a batch out for the loss: always the same for the same rows. `shown`: examples for samples where
+        no pairs are scored, such as the first words of texts. Without `scoring` there are neither scores nor samples.
         """
         self.model = model
+        self.translator = translator
         self.store = store
-        self.pairs = pairs if task != "language-model" else []
-        self.shown = [pair for pair in shown if pair.source.strip()] if task != "language-model" and not pairs else []
-        self.language = language
+        self.scoring = scoring
+        self.pairs = pairs if scoring is not None else []
+        self.shown = [pair for pair in shown if pair.source.strip()] if scoring is not None and not pairs else []
         self.arrange = arrange
         self.precision: PrecisionName = precision
-        self.translator = BatchTranslator(model, tokenizers, DecodingSettings(beam=1), precision=precision)
-        self.scoring: Scoring = TranslationScoring(self.translator, language)
-        if task in LABELLING:
-            self.scoring = LabelScoring(task, model, tokenizers, precision)
-        elif task == "fill":
-            self.scoring = MaskedScoring(model, tokenizers, store, arrange, precision)
         self.plan = BatchPlan.of(store, BatchSettings(), seed=0).epoch(0)
 
     def loss(self, batches: Iterable[NDArray] | None = None) -> Ratio:
@@ -78,7 +68,7 @@ class Validator:
         loss = self.loss()
         scores: dict[str, Any] = {}
         sample, signature = None, ""
-        if self.pairs:
+        if self.scoring is not None and self.pairs:
             hypotheses = self.scoring.hypotheses([pair.source for pair in self.pairs])
             scores, signature = self.scoring.scores(self.pairs, hypotheses)
             shown = (step * 7919) % len(self.pairs)  # another one each time

@@ -8,10 +8,10 @@ from openwork.base.fields import all_keys
 from openwork.base.phrases import AsIs
 from openwork.base.toml import write_value
 from openwork.models.table3 import BASE, BIG, TRAININGS
+from openwork.runs.file.keys import leaves
 from openwork.runs.file.recipes import recipes
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
-from openwork.runs.file.show import leaves
 from openwork.study.paper.exhibit import Computed, Exhibit
 from openwork.study.studies.study import Figures, FiguresRow
 from openwork.training.optimisers import make_optimiser
