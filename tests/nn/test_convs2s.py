@@ -51,7 +51,7 @@ def test_a_step_of_attention() -> None:
     memory = some_memory([3, 5])
     h, g = torch.randn(2, 2, WIDTH), torch.randn(2, 2, EMBEDDING)
     found = attention(h, g, memory)
-    key, value = memory.asked.key[:, 0], memory.asked.value[:, 0]
+    key, value = memory.keys_values.key[:, 0], memory.keys_values.value[:, 0]
     for row, m in enumerate([3, 5]):
         for i in range(2):
             d = (attention.query(h[row, i]) + g[row, i]) * HALF
@@ -79,8 +79,8 @@ def test_the_memory() -> None:
     lengths = torch.tensor([4, 2])
     memory = encoder(embedded, lengths)
     z = encoder.narrow(encoder.layers[0](encoder.widen(embedded), lengths))
-    torch.testing.assert_close(memory.asked.key[:, 0], z)
-    torch.testing.assert_close(memory.asked.value[:, 0], (z + embedded) * HALF)
+    torch.testing.assert_close(memory.keys_values.key[:, 0], z)
+    torch.testing.assert_close(memory.keys_values.value[:, 0], (z + embedded) * HALF)
 
 
 def test_the_gradient_of_the_encoder_is_divided() -> None:
@@ -93,7 +93,7 @@ def test_the_gradient_of_the_encoder_is_divided() -> None:
     whole, third = (ConvolutionalEncoder(EMBEDDING, WIDTH, [], askers) for askers in (1, 3))
     third.load_state_dict(whole.state_dict())
     first, second = (
-        torch.autograd.grad(encoder(embedded, torch.tensor([2])).asked.value.sum(), embedded)[0]
+        torch.autograd.grad(encoder(embedded, torch.tensor([2])).keys_values.value.sum(), embedded)[0]
         for encoder in (whole, third)
     )
     torch.testing.assert_close(second, (first - HALF) / 3 + HALF)

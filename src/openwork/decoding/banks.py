@@ -1,8 +1,8 @@
 """Beam search with required phrases: dynamic beam allocation (Post and Vilar 2018).
 
-The hypotheses of a sentence stand in banks by how many tokens their required phrases still need, and the places of the
-beam go round the banks. So those that have begun the phrases early, and are less probable for it, stay in the race
-with those that have not.
+The hypotheses of a sentence are in banks by the number of tokens that their required phrases still need, and the beam
+takes one of each bank in turn. So hypotheses with an early phrase, which are less probable, are kept beside those
+without.
 """
 
 from collections.abc import Sequence

@@ -44,7 +44,7 @@ from openwork.nn.shapes import Lengths, Logits, Source
 class Live:
     """The hypotheses that go on. A place of the beam that is not taken has log-probability -inf."""
 
-    sentences: Int[Tensor, "sentence"]  # where each one stands in the caller's batch
+    sentences: Int[Tensor, "sentence"]  # the place of each one in the caller's batch
     tokens: Int[Tensor, "sentence beam position"]  # the start symbol first
     log_probabilities: Float[Tensor, "sentence beam"]
 

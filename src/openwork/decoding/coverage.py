@@ -2,7 +2,7 @@
 
     cp(X; Y) = beta * sum over source tokens i of log(min(sum over target tokens j of p_ij, 1))
 
-p_ij is how much the decoder looked at source token i when it produced target token j; both ends count the end symbol.
+p_ij is the attention of the decoder to source token i when it produced target token j; both ends count the end symbol.
 """
 
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ from openwork.nn.cache import Selectable
 from openwork.nn.masks import real
 from openwork.nn.shapes import Lengths, Source, Tokens
 
-# Nothing is looked at so little: the logarithm of nothing at all would make every score the same.
+# The least sum of weights: the logarithm of 0 would make every score the same.
 LEAST = 1e-9
 
 
 @dataclass(frozen=True)
 class CoveredState(Selectable):
-    """A model's state, and how much each row has looked at each source token so far."""
+    """A model's state, and the sum of each row's attention to each source token so far."""
 
     inner: State
     source_lengths: Int[Tensor, "rows"]
-    looked: Float[Tensor, "rows source"]
+    attended: Float[Tensor, "rows source"]
 
 
 class CoverageModel:
-    """The same model, whose states also know what it has looked at. OpenworkError if it cannot tell."""
+    """The same model, whose states also hold its attention so far. OpenworkError if it has none."""
 
     def __init__(self, model: StepModel, beta: float) -> None:
         if not can_attend(model):
@@ -45,14 +45,14 @@ class CoverageModel:
         self.beta = beta
 
     def start(self, source: Source, source_lengths: Lengths) -> CoveredState:
-        looked = torch.zeros(source.shape, device=source.device)
-        return CoveredState(self.model.start(source, source_lengths), source_lengths, looked)
+        attended = torch.zeros(source.shape, device=source.device)
+        return CoveredState(self.model.start(source, source_lengths), source_lengths, attended)
 
     def step(self, tokens: Tokens, state: CoveredState) -> tuple[Tensor, CoveredState]:
         logits, weights, inner = self.model.attend(tokens, state.inner)
-        return logits, CoveredState(inner, state.source_lengths, state.looked + weights.float().sum(1))
+        return logits, CoveredState(inner, state.source_lengths, state.attended + weights.float().sum(1))
 
     def credit(self, state: CoveredState) -> Float[Tensor, "rows"]:
         """cp of each row, if it ends with the token that comes now."""
-        covered = state.looked.clamp(LEAST, 1.0).log()
-        return self.beta * covered.masked_fill(~real(state.source_lengths, state.looked.shape[1]), 0.0).sum(-1)
+        covered = state.attended.clamp(LEAST, 1.0).log()
+        return self.beta * covered.masked_fill(~real(state.source_lengths, state.attended.shape[1]), 0.0).sum(-1)

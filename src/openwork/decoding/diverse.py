@@ -53,7 +53,7 @@ def _together(found: Sequence[Sequence[Hypothesis]], settings: DecodingSettings)
 
 
 class ExpandInGroups(Expand):
-    """Group g of sentence s stands in the batch at place s x groups + g."""
+    """Group g of sentence s is row s x groups + g of the batch."""
 
     def __init__(self, symbols: SymbolIds, rules: Sequence[TokenRule], groups: int, diversity: float) -> None:
         super().__init__(symbols, rules)

@@ -33,7 +33,7 @@ def greedy_search(
 
 
 class BestOfModel:
-    """The most probable token as the model itself tells it; the first of equals."""
+    """The most probable token as the model itself finds it; the first of equals."""
 
     def __init__(self, model: ChoosingModel, symbols: SymbolIds) -> None:
         self.model = model

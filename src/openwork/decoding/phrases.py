@@ -23,12 +23,12 @@ class RequiredPhrases:
         self.groups = [group for group in groups if all(group)]  # an empty phrase is everywhere
         self.phrases = [(number, phrase) for number, group in enumerate(self.groups) for phrase in group]
         self.steps = [matches(phrase) for _, phrase in self.phrases]
-        # one that begins with the start symbol can be begun at the start alone
+        # one that begins with the start symbol can begin only at the start
         self.shortest = [
             min((len(phrase) for phrase in group if phrase[0] != start), default=len(group[0])) for group in self.groups
         ]
-        self.begun = self.advance((0,) * len(self.phrases), start)
-        self._known: dict[Phrase, Progress] = {(start,): self.begun}
+        self.at_start = self.advance((0,) * len(self.phrases), start)
+        self._known: dict[Phrase, Progress] = {(start,): self.at_start}
 
     def progress(self, tokens: Phrase) -> Progress:
         """After a target's beginning, the start symbol first."""

@@ -15,7 +15,7 @@ StateT = TypeVar("StateT", bound=State)
 
 
 class Repeated:
-    """Takes a batch in which each source stands `times` times in a row, and reads each once."""
+    """Takes a batch in which each source comes `times` times, and reads each once."""
 
     def __init__(self, model: StepModel, times: int) -> None:
         self.model = model

@@ -1,4 +1,4 @@
-"""Which tokens may come next, beyond the symbols that never do: one small rule for each wish.
+"""Which tokens may come next, beyond the symbols that never do: one small rule for each condition.
 
 A rule sees the prefixes of targets, one a row. It keeps nothing between steps, so a search can reorder and drop rows.
 Most rules only take targets away: the probabilities of the rest stay those of the model.
@@ -119,7 +119,7 @@ class Forbidden(TokenRule):
 
 
 class Prefix(TokenRule):
-    """The target begins as it is told to, whatever the other rules say."""
+    """The target begins with the prefix, whatever the other rules say."""
 
     def __init__(self, prefixes: Sequence[Phrase], device: torch.device) -> None:
         longest = max(map(len, prefixes))
@@ -130,10 +130,10 @@ class Prefix(TokenRule):
         place = prefixes.tokens.shape[1] - 1
         if place >= self.tokens.shape[1]:
             return
-        told = self.tokens[prefixes.sentences, place]
-        rows = (told >= 0).nonzero().squeeze(-1)
+        given = self.tokens[prefixes.sentences, place]
+        rows = (given >= 0).nonzero().squeeze(-1)
         refused[rows] = True
-        refused[rows, told[rows]] = False
+        refused[rows, given[rows]] = False
 
 
 def rules_for(
@@ -142,7 +142,7 @@ def rules_for(
     source_lengths: Lengths,
     symbols: SymbolIds,
 ) -> tuple[TokenRule, ...]:
-    """The rules that a batch is searched with: the settings', then the wishes; a later one has the last word."""
+    """The rules that a batch is searched with: the settings', then the constraints; a later one overrides."""
     device = source_lengths.device
     rules = [_rule(part)(getattr(settings, key)) for key, part in settings.rules().items()]
     if not constraints:

@@ -84,7 +84,7 @@ def _forbidding(
     symbols: SymbolIds, vocabulary: int, dtype: torch.dtype, device: torch.device
 ) -> Float[Tensor, "vocabulary"]:
     """Minus infinity for what may not come, zero for the rest: added by one operation, where filling takes one each."""
-    with torch.inference_mode(False):  # whoever asks first, others may differentiate
+    with torch.inference_mode(False):  # it is kept, and later callers may differentiate
         added = torch.zeros(vocabulary, dtype=dtype, device=device)
         added[list(symbols.forbidden)] = -torch.inf
     return added
@@ -118,7 +118,7 @@ def _logarithm_of_sum(logits: Float[Tensor, "*rows vocabulary"]) -> Float[Tensor
     return logits.amax(-1, keepdim=True) - logits.log_softmax(-1).amax(-1, keepdim=True)
 
 
-BLOCK = 128  # entries of a vocabulary whose greatest is looked for by vector instructions
+BLOCK = 128  # entries of a vocabulary whose greatest is found by vector instructions
 FEW_ROWS = 6  # with fewer, the framework's one operation is faster than the several of a trick
 FOLDS = 4  # how often the halves of a vocabulary are laid over each other, the greater of two entries remaining
 
@@ -146,8 +146,8 @@ def most_probable_tokens(scores: Logits) -> tuple[Float[Tensor, "rows"], Int[Ten
 def highest(scores: Logits, count: int) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
     """The `count` highest of each row and their ids, in no order that may be relied on among equals.
 
-    As topk, which on a CPU looks at numbers one by one. Here the halves of a row are first laid over each other several
-    times, so that each column holds the greatest of its entries; the highest of all stand in the highest columns.
+    As topk, which on a CPU compares numbers one by one. Here the halves of a row are first laid over each other several
+    times, so that each column holds the greatest of its entries; the highest of all are in the highest columns.
     """
     vocabulary = scores.shape[-1]
     height = 2**FOLDS
@@ -165,7 +165,7 @@ def highest(scores: Logits, count: int) -> tuple[Float[Tensor, "rows best"], Int
 
 
 def choosing(model: StepModel | None) -> ChoosingModel | None:
-    """The model, if it can tell the best tokens itself."""
+    """The model, if it can find the best tokens itself."""
     return model if model is not None and can_choose(model) else None
 
 
@@ -174,7 +174,7 @@ def best_continuations(
 ) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
     """The log-probabilities and ids of the `count` best tokens that may come, as `best_tokens` orders them.
 
-    `model` is the one that made the logits, if it can tell. Raises OpenworkError where they give no distribution.
+    `model` is the one that made the logits, if it can find them. Raises OpenworkError where they give no distribution.
     """
     count = min(count, logits.shape[-1])
     if model is not None:
@@ -190,8 +190,8 @@ def best_continuations(
 def best_tokens(scores: Logits, count: int) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
     """The `count` best of each row, best first, and of equals the lower id first.
 
-    topk alone leaves open which of equals it takes. One candidate more than needed shows whether equals stand on
-    both sides of the cut, and only then the row is looked at again.
+    topk alone leaves open which of equals it takes. One candidate more than needed shows whether equals are on
+    both sides of the cut, and only then the row is sorted again.
     """
     vocabulary = scores.shape[-1]
     count = min(count, vocabulary)

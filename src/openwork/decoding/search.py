@@ -39,7 +39,7 @@ def decode(
     """For each sentence its hypotheses, best first (samples: as they were drawn).
 
     `constraints` are those of each sentence. A sentence whose constraints no target can meet within its length limit
-    has no hypothesis. The texts in the settings are not looked at: whoever knows the pieces makes constraints of them.
+    has no hypothesis. The texts in the settings are ignored: the caller makes constraints of them.
     `on_token` gets each token as it is chosen, in greedy search and sampling; a beam settles nothing so soon.
     """
     if settings.samples:
@@ -87,7 +87,7 @@ def _by_banks(
     widths: dict[int, list[int]] = {}
     limits = length_limits(source_lengths, settings).tolist()
     for sentence, phrases in enumerate(phrases_of(constraints, symbols)):
-        needed = phrases.needed(phrases.begun) if phrases else 0
+        needed = phrases.needed(phrases.at_start) if phrases else 0
         if needed < limits[sentence]:  # with the end symbol; otherwise no target can hold the phrases
             width = max(settings.beam, min(1 + needed, MOST_BANKS)) if phrases else NO_BANKS
             widths.setdefault(width, []).append(sentence)

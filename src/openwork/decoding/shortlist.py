@@ -1,7 +1,7 @@
 """A search among the few pieces that can translate a batch, instead of the whole vocabulary.
 
 The output matrix and the softmax over all pieces are a quarter of the work of a small model, and nearly all of it is
-for pieces that this sentence cannot need. Which ones it can need is told beforehand by a lexicon (Jean et al. 2015, "On
+for pieces that this sentence cannot need. A lexicon says beforehand which ones it can need (Jean et al. 2015, "On
 Using Very Large Target Vocabulary for Neural Machine Translation"): for each source piece its most probable
 translations, besides the pieces that are common everywhere, and the source's own, for what is copied.
 """
@@ -36,6 +36,6 @@ class Shortlist:
 
 
 def in_whole_vocabulary(found: Sequence[Sequence[Hypothesis]], pieces: Int[Tensor, "pieces"]) -> list[list[Hypothesis]]:
-    """The same hypotheses with the ids that their places in the shortlist stand for."""
+    """The same hypotheses with ids of the whole vocabulary."""
     ids = pieces.tolist()
     return [[replace(one, tokens=tuple(ids[place] for place in one.tokens)) for one in each] for each in found]

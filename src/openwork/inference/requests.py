@@ -137,7 +137,7 @@ class Constrainer:
             return f"the prefix has {len(prefix)} pieces, the translation may have {limit - 1}"
         start = self.tokenizers.target.start_id
         phrases = RequiredPhrases(required, start)
-        progress = phrases.begun
+        progress = phrases.at_start
         for token in prefix:
             progress = phrases.advance(progress, token)
         if len(prefix) + phrases.needed(progress) >= limit:

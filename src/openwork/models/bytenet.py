@@ -34,7 +34,7 @@ class ByteNetState(Selectable):
 
 
 class ByteNet(SequenceModel[ByteNetState]):
-    """Makes columns of a source; the decoder, which stands on them, tells what follows each target token.
+    """Makes columns of a source; the decoder, on top of them, predicts the token after each target token.
 
     A source of n tokens has ratio n + extra columns, those behind its end without a token. A target that is longer
     than they reach is written on without the source. `output`, a parameter, is the matrix of the output layer; with
@@ -75,7 +75,7 @@ class ByteNet(SequenceModel[ByteNetState]):
         return hidden, after
 
     def attend(self, tokens: Tokens, state: ByteNetState) -> tuple[StepLogits, StepAttention, ByteNetState]:
-        """There is no attention: target position i stands on column i. So all the weight is on source token i, and on
+        """There is no attention: target position i reads column i. So all the weight is on source token i, and on
         the last one where the target is longer; the convolutions around the column have seen its neighbours too.
         """
         places = torch.arange(state.position, state.position + tokens.shape[1], device=tokens.device)

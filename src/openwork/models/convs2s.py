@@ -39,9 +39,9 @@ class ConvS2SState(Selectable):
 
 
 class ConvS2S(SequenceModel[ConvS2SState]):
-    """Reads a source with the encoder; the decoder tells what follows each target token.
+    """Reads a source with the encoder; the decoder predicts the token after each target token.
 
-    Embeddings are not scaled; learnt positions are added to them. `output`, a parameter, is the matrix of the output
+    Embeddings are not scaled; learned positions are added to them. `output`, a parameter, is the matrix of the output
     layer; with tied weights it is the target embedding's own.
     """
 

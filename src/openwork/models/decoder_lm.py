@@ -2,9 +2,9 @@
 
 The source is a prompt that the target continues, both in one row (`prompts.py`).
 
-Prompts of several lengths stand in one batch with their padding on the left. So every row goes on in the same column,
-the distance of two tokens is that of their columns, and only positions that are added to the embeddings must be told
-where a row begins.
+Prompts of several lengths are one batch with their padding on the left. So every row goes on in the same column,
+the distance of two tokens is that of their columns, and only positions that are added to the embeddings need to
+know where a row begins.
 """
 
 from dataclasses import dataclass, replace
@@ -117,7 +117,7 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
         source = torch.arange(state.prompt, device=tokens.device)
         starts = tokens.new_zeros(tokens.shape[0]) if state.starts is None else state.starts
         lengths = (state.prompt - 1 - starts).clamp(min=0)[:, None]
-        columns = (starts[:, None] + 1 + source).clamp(max=found.shape[-1] - 1)  # START stands before the prompt
+        columns = (starts[:, None] + 1 + source).clamp(max=found.shape[-1] - 1)  # START precedes the prompt
         on_prompt = found.gather(2, columns[:, None].expand(-1, found.shape[1], -1))
         on_prompt = on_prompt.masked_fill((source >= lengths)[:, None], 0.0)
         rest = 1 - on_prompt.sum(-1, keepdim=True)
@@ -129,7 +129,7 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
         return first_packing_problem(self)
 
     def forward_packed(self, source: Packed, target_input: Packed) -> Float[Tensor, "1 positions width"]:
-        """Each prompt, with its target's START before and without its end, stands before the rest of its target."""
+        """Each prompt, with its target's START before it and without its end, precedes the rest of its target."""
         row, segments, places = _one_row(source, target_input, marked=self.separate_prompt)
         x = self.positions.along(self.embedding(row[None]), segments)
         mask = Mask(is_causal=True, segments=(segments, segments))
@@ -142,7 +142,7 @@ def _one_row(
 ) -> tuple[Int[Tensor, "columns"], Segments, Int[Tensor, "target_positions"]]:
     """Prompts and targets as one packed row, and the column of each target token.
 
-    A prompt's last token stands where its target's START would, as in `advance`, unless START marks it. What the ends
+    A prompt's last token replaces its target's START, as in `advance`, unless START marks it. What the ends
     of the sources leave over is one more sentence of padding, which no other sees: how many there are is known to the
     device alone.
     """

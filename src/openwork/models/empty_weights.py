@@ -13,14 +13,14 @@ DRAWS = (Tensor.normal_, Tensor.uniform_, nn.init.normal_, nn.init.uniform_, nn.
 
 @contextmanager
 def empty_weights() -> Iterator[None]:
-    """What is built within has names, shapes and types, but no memory and no numbers."""
+    """What is built within has names, shapes and types, but no memory and no weights."""
     with torch.device("meta"), _NothingDrawn(lambda tensor: tensor.is_meta):
         yield
 
 
 @contextmanager
 def uninitialised() -> Iterator[None]:
-    """What is built within has memory and whatever stands in it, to be overwritten with weights that were saved.
+    """What is built within has memory with arbitrary contents, to be overwritten with saved weights.
 
     To draw what is then thrown away takes a second for the paper's base model, and changes the random numbers that
     come after.

@@ -1,7 +1,7 @@
 """BERT: the Transformer's encoder with a head (Devlin et al. 2019), behind the interface of all families.
 
-The start symbol stands before each source, as their [CLS]; the end symbol closes it, and parts it into segments, as
-their [SEP]. Each task is a class: what it tells the places of the target from, and what it makes of it.
+The start symbol precedes each source, as their [CLS]; the end symbol closes it and its segments, as their [SEP]. Each
+task is a class: from which positions it predicts the places of the target, and what it makes of their vectors.
 """
 
 from abc import abstractmethod
@@ -36,7 +36,7 @@ NEVER = -1e4  # a logit whose probability is zero, and which no type of numbers 
 def segment_numbers(tokens: Int[Tensor, "batch position"], count: int) -> Int[Tensor, "batch position"]:
     """Which of `count` segments each token belongs to (Devlin et al. 2019, figure 2).
 
-    An end symbol closes a segment and belongs to it; what stands behind the last segment counts to that one.
+    An end symbol closes a segment and belongs to it; tokens after the last segment count as part of it.
     """
     closing = (tokens == SYMBOL_IDS.end).long()
     return (closing.cumsum(dim=1) - closing).clamp(max=count - 1)
@@ -44,7 +44,7 @@ def segment_numbers(tokens: Int[Tensor, "batch position"], count: int) -> Int[Te
 
 @dataclass(frozen=True)
 class SourceReader:
-    """What reads a source, without the head. `segments`: the vectors that tell a source's segments apart, or None."""
+    """The encoder without a head. `segments`: an embedding of the segments of a source, or None."""
 
     embedding: TokenEmbedding
     segments: nn.Embedding | None
@@ -54,7 +54,7 @@ class SourceReader:
 
 
 class EncoderModel(LabelModel, EncodingModel):
-    """Reads a source in both directions; what is told of it, and from which positions, the subclasses know."""
+    """Reads a source in both directions; the subclasses predict something of it."""
 
     def __init__(self, reader: SourceReader) -> None:
         super().__init__(reader.embedding.table.num_embeddings)
@@ -82,7 +82,7 @@ class EncoderModel(LabelModel, EncodingModel):
 
     @abstractmethod
     def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
-        """From which position's vector each place of the target is told; the start symbol is at position 0."""
+        """The position whose vector predicts each place of the target; the start symbol is at position 0."""
 
     def chosen(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         """The vectors of these positions."""
@@ -97,7 +97,7 @@ class EncoderModel(LabelModel, EncodingModel):
 
 
 class LabelHead(EncoderModel, LabelMatrix):
-    """Tells labels by a matrix of their own."""
+    """Predicts labels by a matrix of their own."""
 
     def __init__(self, reader: SourceReader, output: nn.Parameter) -> None:
         super().__init__(reader)
@@ -129,9 +129,9 @@ class TokenClassifier(LabelHead):
 
 
 class MaskedLM(EncoderModel, MaskedModel):
-    """The source with its masked pieces restored, each told from its own position (Devlin et al. 2019, section 3.1).
+    """Restores masked pieces of the source, each from its own position (Devlin et al. 2019, section 3.1).
 
-    `mask_piece` stands for what is masked. The output matrix is the embedding's; `bias` is added to the logits.
+    `mask_piece` replaces what is masked. The output matrix is the embedding's; `bias` is added to the logits.
     """
 
     def __init__(self, reader: SourceReader, transform: Transform, mask_piece: int) -> None:
@@ -159,7 +159,7 @@ class SpanExtractor(EncoderModel):
 
     Label 4 + j is the source's j-th word. A vector has a number for each label, so that the output matrix is the
     identity. The first two places score the words as the answer's first and as its last one; the end symbol's score is
-    told from the start symbol: where it comes first, the source holds no answer (section 4.3).
+    predicted from the start symbol: where it comes first, the source holds no answer (section 4.3).
     """
 
     output: Tensor

@@ -45,7 +45,7 @@ class StepModel(Protocol[StateT]):
 
 @runtime_checkable
 class AttendingModel(StepModel[StateT], Protocol[StateT]):
-    """A step model that can also tell where it looks. Asked for it a step is slower, so it is a method of its own."""
+    """A step model that can also give its attention to the source; such a step is slower, so it is another method."""
 
     def attend(self, tokens: Tensor, state: StateT) -> tuple[Tensor, Tensor, StateT]:
         """As `step`, with weights (rows, positions, source) between the two: each adds up to 1 over the source."""

@@ -1,7 +1,7 @@
-"""Models that tell labels of a source, behind the interface of those that write: place i predicts the target's i-th.
+"""Models that predict labels of a source, with the interface of those that write: place i predicts label i.
 
-What is told of a source is known when it was read: `start` computes a vector for each place of the target, and
-`advance` hands out as many as it is given tokens, whose values it does not read. The places behind the last label
+All labels are known when the source was read: `start` computes a vector for each place of the target, and
+`advance` gives as many as it gets tokens, whose values it does not read. The places behind the last label
 predict the end of the target, from the vector of the source's end.
 """
 
@@ -30,9 +30,9 @@ from openwork.nn.shapes import (
 
 @dataclass(frozen=True)
 class LabelState(Selectable):
-    """What is told of each source, place after place, how many were handed out, and the sources themselves."""
+    """The vectors of each source's places, how many of them were given out, and the sources."""
 
-    places: Tensor  # (rows, place, width); the last one of a row stands for all that follow
+    places: Tensor  # (rows, place, width); the last one of a row serves for all that follow
     source: Tensor
     source_lengths: Tensor
     position: int = 0
@@ -45,9 +45,9 @@ def places_from(table: Tensor, first: int, count: int) -> Tensor:
 
 
 class LabelModel(SequenceModel[LabelState]):
-    """Reads a source as a whole and tells labels of it.
+    """Reads a source as a whole and predicts labels of it.
 
-    `begins`: which pieces of the source's vocabulary begin a word; all of them, unless `set_word_starts` was told so.
+    `begins`: which pieces of the source's vocabulary begin a word; all of them before `set_word_starts`.
     It is kept with the weights.
     """
 
@@ -58,7 +58,7 @@ class LabelModel(SequenceModel[LabelState]):
         self.register_buffer("begins", torch.ones(source_vocabulary, dtype=torch.bool))
 
     def set_word_starts(self, begins: Bool[Tensor, "vocabulary"]) -> None:
-        """Says which pieces begin a word: a fact of the vocabulary, told once after the model was built."""
+        """Sets which pieces begin a word: a fact of the vocabulary, set once after the model was built."""
         self.begins.copy_(begins)
 
     @abstractmethod
@@ -67,7 +67,7 @@ class LabelModel(SequenceModel[LabelState]):
 
     @abstractmethod
     def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        """Where in the source each place looks: weights that add up to 1."""
+        """The attention of each place to the source: weights that add up to 1."""
 
     def start(self, source: Source, source_lengths: Lengths) -> LabelState:
         return LabelState(self.read(source, source_lengths), source, source_lengths)
@@ -78,13 +78,15 @@ class LabelModel(SequenceModel[LabelState]):
         return places_from(state.places, state.position, count), after
 
     def attend(self, tokens: Tokens, state: LabelState) -> tuple[StepLogits, StepAttention, LabelState]:
-        looked = places_from(self.source_attention(state.source, state.source_lengths), state.position, tokens.shape[1])
+        weights = places_from(
+            self.source_attention(state.source, state.source_lengths), state.position, tokens.shape[1]
+        )
         logits, state = self.step(tokens, state)
-        return logits, looked, state
+        return logits, weights, state
 
 
 class LabelMatrix(LabelModel):
-    """Tells labels that are no pieces of the source: `output`, a parameter, is their matrix, `bias` is added."""
+    """Predicts labels that are no pieces of the source: `output`, a parameter, is their matrix, `bias` is added."""
 
     def set_output(self, output: nn.Parameter) -> None:
         """`output` (labels, width) becomes the matrix, with a bias of zeros; part of building."""

@@ -69,7 +69,7 @@ class Parts:
     def __init__(self, settings: LayerSettings, kernel: Kernel) -> None:
         self.settings = settings
         self.kernel = kernel
-        self.wiring = CONNECTIONS[settings.norm]
+        self.connection_kind = CONNECTIONS[settings.norm]
         self.norm: Norm = partial(NORMS[settings.normalisation], epsilon=settings.norm_epsilon)
 
     def embedding(self, vocabulary: int) -> TokenEmbedding:
@@ -104,32 +104,34 @@ class Parts:
         s = self.settings
         return FEEDFORWARDS[s.feedforward](s.width, s.feedforward_width, s.feedforward_dropout)
 
-    def wire(self) -> PostNorm | PreNorm | BranchNorm:
-        return self.wiring(self.settings.width, self.settings.dropout, self.norm)
+    def connection(self) -> PostNorm | PreNorm | BranchNorm:
+        return self.connection_kind(self.settings.width, self.settings.dropout, self.norm)
 
-    def wire_self_attention(self, layer: int) -> SublayerConnection:
-        """The first one of a stack must also bring the embeddings to the width, if theirs is another."""
+    def self_attention_connection(self, layer: int) -> SublayerConnection:
+        """The first one of a stack also projects the embeddings to the width, if theirs is another."""
         before, after = self.settings.stream_start, self.settings.width
         if layer > 0 or before == after:
-            return self.wire()
-        wiring = self.wiring(self.wiring.norm_width(before, after), self.settings.dropout, self.norm)
-        return ProjectedResidual(wiring, before, after)
+            return self.connection()
+        connection = self.connection_kind(
+            self.connection_kind.norm_width(before, after), self.settings.dropout, self.norm
+        )
+        return ProjectedResidual(connection, before, after)
 
     def encoder_layer(self, layer: int) -> EncoderLayer:
         attention, feedforward = self.self_attention(layer, causal=False), self.feedforward()
-        return EncoderLayer(attention, feedforward, (self.wire_self_attention(layer), self.wire()))
+        return EncoderLayer(attention, feedforward, (self.self_attention_connection(layer), self.connection()))
 
     def decoder_layer(self, layer: int) -> DecoderLayer:
         attention, cross, feedforward = self.self_attention(layer, True), self.cross_attention(), self.feedforward()
-        wirings = (self.wire_self_attention(layer), self.wire(), self.wire())
-        return DecoderLayer(attention, cross, feedforward, wirings)
+        connections = (self.self_attention_connection(layer), self.connection(), self.connection())
+        return DecoderLayer(attention, cross, feedforward, connections)
 
     def causal_layer(self, layer: int) -> CausalLayer:
-        wirings = (self.wire_self_attention(layer), self.wire())
-        return CausalLayer(self.self_attention(layer, causal=True), self.feedforward(), wirings)
+        connections = (self.self_attention_connection(layer), self.connection())
+        return CausalLayer(self.self_attention(layer, causal=True), self.feedforward(), connections)
 
     def final_norm(self) -> nn.Module:
-        return self.wiring.final_norm(self.settings.width, self.norm)
+        return self.connection_kind.final_norm(self.settings.width, self.norm)
 
     def narrow(self) -> nn.Module:
         """From the decoder to the output matrix, which is as wide as the embeddings."""

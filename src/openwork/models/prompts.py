@@ -1,13 +1,13 @@
 """How language models read a source: as a prompt that the target continues, in one row START, prompt, target, END.
 
     START  p1  p2  p3 | t1  t2  END        `start` reads START, p1 and p2 and keeps p3
-    `advance` is given START t1 t2         and reads p3 t1 t2, behind which stand t1, t2 and END
+    `advance` is given START t1 t2         and reads p3 t1 t2, which are followed by t1, t2 and END
 
-The START that begins every target is a bookmark here: the last token of the prompt, the pending one, is read in its
-place, so that the first vector already predicts the continuation. Without a prompt the pending token is START itself.
+The last token of the prompt, the pending one, replaces the START that begins every target, so that the first vector
+already predicts the continuation. Without a prompt the pending token is START itself.
 
-A model that marks its prompts reads START there too, behind the whole prompt: START p1 p2 p3 START t1 t2. So it sees
-that the prompt is over, where a text could go on as well.
+A model with `separate_prompt` reads START there too, after the whole prompt: START p1 p2 p3 START t1 t2. So it sees
+where the prompt ends.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Prompts:
 def read_prompts(source: Source, source_lengths: Lengths, *, marked: bool = False) -> Prompts:
     """Sources, padded on the right, as prompts; their end symbols are left out.
 
-    `marked`: START stands behind each prompt that is not empty.
+    `marked`: START follows each prompt that is not empty.
     """
     begins = source.new_full((source.shape[0], 1), SYMBOL_IDS.start)
     row = torch.cat((begins, source), dim=1)  # START, prompt, end, padding

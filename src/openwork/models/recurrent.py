@@ -20,14 +20,14 @@ from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogit
 
 @dataclass(frozen=True)
 class RecurrentState(Selectable):
-    """What the decoder may look at, and its cells after the tokens so far."""
+    """The memory that the decoder attends to, and its cells after the tokens so far."""
 
     memory: RecurrentMemory
     cells: CellState
 
 
 class RecurrentModel(SequenceModel[RecurrentState]):
-    """Reads a source with the encoder; the decoder tells what follows each target token.
+    """Reads a source with the encoder; the decoder predicts the token after each target token.
 
     Embeddings are not scaled. `output`, a parameter, is the matrix of the output layer; with tied weights it
     is the target embedding's own.
@@ -63,7 +63,7 @@ class RecurrentModel(SequenceModel[RecurrentState]):
     def attend(self, tokens: Tokens, state: RecurrentState) -> tuple[StepLogits, StepAttention, RecurrentState]:
         """As `step`, with the weights of the attention.
 
-        Without attention no source token counts for more than another in the one vector that was handed over, so each
+        Without attention no source token counts for more than another in the one vector of the encoder, so each
         real one has the same weight, 1 / length: of maximal entropy, nothing on padding, neutral in a mean with
         another model's, and a coverage penalty that is against targets shorter than their source alone. No alignment
         can be read from it.

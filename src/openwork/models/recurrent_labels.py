@@ -1,4 +1,4 @@
-"""Recurrent layers that tell labels of a source: the many-to-many tagger and the classifier, of any kind of cell."""
+"""Recurrent layers that predict labels of a source: the many-to-many tagger and the classifier, of any kind of cell."""
 
 from abc import abstractmethod
 
@@ -18,7 +18,7 @@ from openwork.nn.shapes import Lengths, PlaceAttention, PlaceVectors, Source
 
 
 def last_positions(source_lengths: Lengths) -> Lengths:
-    """Where the end symbols stand; 0 where there is none."""
+    """The positions of the end symbols; 0 where there is none."""
     return (source_lengths - 1).clamp(min=0)
 
 
@@ -35,9 +35,9 @@ def uniform_attention(source: Source, source_lengths: Lengths) -> PlaceAttention
 
 
 class RecurrentLabels(LabelMatrix, EncodingModel):
-    """What the cells know at a position is the vector that a label is told from; `output` is the labels' matrix.
+    """Predicts a label from the state of the cells at a position; `output` is the labels' matrix.
 
-    The end of the target is told from the position of the source's end symbol.
+    The end of the target is predicted from the position of the source's end symbol.
     """
 
     def __init__(
@@ -55,21 +55,23 @@ class RecurrentLabels(LabelMatrix, EncodingModel):
         return self.encoder(self.embedding_dropout(self.source_embedding(source)), source_lengths)[0]
 
     @abstractmethod
-    def told(self, memory: Float[Tensor, "batch source width"], source: Tensor, source_lengths: Tensor) -> PlaceVectors:
+    def places_of(
+        self, memory: Float[Tensor, "batch source width"], source: Tensor, source_lengths: Tensor
+    ) -> PlaceVectors:
         """The vector of each place of the target, from what is known at each source token."""
 
     def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
-        return self.label_dropout(self.told(self.encode(source, source_lengths), source, source_lengths))
+        return self.label_dropout(self.places_of(self.encode(source, source_lengths), source, source_lengths))
 
 
 class RecurrentTagger(RecurrentLabels):
     """One label for each word of a source, from the position of its first piece."""
 
-    def told(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
+    def places_of(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
         return at_places(memory, word_places(source, source_lengths, self.begins))
 
     def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        """There is no attention: a place looks at the piece at whose position its label is told."""
+        """There is no attention: a place attends to the piece from whose position its label is predicted."""
         return attention_at(word_places(source, source_lengths, self.begins), source, source_lengths)
 
 
@@ -82,10 +84,10 @@ class RecurrentClassifier(RecurrentLabels):
         super().__init__(embedding, encoder, output, dropout)
         self.summary = nn.Linear(encoder.memory_width, encoder.memory_width)
 
-    def told(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
+    def places_of(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
         """First tanh(W [forwards; backwards] + b), then what is known at the end symbol.
 
-        The layer keeps the two apart, which one direction would otherwise tell from one vector.
+        The layer keeps the two apart, which one direction would otherwise predict from one vector.
         """
         end = at_places(memory, last_positions(source_lengths)[:, None])
         width = self.encoder.width
@@ -93,7 +95,7 @@ class RecurrentClassifier(RecurrentLabels):
         return torch.cat([torch.tanh(self.summary(whole)), end], dim=1)
 
     def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        """There is no attention: the label looks at all tokens alike, and what follows it at the end symbol."""
+        """There is no attention: the label attends to all tokens alike, and what follows it to the end symbol."""
         return uniform_attention(source, source_lengths)
 
 

@@ -1,6 +1,6 @@
 """A recurrent language model in one direction or in both, and the classifier upon it: the ways of ELMo and ULMFiT.
 
-The start symbol stands before each text, START x_1 ... x_n END, so that both readers have something to begin with: the
+The start symbol precedes each text, START x_1 ... x_n END, so that both readers have something to begin with: the
 forward one has read START when it predicts x_1, the backward one END when it predicts x_n.
 """
 
@@ -36,7 +36,7 @@ class BidirectionalModel(LabelModel, EncodingModel):
     def layers_of(self, source: Source, source_lengths: Lengths) -> list[Float[Tensor, "batch position memory_width"]]:
         """The embeddings of the start symbol and of each token, then what each layer knows at them.
 
-        The numbers of the forward reader come first. Embeddings, which both read, stand there once for each of them.
+        The numbers of the forward reader come first. Embeddings, which both read, come once for each of them.
         """
         x = self.embedding_dropout(self.source_embedding(with_start(source)))
         there = [x, *self.forwards(x)]
@@ -53,9 +53,9 @@ class BidirectionalModel(LabelModel, EncodingModel):
 
 
 class RecurrentLM(BidirectionalModel, NextTokenModel):
-    """Tells each token twice, place after place: x_i by the forward reader, then x_(i-1) by the backward one.
+    """Predicts each token twice, place after place: x_i by the forward reader, then x_(i-1) by the backward one.
 
-    With one direction there is one place a token. x_0 is START; the last token told forwards is END. Both readers
+    With one direction there is one place a token. x_0 is START; the last token predicted forwards is END. Both readers
     share the embedding, which is the output matrix too; `bias` is added to the logits.
     """
 
@@ -68,7 +68,7 @@ class RecurrentLM(BidirectionalModel, NextTokenModel):
 
     @property
     def is_bidirectional(self) -> bool:
-        """Whether each token is told a second time, from those behind it."""
+        """Whether each token is predicted a second time, from those after it."""
         return self.backwards is not None
 
     @property
@@ -78,13 +78,13 @@ class RecurrentLM(BidirectionalModel, NextTokenModel):
     def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         known = self.output_dropout(self.encode(source, source_lengths))
         ways = known.chunk(2, dim=-1) if self.is_bidirectional else (known,)
-        told = [ways[0][:, :-1], *(back[:, 1:] for back in ways[1:])]
-        places = torch.stack(told, dim=2).flatten(1, 2)
-        last = source_lengths.clamp(min=1) * len(ways) - 1  # a text's own last place stands for all behind it
+        predicted = [ways[0][:, :-1], *(back[:, 1:] for back in ways[1:])]
+        places = torch.stack(predicted, dim=2).flatten(1, 2)
+        last = source_lengths.clamp(min=1) * len(ways) - 1  # the last place of a text serves for all after it
         return at_places(places, torch.arange(places.shape[1], device=source.device).minimum(last[:, None]))
 
     def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        """There is no attention: all of it is counted to the token that is told, or stands behind the one told."""
+        """There is no attention: all weight is on the token that is predicted, or follows the one predicted."""
         positions = torch.arange(source.shape[1], device=source.device)
         places = positions.minimum(last_positions(source_lengths)[:, None])
         twice = 2 if self.is_bidirectional else 1
@@ -119,7 +119,7 @@ class PoolingClassifier(BidirectionalModel, LabelMatrix):
 
     With `reader` these are of what its layers know, else of the language model's features. What each direction knows in
     the end comes first, then the greatest of each number, then the mean of all tokens. That nothing follows the label
-    is told from `ending`, a vector of its own, whatever the text.
+    is predicted from `ending`, a vector of its own, whatever the text.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class PoolingClassifier(BidirectionalModel, LabelMatrix):
         self.set_output(output)
 
     def known(self, source: Source, source_lengths: Lengths) -> Float[Tensor, "batch position known"]:
-        """What the label is told from, at the start symbol and then at each source token; the forward half first."""
+        """The input of the head, at the start symbol and then at each source token; the forward half first."""
         features = self.features(self.layers_of(source, source_lengths))
         return features if self.reader is None else self.reader(with_start(source), features, source_lengths + 1)
 
@@ -153,11 +153,11 @@ class PoolingClassifier(BidirectionalModel, LabelMatrix):
         count = source_lengths + 1
         whole = torch.cat([last, greatest_of(known, count), mean_of(known, count).to(known.dtype)], dim=-1)
         with real_positions(torch.ones(len(source), 1, dtype=torch.bool, device=source.device)):
-            told = self.head(whole[:, None])
-        return torch.cat([told, self.ending.expand_as(told).to(told.dtype)], dim=1)
+            predicted = self.head(whole[:, None])
+        return torch.cat([predicted, self.ending.expand_as(predicted).to(predicted.dtype)], dim=1)
 
     def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        """There is no attention: the label looks at all tokens alike, and what follows it at the end symbol."""
+        """There is no attention: the label attends to all tokens alike, and what follows it to the end symbol."""
         return uniform_attention(source, source_lengths)
 
 

@@ -30,9 +30,9 @@ class TransformerState(Selectable):
 
 
 class Transformer(SequenceModel[TransformerState], EncodingModel, PackingModel):
-    """Reads a source with the encoder; the decoder tells what follows each target token.
+    """Reads a source with the encoder; the decoder predicts the token after each target token.
 
-    `positions`: what adds the order to the source's and to the target's embeddings. `narrow` turns the decoder's
+    `positions`: added to the source's and to the target's embeddings. `narrow` projects the decoder's
     vectors to the width of `output`: nothing, unless the embeddings have a width of their own. `output`, a parameter,
     is the matrix of the output layer; with tied weights it is the target embedding's own. `bias`, a parameter or None,
     is added to the logits.

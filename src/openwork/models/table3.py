@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Row:
-    """One row; `name` is the letter of its group, with its place there if it has company.
+    """One row; `name` is the letter of its group, with its place in a group of several.
 
     `changes` are settings of the model, `training` those of the section `[training]` that differ from the base's.
     `millions` (weights), `perplexity` (per piece) and `bleu` are the paper's, on newstest2013 from English to German;
@@ -22,7 +22,7 @@ class Row:
 
     @property
     def group(self) -> str:
-        """The paper's letter of the group; "base" and "big" stand alone."""
+        """The paper's letter of the group; "base" and "big" have none."""
         return self.name.rstrip("0123456789")
 
 

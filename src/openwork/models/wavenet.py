@@ -62,9 +62,7 @@ class WaveNet(SequenceModel[WaveNetState]):
         return self.stack(self.embedding_dropout(self.embedding(tokens)), pasts, real)
 
     def attend(self, tokens: Tokens, state: WaveNetState) -> tuple[StepLogits, StepAttention, WaveNetState]:
-        """There is no attention, and the prompt is read as one row with the target. What a language model does not look
-        at in its prompt is counted to the place of the source's end: here that is all.
-        """
+        """There is no attention: all weight is on the place of the source's end."""
         weights = attention_to_end(state.source_lengths, state.source_size, tokens.shape[1])
         logits, state = self.step(tokens, state)
         return logits, weights, state

@@ -31,7 +31,7 @@ class Heads:
 
 
 class KernelAttention(nn.Module):
-    """An attention that is given its kernel, and can be lent another one to be watched or compared."""
+    """An attention with a kernel, which can be replaced to record or compare it."""
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class KernelAttention(nn.Module):
 class MultiHeadAttention(KernelAttention):
     """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
 
-    The h projections of one kind stand side by side in one matrix, so that one product makes all heads.
+    The h projections of one kind are one matrix, so that one product makes all heads.
 
     Args:
         width: d_model, the width of what comes in and, unless `output_width` says otherwise, goes out.
@@ -74,10 +74,10 @@ class MultiHeadAttention(KernelAttention):
         self.output = nn.Linear(heads.count * heads.value_width, output_width or width, bias=bias)  # W^O
         self.distances = distances or NoDistances()
 
-    def use_score_function(self, weighing: ScaledProducts) -> None:
-        """Makes weights of queries and keys by another formula than the paper's."""
-        self.weighing = weighing
-        self.scale = weighing.scale(self.heads.width)
+    def use_score_function(self, function: ScaledProducts) -> None:
+        """Replaces the paper's score function."""
+        self.weighing = function
+        self.scale = function.scale(self.heads.width)
 
     @staticmethod
     def split(x: Tensor, each: int) -> Tensor:
@@ -90,24 +90,24 @@ class MultiHeadAttention(KernelAttention):
         return heads.transpose(1, 2).flatten(-2)
 
     def queries(self, x: Float[Tensor, "batch query width"], first: int = 0) -> Tensor:
-        """Q W^Q for all heads, of the positions that ask; x begins at position `first`."""
+        """Q W^Q for all heads; x begins at position `first`."""
         return self.distances.rotate(self.split(self.query(x), self.heads.width), first)
 
     def keys_values(self, x: Float[Tensor, "batch key width"], first: int = 0) -> KeyValue:
-        """K W^K and V W^V for all heads, of the positions that will be asked; x begins at position `first`."""
+        """K W^K and V W^V for all heads; x begins at position `first`."""
         key = self.split(self.key(x), self.heads.width)
         return KeyValue(self.distances.rotate(key, first), self.split(self.value(x), self.heads.value_width))
 
     def forward(
-        self, x: Float[Tensor, "batch query width"], asked: KeyValue, mask: Mask
+        self, x: Float[Tensor, "batch query width"], keys_values: KeyValue, mask: Mask
     ) -> Float[Tensor, "batch query output_width"]:
-        """Each position of `x` asks the positions in `asked`: its own sequence's, whose end it is, or another's."""
+        """Each position of `x`, the end of its sequence, attends to positions of its own sequence or of another."""
         dropout = self.weight_dropout if self.training else 0.0
-        query = self.queries(x, asked.size - x.shape[1])
-        bias = self.distances.bias(query, asked.size, self.scale)
-        asked = asked.for_heads(self.heads.count)
+        query = self.queries(x, keys_values.size - x.shape[1])
+        bias = self.distances.bias(query, keys_values.size, self.scale)
+        shared = keys_values.for_heads(self.heads.count)
         own = {} if self.weighing.weight_function is None else {"weight_function": self.weighing.weight_function}
-        heads = self.kernel(query, asked.key, asked.value, mask, self.scale, dropout, bias, **own)
+        heads = self.kernel(query, shared.key, shared.value, mask, self.scale, dropout, bias, **own)
         return self.output(self.join(heads))
 
     def packing_problem(self) -> str | None:

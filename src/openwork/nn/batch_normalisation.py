@@ -1,6 +1,6 @@
 """Batch normalisation (Ioffe and Szegedy 2015): each feature by its mean and variance over a batch's positions.
 
-The norms of `normalisation.py` look at one vector and need nothing else. This one looks across the batch, where padding
+The norms of `normalisation.py` need one vector and nothing else. This one needs the whole batch, where padding
 must not count. Models, which know what is padding, say so around their layers, and the layers stay as they are:
 
     with real_positions(tokens != pad):
@@ -58,7 +58,7 @@ class BatchNorm(nn.Module):
     """(x - mean) / sqrt(variance + epsilon) * gain + shift, with mean and variance of each feature over a batch.
 
     Training, they are those of the batch's real positions, and the running ones follow; afterwards they are the running
-    ones, so that a sentence gives the same in any company. A norm whose weights are frozen keeps its statistics too.
+    ones, so that a sentence gives the same in any batch. A norm whose weights are frozen keeps its statistics too.
     """
 
     running_mean: Tensor
@@ -78,7 +78,7 @@ class BatchNorm(nn.Module):
         return self.training and self.weight.requires_grad
 
     def forward(self, x: Float[Tensor, "*rows width"]) -> Float[Tensor, "*rows width"]:
-        """RuntimeError where it is trained and nobody has said which positions are real (`real_positions`)."""
+        """RuntimeError in training outside `real_positions`."""
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         mean, variance = self._of_batch(wide) if self.learns else (self.running_mean, self.running_variance)
         return ((wide - mean) / torch.sqrt(variance + self.epsilon) * self.weight + self.bias).to(x.dtype)

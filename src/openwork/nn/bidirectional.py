@@ -1,4 +1,4 @@
-"""Two readers that never meet, one forwards through a text and one backwards; each keeps what all its layers know.
+"""A bidirectional language model: one stack reads forwards and one backwards, independently; all layers are outputs.
 
 So each of them may predict the token that it has not come to yet (Peters et al. 2018, section 3.1). In the stacks of
 `nn/recurrent.py` the second layer of each direction reads both directions of the first, and would know it already.
@@ -14,7 +14,7 @@ from openwork.nn.shapes import Lengths, Vectors
 
 
 class OneDirection(nn.Module):
-    """Layers of cells that read in one direction; padding stands on the right and is never read before a token."""
+    """Layers of cells that read in one direction; padding is on the right and is never read before a token."""
 
     def __init__(self, width: int, layers: int, dropout: float, cell: str = "lstm") -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class OneDirection(nn.Module):
 
 
 def reversed_rows(x: Vectors, lengths: Lengths) -> Vectors:
-    """Each row's first `lengths` vectors in the opposite order; what stands behind them stays there."""
+    """Each row's first `lengths` vectors in the opposite order; the others keep their places."""
     positions = torch.arange(x.shape[1], device=x.device)
     opposite = lengths[:, None] - 1 - positions
     order = torch.where(opposite >= 0, opposite, positions)

@@ -1,6 +1,6 @@
 """Layers of neural machine translation in linear time (Kalchbrenner et al. 2016, section 3).
 
-Both networks are stacks of residual blocks with dilated convolutions. The decoder stands on top of the encoder: at
+Both networks are stacks of residual blocks with dilated convolutions. The decoder is on top of the encoder: at
 position i it reads the encoder's column i besides the target so far.
 """
 
@@ -25,7 +25,7 @@ def columns_for(lengths: Lengths, ratio: float, extra: int) -> Lengths:
 class ResidualBlock(nn.Module):
     """x + f(x), f(x) = 1 x 1 (d to 2d) of a convolution (d to d) of 1 x 1 (2d to d) of x (figure 3).
 
-    A layer norm and max(0, .) stand before each of the three. 2d is the width, `convolution` the one in the middle.
+    A layer norm and max(0, .) precede each of the three. 2d is the width, `convolution` the one in the middle.
     """
 
     def __init__(self, width: int, convolution: Convolution, dropout: float) -> None:

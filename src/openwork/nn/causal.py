@@ -13,7 +13,7 @@ from openwork.nn.shapes import Vectors
 
 
 class CausalLayer(nn.Module):
-    """Masked self-attention, then the feed-forward network, each inside its residual wiring."""
+    """Masked self-attention, then the feed-forward network, each with its residual connection."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class CausalLayer(nn.Module):
     ) -> tuple[Float[Tensor, "batch position after"], KeyValue]:
         """`x` holds the positions after those in `past`; returns them, and the keys and values that include them.
 
-        `mask` describes who may look at whom among all of these positions.
+        `mask` describes which of all these positions attend to which.
         """
         inside = self.self_wiring.before(x)
         past = extend(past, self.self_attention.keys_values(inside, 0 if past is None else past.size))

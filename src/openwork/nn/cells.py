@@ -16,7 +16,7 @@ from torch.nn.functional import linear
 
 @dataclass(frozen=True)
 class GateWeights:
-    """Of one layer in one direction; the gates stand one below the other, in the framework's order."""
+    """The weights of one layer in one direction; the gates are stacked in the framework's order."""
 
     w: Float[Tensor, "gates inputs"]
     u: Float[Tensor, "gates width"]

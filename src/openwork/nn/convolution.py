@@ -4,7 +4,7 @@
 
 k is the kernel's width, d the dilation. A causal convolution has before = k - 1 and sees nothing later than i.
 
-What lies outside a sequence is zero. A batch's padding lies outside too, so whoever has some makes it zero before each
+What lies outside a sequence is zero. A batch's padding lies outside too, so models set it to zero before each
 convolution (`without_padding`): behind a layer with biases it is not zero any more.
 
 The windows of all positions are laid side by side and multiplied by one matrix. That takes 0.92 to 1.13 of the time of
@@ -25,7 +25,7 @@ Linear = Callable[[int, int], nn.Module]  # from the widths of input and output 
 
 
 def without_padding(x: Vectors, lengths: Lengths) -> Vectors:
-    """Zeros from each row's length on: what a convolution reads behind the end of a sequence that stands alone."""
+    """Zeros from each row's length on: what a convolution reads after the end of a single sequence."""
     is_real = padding(lengths, x.shape[1])[:, 0, 0, :, None]
     return x.masked_fill(~is_real, 0.0)
 

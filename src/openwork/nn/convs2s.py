@@ -41,9 +41,9 @@ def with_gradient_scaled(x: Tensor, scale: float) -> Tensor:
 
 @dataclass(frozen=True)
 class ConvolutionalMemory(Selectable):
-    """What every decoder layer asks: z_j and (z_j + e_j) sqrt(0.5) of each source token, and the sources' lengths."""
+    """The memory of every decoder layer: z_j and (z_j + e_j) sqrt(0.5) of each source token, and the lengths."""
 
-    asked: KeyValue
+    keys_values: KeyValue
     lengths: Int[Tensor, "rows"]
 
 
@@ -69,8 +69,8 @@ class MultiStepAttention(KernelAttention):
         memory: ConvolutionalMemory,
     ) -> Float[Tensor, "rows position width"]:
         query = (self.query(h) + embedded) * HALF
-        asked, mask = memory.asked, Mask(key_lengths=memory.lengths)
-        context = self.kernel(query[:, None], asked.key, asked.value, mask, 1.0)[:, 0]
+        keys_values, mask = memory.keys_values, Mask(key_lengths=memory.lengths)
+        context = self.kernel(query[:, None], keys_values.key, keys_values.value, mask, 1.0)[:, 0]
         return self.output(context * memory.lengths.to(context.dtype).sqrt()[:, None, None])
 
 
@@ -113,19 +113,19 @@ class DecoderBlock(nn.Module):
 class ConvolutionalEncoder(nn.Module):
     """From the source's embeddings e to the memory (section 3.2)."""
 
-    def __init__(self, embedding_width: int, width: int, blocks: Sequence[EncoderBlock], askers: int) -> None:
-        """`askers`: decoder layers that attend; the encoder's gradient is divided by their number (section 3.5)."""
+    def __init__(self, embedding_width: int, width: int, blocks: Sequence[EncoderBlock], attending_layers: int) -> None:
+        """`attending_layers`: number of decoder layers, by which the gradient is divided (section 3.5)."""
         super().__init__()
         self.widen = linear(embedding_width, width)
         self.layers = nn.ModuleList(blocks)
         self.narrow = linear(width, embedding_width)
-        self.askers = askers
+        self.attending_layers = attending_layers
 
     def forward(self, embedded: Float[Tensor, "batch source embedding_width"], lengths: Lengths) -> ConvolutionalMemory:
         z = self.widen(embedded)
         for layer in self.layers:
             z = layer(z, lengths)
-        z = with_gradient_scaled(self.narrow(z), 1 / self.askers)
+        z = with_gradient_scaled(self.narrow(z), 1 / self.attending_layers)
         return ConvolutionalMemory(KeyValue(z[:, None], ((z + embedded) * HALF)[:, None]), lengths)
 
 

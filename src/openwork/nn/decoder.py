@@ -22,12 +22,12 @@ class LayerCache(Selectable):
 
     @property
     def position(self) -> int:
-        """Where the next token stands."""
+        """The position of the next token."""
         return 0 if self.past is None else self.past.size
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, cross-attention to the memory, feed-forward, each inside its residual wiring."""
+    """Masked self-attention, cross-attention to the memory, feed-forward, each with its residual connection."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class DecoderLayer(nn.Module):
         self.self_wiring, self.cross_wiring, self.feedforward_wiring = wirings
 
     def start(self, memory: Float[Tensor, "batch source width"]) -> LayerCache:
-        """Projects the memory once; every later step asks these keys and values."""
+        """Projects the memory once; every later step attends to these keys and values."""
         return LayerCache(self.cross_attention.keys_values(memory))
 
     def forward(
@@ -51,8 +51,8 @@ class DecoderLayer(nn.Module):
     ) -> tuple[Float[Tensor, "batch position after"], LayerCache]:
         """`x` holds the positions after those in the cache; returns them and the cache that includes them.
 
-        Targets are padded on the right, so the causal mask alone keeps real positions from looking at padding; another
-        `self_mask` is for those who bring masks of their own.
+        Targets are padded on the right, so with the causal mask alone no real position attends to padding; another
+        `self_mask` is for callers with masks of their own.
         """
         inside = self.self_wiring.before(x)
         past = extend(cache.past, self.self_attention.keys_values(inside, cache.position))

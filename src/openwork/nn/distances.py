@@ -1,8 +1,8 @@
 """Positions inside attention: scores that depend on how far a key is from its query.
 
-Each part has two moments. `turn` prepares queries and keys, which know their position in the sentence; `bias` gives
-what is added to the scores. The last query stands at the last key, as in `masks.py`, so that steps with a cache are
-rows of the whole. Cross-attention has no distances: its queries and keys stand in different sentences.
+Each kind has two methods. `rotate` prepares queries and keys by their position in the sentence; `bias` gives
+what is added to the scores. The last query is at the last key, as in `masks.py`, so that steps with a cache are
+rows of the whole. Cross-attention has no distances: its queries and keys are in different sentences.
 """
 
 import math
@@ -38,16 +38,16 @@ class NoDistances(Distances):
 
 
 class Rotary(SinusoidTable, Distances):
-    """Turns each pair of numbers by pos / 10000^(2i / head_width) (Su et al. 2021, equation 34).
+    """Rotates each pair of numbers by pos / 10000^(2i / head_width) (Su et al. 2021, equation 34).
 
-    A query at m and a key at n, both turned, have the product of the query and the key turned by n - m alone.
+    A query at m and a key at n, both rotated, have the product of the query and the key rotated by n - m alone.
     The angles are those of the sinusoids, so the table is the same.
     """
 
     def rotate(
         self, heads: Float[Tensor, "batch head position head_width"], first: int
     ) -> Float[Tensor, "batch head position head_width"]:
-        """The pairs (x_2i, x_2i+1) turned; in float32 at least, as far positions need the digits."""
+        """The pairs (x_2i, x_2i+1), rotated; in float32 at least, as far positions need the digits."""
         sine, cosine = self.rows(first, first + heads.shape[-2]).unflatten(-1, (-1, 2)).unbind(-1)
         even, odd = heads.to(torch.promote_types(heads.dtype, torch.float32)).unflatten(-1, (-1, 2)).unbind(-1)
         rotated = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1)
@@ -86,7 +86,7 @@ class LinearBiases(Distances):
 
 
 class RelativeKeys(Distances):
-    """Adds to each key a learnt vector for its offset from the query, clipped at k (Shaw et al. 2018, equation 4).
+    """Adds to each key a learned vector for its offset from the query, clipped at k (Shaw et al. 2018, equation 4).
 
     The vectors are shared by the heads. They are added to the keys alone and not also to the values: that would need
     the weights of all pairs, and their table 3 finds the same BLEU without.
@@ -108,7 +108,7 @@ class RelativeKeys(Distances):
 
 
 class BucketedBiases(Distances):
-    """Adds to each score a learnt number for its head and for the bucket of the offset (Raffel et al. 2020, T5).
+    """Adds to each score a learned number for its head and for the bucket of the offset (Raffel et al. 2020, T5).
 
     The nearest offsets have a bucket each; further ones share buckets that widen with the logarithm of the distance,
     and from `furthest` on all are in the last one. With `both_ways` half of the buckets are for later keys; without,

@@ -12,7 +12,7 @@ from openwork.nn.shapes import Vectors
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then the feed-forward network, each inside its residual wiring."""
+    """Self-attention, then the feed-forward network, each with its residual connection."""
 
     def __init__(
         self,
@@ -27,8 +27,8 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Vectors, mask: Mask) -> Float[Tensor, "batch position after"]:
         inside = self.attention_wiring.before(x)
-        asked = self.self_attention.keys_values(inside)
-        x = self.attention_wiring.after(x, self.self_attention(inside, asked, mask))
+        keys_values = self.self_attention.keys_values(inside)
+        x = self.attention_wiring.after(x, self.self_attention(inside, keys_values, mask))
         inside = self.feedforward_wiring.before(x)
         return self.feedforward_wiring.after(x, self.feedforward(inside))
 

@@ -1,4 +1,4 @@
-"""Low-rank adapters (LoRA): a linear layer whose matrix stays, and beside it a narrow way that learns."""
+"""Low-rank adapters (LoRA): a linear layer whose matrix is frozen, plus a trained product of two narrow matrices."""
 
 import math
 
@@ -11,7 +11,7 @@ class AdaptedLinear(nn.Linear):
     """x W^T + b + s (x A^T) B^T, with A (rank, inputs) and B (outputs, rank) (Hu et al. 2022, equation 3).
 
     W and b keep their names and their numbers. B is zero at first, so that the layer begins as it was. `scale`, s, is
-    kept with the weights, so that they can be merged without asking anybody.
+    kept with the weights, so that they can be merged without the settings.
     """
 
     scale: Tensor

@@ -1,4 +1,4 @@
-"""A recurrent decoder whose cells read the target alone, and which looks at the source afterwards or not at all.
+"""A recurrent decoder whose cells read the target alone; attention to the source comes after them, or there is none.
 
 Global attention after Luong, Pham and Manning 2015 (section 3.1), without their input feeding (section 3.3): so the
 cells take all positions in one call. With no attention it is the decoder of Sutskever, Vinyals and Le 2014.
@@ -17,7 +17,7 @@ from openwork.nn.recurrent import CellState, RecurrentMemory, cell_layers, climb
 
 
 class GlobalAttention(nn.Module, ABC):
-    """Where a state of the decoder looks. `context_width`: numbers in what it sees there."""
+    """Attention of a decoder state to the whole source. `context_width`: numbers in its context vector."""
 
     context_width: int
 
@@ -32,7 +32,7 @@ class GlobalAttention(nn.Module, ABC):
         keys: Float[Tensor, "batch key inner"],
         mask: Bool[Tensor, "batch 1 1 key"],
     ) -> Float[Tensor, "batch query key"]:
-        """How much each query looks at each key: 1 in all, or nothing where it may look at none."""
+        """Attention weights: a row adds up to 1, or to 0 where a query may attend to no key."""
 
     def forward(
         self, query: Float[Tensor, "batch query width"], memory: RecurrentMemory
@@ -82,10 +82,10 @@ class NoAttention(GlobalAttention):
 
 
 class LuongDecoder(nn.Module):
-    """s_i = cells(y_{i-1}, s_{i-1});  c_i = attention(s_i, memory);  what it tells is tanh(W [s_i; c_i]) (equation 5).
+    """s_i = cells(y_{i-1}, s_{i-1});  c_i = attention(s_i, memory);  the output is tanh(W [s_i; c_i]) (equation 5).
 
     Its first state follows from one vector h of the encoder's: s_0 = tanh(W_s h), and W_s h itself as the inner value
-    of an LSTM, which is then one whose output gate stands open. Without attention that is all it knows of the source.
+    of an LSTM, as if its output gate were open. Without attention that is all it knows of the source.
     """
 
     def __init__(

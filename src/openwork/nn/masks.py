@@ -1,6 +1,6 @@
-"""Who may look at whom. The only file that makes boolean masks; True always means *may attend*.
+"""Attention masks: which keys each query may attend to. True always means *may attend*; no other file makes masks.
 
-Callers describe a mask (`Mask`); a kernel either uses the description (a fast path) or asks for the booleans.
+Callers describe a mask (`Mask`); a kernel uses the description (a fast path) or its booleans.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ def padding(lengths: Lengths, size: int) -> Bool[Tensor, "batch 1 1 key"]:
 
 
 def padding_before(starts: Lengths, size: int) -> Bool[Tensor, "batch 1 1 key"]:
-    """True for the keys that are real where padding stands on the left: position j of row b where j >= starts[b]."""
+    """True for the keys that are real where padding is on the left: position j of row b where j >= starts[b]."""
     positions = torch.arange(size, device=starts.device)
     return (positions >= starts[:, None])[:, None, None, :]
 
@@ -33,7 +33,7 @@ def padding_before(starts: Lengths, size: int) -> Bool[Tensor, "batch 1 1 key"]:
 def causal(query_size: int, key_size: int, device: torch.device | None = None) -> Bool[Tensor, "1 1 query key"]:
     """True where a key is not later than the query (section 3.2.3 of the paper).
 
-    The last query stands at the last key, so with a cache of earlier keys, query i may see the keys up to
+    The last query is at the last key, so with a cache of earlier keys, query i may see the keys up to
     i + (key_size - query_size).
     """
     queries = torch.arange(query_size, device=device)[:, None] + (key_size - query_size)
@@ -67,8 +67,8 @@ class Mask:
 
     `key_lengths` (batch): each sentence's real keys come first, the rest is padding; None: no padding.
     `key_starts` (batch): each row's real keys come last, those before are padding; None: no padding on the left.
-    `is_causal`: no query looks at a later key.
-    `allowed`: booleans that somebody else brings, broadcastable to (batch, head, query, key); None: no such condition.
+    `is_causal`: no query attends to a later key.
+    `allowed`: further booleans, broadcastable to (batch, head, query, key); None: no such condition.
     `segments`: those of the queries' row and of the keys', as many on both sides; a query sees only the keys of the
     sentence with its own number. None: a row is a sentence.
     """

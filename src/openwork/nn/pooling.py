@@ -1,4 +1,4 @@
-"""Heads upon an encoder: one vector for the whole of a source, and vectors that pieces are told from."""
+"""Heads on top of an encoder: poolers, the transform of a masked language model, and a classifier's hidden block."""
 
 import torch
 from jaxtyping import Float
@@ -23,7 +23,7 @@ class Pooler(nn.Module):
 
 
 class Transform(nn.Module):
-    """Norm(GELU(W h + b)), before masked pieces are told by the embedding's matrix (Devlin et al. 2019, their code).
+    """Norm(GELU(W h + b)), before the embedding's matrix predicts masked pieces (Devlin et al. 2019, their code).
 
     `after`: the width of the embeddings.
     """
@@ -38,7 +38,7 @@ class Transform(nn.Module):
 
 
 class LinearBlock(nn.Module):
-    """Dropout(Norm(ReLU(W Dropout(Norm(x)) + b))), what a matrix tells labels from; both norms are batch norms.
+    """Dropout(Norm(ReLU(W Dropout(Norm(x)) + b))), the input of a label matrix; both norms are batch norms.
 
     Pooled features of a frozen model differ little between texts, and each on a scale of its own, which the first norm
     takes away.

@@ -1,4 +1,4 @@
-"""Positions that are added to the embeddings: sinusoids (section 3.5 of the paper), a learnt table, or none.
+"""Positions that are added to the embeddings: sinusoids (section 3.5 of the paper), a learned table, or none.
 
 `maximum_length` is the number of positions that each has; None: any number. Positions that act inside attention are in
 `distances.py`.

@@ -99,7 +99,7 @@ def climb(
 class RecurrentEncoder(nn.Module):
     """Reads a sequence; the memory of a token is what is known at it.
 
-    In both directions that is what the two readers know when they stand there; in one, what was read until then.
+    In both directions that is the states of the two readers there; in one, the state of what was read until then.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class RecurrentEncoder(nn.Module):
 
 
 class RecurrentDecoder(nn.Module):
-    """Reads the target so far and looks at the memory before each token (appendix A.2.2 of the paper).
+    """Reads the target so far and attends to the memory before each token (appendix A.2.2 of the paper).
 
     c_i = attention(s_{i-1}, memory),  s_i = cell([y_{i-1}; c_i], s_{i-1}) in the first layer; the layers above it
     read [s_i; c_i]. They do not take part in the attention, so each of them takes all positions in one call.

@@ -18,7 +18,7 @@ class ScaledProducts(nn.Module):
 
     @property
     def weight_function(self) -> WeightFunction | None:
-        """The formula that takes the place of a kernel's own; None: any kernel's is right."""
+        """The formula that replaces a kernel's; None: the kernel's is right."""
         return None
 
     def scale(self, head_width: int) -> float:
@@ -58,7 +58,7 @@ def rectified_weights(query: Queries, key: Keys, mask: Mask, scale: float, bias:
 class AdditiveScores(ScaledProducts):
     """softmax(v^T tanh(W_q q + W_k k)), a v of its own for each head (Bahdanau, Cho and Bengio 2015, section 3.1).
 
-    W_q and W_k are the attention's own projections of queries and keys. All sums of a query and a key stand in memory,
+    W_q and W_k are the attention's own projections of queries and keys. All sums of a query and a key are in memory,
     so it is for short sequences.
     """
 

@@ -10,7 +10,7 @@ from openwork.nn.convolution import CausalConvolution, Past, gated_tanh
 from openwork.nn.dropout import Dropout
 
 Real = Bool[Tensor, "rows position 1"] | None
-"""Which positions are no padding, which stands before a row; None: all."""
+"""True for the positions that are no padding; it comes before a row. None: all."""
 
 
 def without(x: Float[Tensor, "rows position width"], real: Real) -> Float[Tensor, "rows position width"]:
@@ -21,8 +21,7 @@ def without(x: Float[Tensor, "rows position width"], real: Real) -> Float[Tensor
 class DilatedLayer(nn.Module):
     """z = tanh(W_f * x) sigmoid(W_g * x) (equation 2); x + V z goes on to the next layer, S z skips to the output.
 
-    The two 1 x 1 convolutions V and S stand side by side in one matrix. What the last layer gives goes nowhere but to
-    the output, so that it has S alone.
+    The two 1 x 1 convolutions V and S are one matrix. The last layer has S alone.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 
 class NormalisedLinear(nn.Module):
-    """W x + b, where row o of W is gain_o * direction_o / |direction_o| (equation 2): its length is learnt by itself.
+    """W x + b, where row o of W is gain_o * direction_o / |direction_o| (equation 2): its length is a weight.
 
     The directions begin as N(0, deviation^2), each gain as its direction's length, biases as zero.
     """

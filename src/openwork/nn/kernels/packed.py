@@ -53,7 +53,7 @@ def attention(
 
 
 def _segments(mask: Mask) -> tuple[Segments, Segments]:
-    """Those of the queries and of the keys; a causal mask is for a row that asks itself."""
+    """Those of the queries and of the keys; a causal mask is for self-attention."""
     others = (mask.allowed, mask.key_lengths, mask.key_starts)
     if mask.segments is None or any(other is not None for other in others):
         raise ValueError("packed attention needs segments, and no other condition than the order")
@@ -106,7 +106,7 @@ def of_rectangles(
 def spread(
     heads: Float[Tensor, "1 head position each"], segments: Segments
 ) -> Float[Tensor, "sentence head place each"]:
-    """Each sentence a row of its own; behind its end stand other tokens, which a mask must hide."""
+    """Each sentence a row of its own; after its end are other tokens, which a mask must hide."""
     places = torch.arange(segments.maximum_length, device=heads.device)
     index = (segments.starts[:-1, None] + places).clamp(max=heads.shape[2] - 1)
     rows = heads[0].index_select(1, index.flatten())

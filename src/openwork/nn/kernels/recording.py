@@ -1,4 +1,4 @@
-"""The reference kernel, which also keeps its weights: lent to an attention for the time of a forward pass."""
+"""The reference kernel, which also keeps its weights; it replaces an attention's kernel during a forward pass."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

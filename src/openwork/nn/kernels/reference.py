@@ -24,7 +24,7 @@ def masked_scores(scores: Scores, allowed: Bool[Tensor, "#batch #head #query #ke
     """Minus infinity for the keys that may not be attended, so that the softmax gives them nothing (section 3.2.3).
 
     Another `fill` is a number far below all scores. Where their type cannot hold it (-1e9 in half precision), the
-    lowest number of that type stands in for it.
+    lowest number of that type replaces it.
     """
     lowest = torch.finfo(scores.dtype).min
     return scores.masked_fill(~allowed, max(fill, lowest) if math.isfinite(fill) else fill)
