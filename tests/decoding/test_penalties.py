@@ -46,7 +46,7 @@ def weights(seed: int, prefix: tuple[int, ...], size: int) -> list[float]:
 
 
 class LookingTable(TableModel):
-    """A table model that also tells where it looks; padding gets a share too, which must not count."""
+    """A table model with attention to the source; padding gets a share too, which must not count."""
 
     def __init__(self, seed: int, lengths: list[int], spread: float = 1.0) -> None:
         super().__init__(random_logits(seed, VOCABULARY, spread))
@@ -101,7 +101,7 @@ def test_coverage_follows_its_hypothesis(beam: int) -> None:
 
 
 def test_a_model_that_does_not_tell_where_it_looks_is_refused() -> None:
-    with pytest.raises(OpenworkError, match="needs a model that tells where it looks"):
+    with pytest.raises(OpenworkError, match="needs a model with attention to the source"):
         decode(TableModel(random_logits(0, VOCABULARY, 1.0)), *sources([0], [3]), options(coverage_penalty=0.1))
 
 

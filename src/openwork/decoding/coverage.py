@@ -36,7 +36,7 @@ class CoverageModel:
     def __init__(self, model: StepModel, beta: float) -> None:
         if not can_attend(model):
             raise OpenworkError(
-                "the coverage penalty needs a model that tells where it looks",
+                "the coverage penalty needs a model with attention to the source",
                 why="this one has no cross-attention to show",
                 hint="set decoding.coverage_penalty = 0",
                 code="E010",

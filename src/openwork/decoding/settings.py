@@ -29,9 +29,7 @@ class DecodingSettings(Settings):
 
     beam: int = option(4, "hypotheses kept per sentence; 1 is greedy search", ge=1, le=HYPOTHESES)
     length_penalty: float = option(0.6, "alpha: 0 ranks by probability alone, more favours longer", ge=0, le=EXPONENT)
-    length_rule: LengthRule = option(
-        "paper", "what divides a log-probability; paper: ((5 + length) / 6)^alpha, power: length^alpha"
-    )
+    length_rule: LengthRule = option("paper", "length penalty; paper: ((5 + length) / 6)^alpha, power: length^alpha")
     extra_length: int = option(50, "a target has at most this many tokens more than its source", ge=0, le=LENGTH)
     maximum_length: int = option(1024, "no target has more tokens than this", ge=1, le=LENGTH)
     best: int = option(1, "translations returned per sentence, best first; at most beam", ge=1, le=HYPOTHESES)
@@ -42,10 +40,10 @@ class DecodingSettings(Settings):
         "enough", "when a sentence is done; enough: as patience says, no-better: and no live hypothesis is better"
     )
     unfinished: Literal["last", "ranked"] = option(
-        "last", "what the length limit cut off is given; last: where nothing ended, ranked: by its score"
+        "last", "targets cut off by the length limit; last: only where none ended, ranked: by their scores"
     )
     coverage_penalty: float = option(
-        0.0, "beta: above 0 ranks lower what left source tokens out, by the attention", ge=0, le=FACTOR
+        0.0, "beta: above 0 lowers the score of targets that leave source tokens out, by the attention", ge=0, le=FACTOR
     )
     no_repeat: Annotated[int, RuleClass("openwork.decoding.no_repeat:NoRepeat")] = option(
         0, "no sequence of so many tokens comes twice in a target; 0: any may", ge=0, le=LENGTH
@@ -54,7 +52,7 @@ class DecodingSettings(Settings):
         0, "no target has fewer tokens than this, if its length limit lets it", ge=0, le=LENGTH
     )
     repetition_penalty: Annotated[float, RuleClass("openwork.decoding.repetition:RepetitionPenalty")] = option(
-        1.0, "what the log-probability of a token that was there already is multiplied by", ge=1, le=FACTOR
+        1.0, "factor of the log-probability of a token that the target already has", ge=1, le=FACTOR
     )
     groups: int = option(1, "parts of the beam that avoid each other (diverse beam search)", ge=1, le=HYPOTHESES)
     diversity: float = option(
@@ -63,7 +61,7 @@ class DecodingSettings(Settings):
     samples: int = option(0, "translations drawn at random per sentence; 0 searches instead", ge=0, le=SAMPLES)
     temperature: float = option(1.0, "of sampling: below 1 draws the probable more often", gt=0, le=FACTOR)
     top_k: int = option(0, "sampling draws among so many most probable tokens; 0: all", ge=0, le=LENGTH)
-    top_p: float = option(1.0, "sampling draws among the fewest tokens with this probability together", gt=0, le=1)
+    top_p: float = option(1.0, "sampling draws among the fewest tokens whose probabilities add up to this", gt=0, le=1)
     seed: int = option(0, "of sampling: the same seed draws the same for a sentence", ge=0, le=SEED)
     minimum_bayes_risk: Literal["none", "chrf", "bleu"] = option(
         "none", "ranks hypotheses by how well the others agree with them, in this metric"

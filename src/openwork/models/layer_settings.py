@@ -66,7 +66,7 @@ class LayerSettings(Settings):
     )
     norm: Literal["post", "pre", "branch"] = option(
         "post",
-        "where the layer norm stands: post is the paper's",
+        "place of the layer norm: post is the paper's",
         values={
             "post": "after each sub-layer and its residual (Vaswani et al. 2017, section 3.1)",
             "pre": "before each sub-layer, and once after the stack (Xiong et al. 2020)",
@@ -95,7 +95,7 @@ class LayerSettings(Settings):
         values={
             "sinusoidal": "sines and cosines added to the embeddings (Vaswani et al. 2017, section 3.5)",
             "learned": "a table of learnt vectors added to the embeddings (Gehring et al. 2017)",
-            "rotary": "queries and keys turned by angles that grow with the position (Su et al. 2021)",
+            "rotary": "queries and keys rotated by angles that grow with the position (Su et al. 2021)",
             "alibi": "scores lowered in proportion to the distance (Press et al. 2022)",
             "relative": "a learnt vector for each distance, added to the keys (Shaw et al. 2018)",
             "bucketed": "a learnt number for each range of distances, added to the scores (Raffel et al. 2020)",
@@ -175,7 +175,7 @@ class LayerSettings(Settings):
     def _positions_have_what_they_need(self) -> "LayerSettings":
         if self.positions == "rotary" and self.key_width % 2:
             raise RuleError(
-                f"rotary positions turn pairs of numbers, and a head's width of {self.key_width} is odd",
+                f"rotary positions rotate pairs of numbers, and a head's width of {self.key_width} is odd",
                 hint=f"set head_width to {self.key_width + 1}",
                 code="C037",
             )

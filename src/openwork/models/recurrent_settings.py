@@ -66,7 +66,7 @@ class RecurrentSettings(Settings):
     )
     attention: Literal["additive", "dot", "general", "none"] = option(
         "additive",
-        "how the decoder looks at the source",
+        "how the decoder attends to the source",
         values={
             "additive": "before each step, by v^T tanh(W s + U h) (Bahdanau et al. 2015)",
             "dot": "after each step, by s^T h, each direction of the encoder half as wide (Luong et al. 2015)",
@@ -118,7 +118,7 @@ class RecurrentLabelsSettings(Settings):
     kind: Literal["recurrent-labels"] = "recurrent-labels"
     task: Literal["tag", "classify"] = option(
         "tag",
-        "what the labels are told of",
+        "what the labels describe",
         values={
             "tag": "of each word, from the state at its first piece (the many-to-many network of Elman 1990)",
             "classify": "of the whole text, from the last state of each direction",

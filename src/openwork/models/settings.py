@@ -44,7 +44,7 @@ class _Head(Settings):
     kind: Literal["encoder"] = "encoder"
     task: EncoderTask = option(
         "classify",
-        "what is told of a source",
+        "what the model predicts of a source",
         values={
             "classify": "one label, from the vector of the start symbol (Devlin et al. 2019, figure 4 a and b)",
             "tag": "one label for each token that begins a word (Devlin et al. 2019, figure 4 d)",
@@ -56,14 +56,14 @@ class _Head(Settings):
     layers: LayerCount = option(12, "L: layers of the encoder", "Devlin et al. 2019, section 3")
     segments: int = option(
         0,
-        "learnt vectors that tell a source's parts, each closed by an end symbol; 0: none, BERT has 2",
+        "learned vectors for the segments of a source, each closed by an end symbol; 0: none, BERT has 2",
         "Devlin et al. 2019, section 3",
         ge=0,
         le=LENGTH,
     )
     mask_piece: int = option(
         1,
-        "the id of the piece that stands for a masked one (fill); 1, the unknown symbol, serves as such",
+        "the id of the piece that replaces a masked one (fill); by default 1, the unknown symbol",
         "Devlin et al. 2019, section 3.1",
         ge=0,
         le=LENGTH,
