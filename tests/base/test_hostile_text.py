@@ -30,7 +30,7 @@ def shown(result: Finished) -> str:
     printed = result.out.decode() + result.err
     assert UNSAFE.findall(printed) == []
     assert MARK in printed, printed
-    assert "mistake in openwork" not in printed and "Traceback" not in printed
+    assert "bug in openwork" not in printed and "Traceback" not in printed
     return printed
 
 

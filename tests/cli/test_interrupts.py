@@ -23,7 +23,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from openwork.cli.interrupts import end_at_once_on_ctrl_c
 end_at_once_on_ctrl_c()
 from openwork.cli.options import as_command
-from openwork.cli.terminal import ErrorsTold, flush_streams
+from openwork.cli.terminal import ErrorReporter, flush_streams
 def work():
     {}
 def line():
@@ -31,10 +31,10 @@ def line():
     return 0
 import typer
 try:
-    with ErrorsTold() as told:
-        told.code = line()
+    with ErrorReporter() as errors:
+        errors.code = line()
     flush_streams()
-    sys.exit(told.code)
+    sys.exit(errors.code)
 except typer.Exit as ended:
     sys.exit(ended.exit_code)
 """

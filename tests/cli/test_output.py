@@ -41,7 +41,7 @@ def outcome(monkeypatch: pytest.MonkeyPatch, arguments: list[str], encoding: str
     for stream in streams:
         stream.flush()
     out, err = (stream.buffer.getvalue().decode("utf-8") for stream in streams)  # type: ignore[attr-defined]
-    assert "Traceback" not in err and "mistake in openwork" not in err, err
+    assert "Traceback" not in err and "bug in openwork" not in err, err
     return code, out, err
 
 

@@ -75,10 +75,10 @@ def test_prepare_again_keeps_what_is_whole_and_repairs_what_is_not(call: Call, t
     before = (out / "train.en").stat().st_mtime_ns
     (out / "valid.en").write_text("spoilt\n")
     result = call(*command)
-    assert "train: 2 pairs lie there already" in result.err and "valid: 2 pairs written" in result.err
+    assert "train: 2 pairs are there already" in result.err and "valid: 2 pairs written" in result.err
     assert (out / "train.en").stat().st_mtime_ns == before and (out / "valid.en").read_text() == "A dog.\n\n"
     result = call(*command, "--set", "filters.maximum_ratio=30", "--set", "filters.drop_blank=false")
-    assert result.code == 0 and "train: 4 pairs written" in result.err and "valid: 2 pairs lie there" in result.err
+    assert result.code == 0 and "train: 4 pairs written" in result.err and "valid: 2 pairs are there" in result.err
 
 
 def test_a_prepare_that_was_killed_goes_on(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -74,7 +74,7 @@ def undisturbed(nursery: Nursery, folder: Path) -> Undisturbed:
 def is_a_sentence(done: Finished, *words: str) -> str:
     """A failure told in a sentence: no traceback, no mistake of ours."""
     assert done.code > 0, f"{done.code}: {done.err}"
-    assert "Traceback" not in done.err and "mistake in openwork" not in done.err, done.err
+    assert "Traceback" not in done.err and "bug in openwork" not in done.err, done.err
     assert ERROR.search(done.err), done.err
     for word in words:
         assert word in done.err, f"{word!r} is not in:\n{done.err}"

@@ -109,7 +109,7 @@ def told(result: Finished, code: int, *words: str) -> str:
     assert len(message.splitlines()) <= 3, message
     for word in words:
         assert word in message, f"{word!r} is not in:\n{message}"
-    assert "mistake in openwork" not in message
+    assert "bug in openwork" not in message
     return message
 
 

@@ -78,4 +78,4 @@ def test_little_memory(megabytes: int):
 
     result = openwork("info", "nano", preexec_fn=limit)
     assert result.code == 1 and "not enough memory" in result.err, result.err
-    assert "mistake in openwork" not in result.err
+    assert "bug in openwork" not in result.err

@@ -88,10 +88,11 @@ def train(
     assignments = [f"{key}={write_value(value)}" for key, value in (set or {}).items()]
     report, observers = ignore_report, []
     if progress:
-        from openwork.cli.terminal import progress_console, say
+        from openwork.cli.terminal import progress_console
+        from openwork.cli.terminal import report as report_line
         from openwork.training.observers.console import console_observer
 
-        report, observers = say, [console_observer(progress_console())]
+        report, observers = report_line, [console_observer(progress_console())]
     settings = resolve(None if run_file is None else as_path(run_file), assignments, given, report).settings
     budget = None if minutes is None else MinutesBudget(minutes)
     result = train_bundle(settings, folder, report, observers, budget=budget)

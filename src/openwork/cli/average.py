@@ -7,14 +7,14 @@ import typer
 
 from openwork.base.limits import LENGTH
 from openwork.cli.options import Overwrite
-from openwork.cli.terminal import say
+from openwork.cli.terminal import report
 
 
 def average(
     paths: Annotated[list[Path], typer.Argument(help="A run's folder, checkpoints in it, or bundles.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the new bundle.")],
     last: Annotated[
-        int | None, typer.Option(min=1, max=LENGTH, help="Of a run, take so many newest checkpoints; else all.")
+        int | None, typer.Option(min=1, max=LENGTH, help="Use only this many of the newest checkpoints of a run.")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -26,5 +26,5 @@ def average(
     """
     from openwork.runs.average import average_bundles
 
-    average_bundles(paths, last, out, say, overwrite=overwrite)
-    say(f"done: the translator is {out}")
+    average_bundles(paths, last, out, report, overwrite=overwrite)
+    report(f"done: the translator is {out}")

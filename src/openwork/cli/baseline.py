@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.base.printing import write_json
+from openwork.cli.options import AsJson
 from openwork.cli.set_options import SetOptions
-from openwork.cli.terminal import print_lines
+from openwork.cli.terminal import print_result
 
 
 def baseline(
@@ -19,11 +19,11 @@ def baseline(
     train_file: Annotated[Path | None, typer.Option(help="A file of columns to learn from, with --file.")] = None,
     by: Annotated[
         Literal["lead", "nearest"] | None,
-        typer.Option(help="Of texts: their own first words, or what the most similar known text was given."),
+        typer.Option(help="For texts: their first words, or the target of the most similar training text."),
     ] = None,
-    behind: Annotated[str, typer.Option(help="With --by: leave out what stands before this in a source.")] = "",
+    behind: Annotated[str, typer.Option(help="With --by: use only the part of a source after this text.")] = "",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for openwork compare.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score simple baselines, such as a bag of words.
 
@@ -40,7 +40,7 @@ def baseline(
     test.check()
     if (test.file is None) != (train_file is None) or (test.source is None) != (train_source is None):
         raise UsageError(
-            "name what to learn from in the form in which what to score is named",
+            "training data and test data must be named in the same way",
             hint="give --train-file with --file, --train-source and --train-reference with --source, or --corpus",
             code="U068",
         )
@@ -64,7 +64,4 @@ def baseline(
         found, saved = text_baseline(by, train, tested, behind)
     if out is not None:
         write_evaluation(out, saved)
-    if as_json:
-        write_json(found.to_json())
-    else:
-        print_lines(found.lines())
+    print_result(found.to_json, found.lines, as_json=as_json)

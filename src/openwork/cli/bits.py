@@ -7,25 +7,24 @@ from typing import Annotated, Literal
 import typer
 
 from openwork.base.errors import UsageError
-from openwork.base.printing import write_json
-from openwork.cli.options import Bundle
+from openwork.cli.options import AsJson, Bundle
 from openwork.cli.progress import progress
-from openwork.cli.terminal import print_lines, say
+from openwork.cli.terminal import print_result, report
 
 
 @dataclass(frozen=True)
 class TextOptions:
-    """What is predicted, and what an n-gram model learns from."""
+    """The text to predict, and the training text of n-gram models."""
 
     text: Annotated[Path | None, typer.Option(help="The text, one sentence a line (plain or gzip).")] = None
     corpus: Annotated[str | None, typer.Option(help="A known corpus instead: one side of its split valid.")] = None
     side: Annotated[Literal["source", "target"], typer.Option(help="Which side of the corpus.")] = "source"
     against: Annotated[
-        Path | None, typer.Option(help="Compare with n-gram models that learn from this text; of a corpus, its train.")
+        Path | None, typer.Option(help="Training text of n-gram models to compare with; for a corpus, its train split.")
     ] = None
 
     def check(self) -> None:
-        """UsageError unless there is one text."""
+        """UsageError unless one text is named."""
         if (self.text is None) == (self.corpus is None):
             raise UsageError(
                 "name the text to predict", hint="give --text FILE, or --corpus NAME with --side", code="U070"
@@ -41,7 +40,7 @@ def bits(
     bundle: Bundle,
     texts: TextOptions,
     order: Annotated[int, typer.Option(min=1, max=12, help="n of the n-gram models.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure the bits per character of a language model.
 
@@ -71,8 +70,5 @@ def bits(
     with progress(len(tested), "scoring") as advanced:
         found = bits_of(loaded, tested, learnt, order, advanced)
     if found.left_out:
-        say(f"{found.left_out:,} lines were left out: the model cannot score them")
-    if as_json:
-        write_json(found.to_json())
-    else:
-        print_lines(found.report_lines())
+        report(f"{found.left_out:,} lines were left out: the model cannot score them")
+    print_result(found.to_json, found.report_lines, as_json=as_json)

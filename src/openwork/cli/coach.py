@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import OpenworkError
-from openwork.base.printing import write_json
-from openwork.cli.terminal import print_lines, say
+from openwork.cli.options import AsJson, Assignments
+from openwork.cli.terminal import print_result, report
 
 
 def coach(
@@ -15,10 +15,8 @@ def coach(
     run_file: Annotated[
         Path, typer.Argument(help="A run file (TOML), a recipe or a run's folder whose training does not learn.")
     ],
-    assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    assignments: Assignments = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find out why a training does not learn, in about a minute.
 
@@ -30,16 +28,13 @@ def coach(
     """
     from openwork.runs.file.resolve import resolve
 
-    settings = resolve(run_file, assignments or [], {}, say).settings
+    settings = resolve(run_file, assignments or [], {}, report).settings
 
     from openwork.checks.report import all_passed
     from openwork.runs.coach.checks import coach as examine_run  # here: a wrong setting is told before torch
     from openwork.runs.coach.report import coach_lines, coach_values
 
-    outcomes = examine_run(settings, say)
-    if as_json:
-        write_json(coach_values(outcomes))
-    else:
-        print_lines(coach_lines(outcomes))
+    outcomes = examine_run(settings, report)
+    print_result(lambda: coach_values(outcomes), lambda: coach_lines(outcomes), as_json=as_json)
     if not all_passed(outcomes):
         raise typer.Exit(OpenworkError.exit_code)

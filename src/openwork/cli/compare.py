@@ -8,9 +8,9 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH, SEED
-from openwork.base.printing import write_json
+from openwork.cli.options import AsJson
 from openwork.cli.progress import progress
-from openwork.cli.terminal import print_lines, say
+from openwork.cli.terminal import print_result, report
 
 if TYPE_CHECKING:
     from openwork.evaluation.compare import SystemOutput
@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReferenceOptions:
-    """What both are held against."""
+    """The reference that both systems are compared with."""
 
-    reference: Annotated[Path | None, typer.Option(help="The right translations, one a line.")] = None
-    source: Annotated[Path | None, typer.Option(help="Of bundles: source sentences, one a line.")] = None
-    corpus: Annotated[str | None, typer.Option(help="Of bundles: a known corpus instead, as multi30k-en-de.")] = None
-    split: Annotated[str, typer.Option(help="Of bundles: which part of the corpus.")] = "valid"
-    language: Annotated[str | None, typer.Option(help="Target language, by which BLEU cuts words; else known.")] = None
+    reference: Annotated[Path | None, typer.Option(help="Reference translations, one a line.")] = None
+    source: Annotated[Path | None, typer.Option(help="For bundles: source sentences, one a line.")] = None
+    corpus: Annotated[str | None, typer.Option(help="For bundles: a known corpus, as multi30k-en-de.")] = (
+        None
+    )
+    split: Annotated[str, typer.Option(help="For bundles: split of the corpus.")] = "valid"
+    language: Annotated[str | None, typer.Option(help="Target language, for the tokenization of BLEU.")] = None
 
 
 @dataclass(frozen=True)
 class EffortOptions:
-    """How much chance is drawn."""
+    """Sizes and seed of the significance tests."""
 
-    resamples: Annotated[int, typer.Option(min=2, max=LENGTH, help="Of the paired bootstrap.")] = 1000
-    trials: Annotated[int, typer.Option(min=2, max=LENGTH, help="Of the approximate randomisation.")] = 10000
-    seed: Annotated[int, typer.Option(min=1, max=SEED, help="From which both are drawn.")] = 12345
+    resamples: Annotated[int, typer.Option(min=2, max=LENGTH, help="Resamples of the paired bootstrap.")] = 1000
+    trials: Annotated[int, typer.Option(min=2, max=LENGTH, help="Trials of the approximate randomisation.")] = 10000
+    seed: Annotated[int, typer.Option(min=1, max=SEED, help="Random seed of both tests.")] = 12345
 
 
 def compare(
@@ -42,7 +44,7 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="B", help="The same of another system.")],
     against: ReferenceOptions,
     effort: EffortOptions,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare two systems with significance tests.
 
@@ -71,14 +73,11 @@ def compare(
             references = list(read_lines(against.reference))
     drawn = Effort(effort.resamples, effort.trials, effort.seed)
     found = compare_outputs(outputs[0], outputs[1], references, against.language, drawn)
-    if as_json:
-        write_json(found.to_json())
-    else:
-        print_lines(found.lines())
+    print_result(found.to_json, found.lines, as_json=as_json)
 
 
 def _translated(bundles: tuple[Path, Path], against: ReferenceOptions) -> "list[SystemOutput]":
-    """What two bundles make of a test set: translations, or labels."""
+    """The outputs of two bundles for a test set: translations or labels."""
     if (against.corpus is not None) == (against.source is not None and against.reference is not None):
         raise UsageError("name what to compare on", hint="give --source and --reference, or --corpus", code="U002")
 
@@ -95,11 +94,11 @@ def _translated(bundles: tuple[Path, Path], against: ReferenceOptions) -> "list[
     for path, bundle in zip(bundles, loaded, strict=True):
         if task_of(bundle.settings.model) != "generate":
             with progress(len(tested.pairs), f"labelling with {path}") as advanced:
-                task, told = label_all(bundle, tested, say, advanced)
-            outputs.append(SystemOutput(str(path), told, tested.references, task=task))
+                task, labels = label_all(bundle, tested, report, advanced)
+            outputs.append(SystemOutput(str(path), labels, tested.references, task=task))
             continue
         with progress(len(tested.pairs), f"translating with {path}") as advanced:
-            translations = translate_all(bundle, tested, say, advanced)
+            translations = translate_all(bundle, tested, report, advanced)
         language = bundle.settings.target_language or tested.language
         outputs.append(SystemOutput(str(path), translations, tested.references, language))
     return outputs

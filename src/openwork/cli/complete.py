@@ -10,21 +10,21 @@ from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
 from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_with_options
 from openwork.cli.options import Bundle
-from openwork.cli.terminal import say
+from openwork.cli.terminal import report
 
 
 @dataclass(frozen=True)
 class PromptOptions:
-    """What the model reads besides a line of input, and what a line of output is."""
+    """Prompts, and the form of an output line."""
 
-    length: Annotated[int, typer.Option(min=1, max=LENGTH, help="The most pieces that a continuation may have.")] = 50
+    length: Annotated[int, typer.Option(min=1, max=LENGTH, help="Maximum number of pieces of a continuation.")] = 50
     examples: Annotated[
-        Path | None, typer.Option(help="Examples that stand before each prompt: prompt, tab, continuation.")
+        Path | None, typer.Option(help="Examples to put before each prompt: prompt, tab, continuation.")
     ] = None
     chat: Annotated[
-        bool, typer.Option("--chat", help="Lines are a user's turns in a dialogue; a blank line begins another.")
+        bool, typer.Option("--chat", help="Lines are a user's turns in a dialogue; a blank line starts another.")
     ] = False
-    instruction: Annotated[str, typer.Option(help="With --chat: a text that stands before the dialogue.")] = ""
+    instruction: Annotated[str, typer.Option(help="With --chat: a text to put before the dialogue.")] = ""
     stream: Annotated[bool, typer.Option("--stream", help="Write each piece as soon as it is found.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with log-probabilities.")] = False
 
@@ -90,4 +90,4 @@ def complete(
     else:
         stop = LINE_END if examples else ""
         lines = completion_filter(Completer(translator, stop), after_examples(examples), output)
-    answer_stream(lines, say)
+    answer_stream(lines, report)

@@ -1,4 +1,4 @@
-"""openwork completion, and the answers that the shells' scripts ask for when Tab is pressed."""
+"""openwork completion, and the answers to the shells' completion scripts."""
 
 import difflib
 import os
@@ -11,7 +11,7 @@ from openwork.base.errors import UsageError
 from openwork.cli.terminal import print_text
 
 SHELLS = ("bash", "zsh", "fish")
-VARIABLE = "_OPENWORK_COMPLETE"  # set by the script when it asks what could stand at the cursor
+VARIABLE = "_OPENWORK_COMPLETE"  # set by the script that asks for completions
 
 
 def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
@@ -31,6 +31,6 @@ def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")])
 
 
 def prepare_completion() -> None:
-    """Makes the command line answer the script's questions, where one is asked."""
+    """Lets the command line answer a completion script, if one asks."""
     if VARIABLE in os.environ:
         completion_init()

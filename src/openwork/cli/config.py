@@ -1,4 +1,4 @@
-"""openwork config: what can be set, what is set, and where each value comes from."""
+"""openwork config: settings, their values, and the origin of each value."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,16 +9,12 @@ from openwork.base.errors import ConfigError, UsageError
 from openwork.base.phrases import Joined
 from openwork.base.printing import write_document, write_json
 from openwork.cli.config_from import config_from
-from openwork.cli.options import as_command
-from openwork.cli.terminal import print_lines, say, show_error
+from openwork.cli.options import AsJson, Assignments, as_command
+from openwork.cli.terminal import print_lines, print_result, report, show_error
 
 app = typer.Typer(no_args_is_help=True, help="Show, check, explain and convert run files.")
 
 FileKind = Literal["run", "translation"]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
-Assignments = Annotated[
-    list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
-]
 
 
 @app.command()
@@ -27,7 +23,7 @@ def show(
     file: Annotated[
         Path | None, typer.Argument(help="A run file, a recipe's name or a run's folder; else settings are chosen.")
     ] = None,
-    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
     assignments: Assignments = None,
     as_json: AsJson = False,
 ) -> None:
@@ -45,7 +41,7 @@ def show(
         raise UsageError(
             "there is nothing to show", hint="name a run file, or the data: --set data.corpus=copy", code="U004"
         )
-    shown = show(resolve(file, assignments or [], {}, say))
+    shown = show(resolve(file, assignments or [], {}, report))
     if as_json:
         write_json(shown.to_json())
     else:
@@ -60,7 +56,7 @@ def explain(
 ) -> None:
     """Explain a key of the run file.
 
-    What it means, what it takes, its default, related keys, and the recipes that set it.
+    Its meaning, allowed values, default, related keys, and the recipes that set it.
 
     openwork config explain training.warmup
 
@@ -69,10 +65,7 @@ def explain(
     from openwork.runs.file.keys import explain_key, section_lines
 
     if lines := section_lines(key):
-        if as_json:
-            write_json(lines)
-        else:
-            print_lines(lines)
+        print_result(lambda: lines, lambda: lines, as_json=as_json)
         return
     found = explain_key(key)
     if as_json:
@@ -89,7 +82,7 @@ def schema(
 ) -> None:
     """Print the JSON Schema of a run file or a translation file.
 
-    An editor completes and checks the file by it.
+    Editors use it to complete and check the file.
 
     openwork config schema > run.schema.json
 
@@ -115,7 +108,7 @@ def check(
 ) -> None:
     """Check a run file and list all mistakes with their lines.
 
-    Lists what is allowed but unlikely to be meant, too.
+    Also lists values that are allowed but unlikely to be intended.
 
     openwork config check run.toml
 
@@ -130,9 +123,9 @@ def check(
         for mistake in checked.mistakes:
             show_error(mistake)
         for warning in checked.warnings:
-            say(Joined("warning: ", warning))
+            report(Joined("warning: ", warning))
         if not checked.mistakes:
-            say(f"{file}: no mistakes; warnings: {len(checked.warnings)}")
+            report(f"{file}: no mistakes; warnings: {len(checked.warnings)}")
     if checked.mistakes:
         raise typer.Exit(ConfigError.exit_code)
 
@@ -142,7 +135,7 @@ def check(
 def recipes() -> None:
     """List the recipes: run files that come with openwork.
 
-    Where a run file is asked for, a name is enough.
+    A recipe's name can be used in place of a run file.
 
     openwork config recipes
 

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from openwork.base.printing import escaped, write_document, write_json
-from openwork.cli.terminal import print_lines, say
+from openwork.cli.options import AsJson
+from openwork.cli.terminal import print_lines, report
 
 
 def config_from(
@@ -16,13 +17,13 @@ def config_from(
     ] = None,
     toolkit: Annotated[
         str | None,
-        typer.Option(help="Whose it is: fairseq, opennmt-py, eole, marian, sockeye or joeynmt; else found out."),
+        typer.Option(help="fairseq, opennmt-py, eole, marian, sockeye or joeynmt; detected if not given."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Translate another toolkit's configuration into a run file.
 
-    Takes a configuration file or a command line, and says what became of each option.
+    Reads a configuration file or a command line, and lists the result for each option.
 
     openwork config from train.sh --out run.toml
 
@@ -43,8 +44,8 @@ def config_from(
         write_json(report_values(translation))
     elif out is not None:
         print_lines(report_lines(translation))
-        say(f"the run file is {out}; next: openwork config check {out}")
+        report(f"the run file is {out}; next: openwork config check {out}")
     else:
         write_document(run_text(translation))
         for line in report_lines(translation):
-            say(line)
+            report(line)

@@ -9,20 +9,33 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
-from openwork.cli.options import as_command
-from openwork.cli.terminal import print_lines, say, translated
+from openwork.cli.options import AsJson, as_command
+from openwork.cli.terminal import print_result, report, translated
 
 app = typer.Typer(no_args_is_help=True, help="List, fetch, measure and check corpora.")
 
 SECONDS_BETWEEN_LINES = 5.0
 
-Folder = Annotated[Path | None, typer.Option(help="Folder of corpora, looked in before OPENWORK_DATA.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
+Folder = Annotated[Path | None, typer.Option(help="Folder of corpora, searched before OPENWORK_DATA.")]
+
+
+@dataclass(frozen=True)
+class CorpusFiles:
+    """The files of a corpus that has no name."""
+
+    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line.")] = None
+    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None
+    valid_source: Annotated[Path | None, typer.Option(help="Held-out source sentences.")] = None
+    valid_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None
+
+    def splits(self) -> dict[str, tuple[Path | None, Path | None]]:
+        """The files of both sides of each split."""
+        return {"train": (self.source, self.target), "valid": (self.valid_source, self.valid_target)}
 
 
 @app.command("list")
 @as_command
-def list_(folder: Folder = None, as_json: Json = False) -> None:
+def list_(folder: Folder = None, as_json: AsJson = False) -> None:
     """List the corpora that are known by name.
 
     Pairs, place, source and terms of each.
@@ -34,10 +47,7 @@ def list_(folder: Folder = None, as_json: Json = False) -> None:
     from openwork.data.corpora.listing import list_corpora, table_lines
 
     entries = list_corpora(folder)
-    if as_json:
-        write_json([entry.to_json() for entry in entries])
-    else:
-        print_lines(table_lines(entries))
+    print_result(lambda: [entry.to_json() for entry in entries], lambda: table_lines(entries), as_json=as_json)
 
 
 @app.command()
@@ -49,13 +59,13 @@ def prepare(
         list[str] | None, typer.Option("--set", help="A filter of the training pairs: filters.KEY=VALUE.")
     ] = None,
     folder: Folder = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a corpus as plain text files, one sentence a line.
 
-    Fetches what is not on this machine.
+    Downloads what is not on this machine.
 
-    What was fetched or written stays: after an interruption the same command goes on.
+    After an interruption the same command continues.
 
     openwork data prepare multi30k-en-de --out data
 
@@ -69,13 +79,13 @@ def prepare(
     for split in prepare_splits(name, out, filters, folder=folder, told=_Progress()):
         splits[split.name] = split.to_json()
         for reason, count in (split.left_out or {}).items():
-            say(f"{split.name}: left out {count:,}: {reason}")
+            report(f"{split.name}: left out {count:,}: {reason}")
         if split.absent:
-            say(f"{split.name}: not written: {split.absent}")
+            report(f"{split.name}: not written: {split.absent}")
         elif split.kept:
-            say(f"{split.name}: {split.pairs:,} pairs lie there already")
+            report(f"{split.name}: {split.pairs:,} pairs are there already")
         else:
-            say(f"{split.name}: {split.pairs:,} pairs written to {split.files[0]} and {split.files[1]}")
+            report(f"{split.name}: {split.pairs:,} pairs written to {split.files[0]} and {split.files[1]}")
     if as_json:
         write_json({"corpus": name, "out": str(out), "splits": splits})
 
@@ -84,15 +94,13 @@ def prepare(
 @as_command
 def stats(
     what: Annotated[str | None, typer.Argument(help="A corpus, a file with both sides, or a run file (.toml).")] = None,
-    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line.")] = None,
-    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None,
-    valid_source: Annotated[Path | None, typer.Option(help="Held-out source sentences.")] = None,
-    valid_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
+    *,
+    files: CorpusFiles,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Such as data.tsv=FILE or filters.maximum_ratio=3.")
     ] = None,
     folder: Folder = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure a corpus: lengths, repetitions, scripts, overlaps.
 
@@ -103,31 +111,13 @@ def stats(
     from openwork.data.figures import as_lines, as_values
     from openwork.data.measure import measure
 
-    files = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
-    given = {key: str(path) for key, path in files.items() if path is not None}
+    given = {key: str(path) for key, path in vars(files).items() if path is not None}
     if not what and not given and not set_:
         raise UsageError(
             "name what to measure", hint="give a corpus, a run file, or --source and --target", code="U006"
         )
     measured = measure(what, given, set_ or [], folder)
-    if as_json:
-        write_json(as_values(measured))
-    else:
-        print_lines(as_lines(measured))
-
-
-@dataclass(frozen=True)
-class CheckedFiles:
-    """The files of a corpus that has no name."""
-
-    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line.")] = None
-    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None
-    valid_source: Annotated[Path | None, typer.Option(help="Held-out source sentences.")] = None
-    valid_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None
-
-    def splits(self) -> dict[str, tuple[Path | None, Path | None]]:
-        """Both sides of each split."""
-        return {"train": (self.source, self.target), "valid": (self.valid_source, self.valid_target)}
+    print_result(lambda: as_values(measured), lambda: as_lines(measured), as_json=as_json)
 
 
 @app.command()
@@ -135,17 +125,17 @@ class CheckedFiles:
 def check(
     *,
     corpus: Annotated[str | None, typer.Argument(help="A corpus, as openwork data list names it.")] = None,
-    files: CheckedFiles,
+    files: CorpusFiles,
     languages: Annotated[
         str | None, typer.Option(help="Such as en-de: also look for lines in another language (extra languages).")
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Also write the report as one HTML page.")] = None,
     folder: Folder = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find faults in a corpus: damaged text, copies, leaks.
 
-    Finds sides that do not go together, too.
+    Also finds sides that do not match.
 
     openwork data check --source train.en --target train.de --valid-source valid.en --valid-target valid.de
 
@@ -166,20 +156,17 @@ def check(
     if html is not None:
         read = [path for sides in files.splits().values() for path in sides]
         check_file(html, is_page, read)
-    report = check_splits(read_splits(corpus, files.splits(), folder), pair, say)
+    checked = check_splits(read_splits(corpus, files.splits(), folder), pair, report)
     if html is not None:
         from openwork.base.files import atomic_write_text
         from openwork.data.check.page import page_of
 
-        atomic_write_text(html, page_of(report, translated))
-    if as_json:
-        write_json(report_values(report))
-    else:
-        print_lines(report_lines(report))
+        atomic_write_text(html, page_of(checked, translated))
+    print_result(lambda: report_values(checked), lambda: report_lines(checked), as_json=as_json)
 
 
 class _Progress:
-    """Says how far a download is, every few seconds."""
+    """Reports the progress of a download every few seconds."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
@@ -190,6 +177,6 @@ class _Progress:
             return
         self._last = now
         if total:
-            say(f"fetching {name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+            report(f"fetching {name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
         else:
-            say(f"fetching {name}: {done / 1e6:,.1f} MB")
+            report(f"fetching {name}: {done / 1e6:,.1f} MB")

@@ -1,4 +1,4 @@
-"""The keys of [decoding] as options: what is given on the command line goes before what the bundle says."""
+"""The keys of [decoding] as options, which override the settings of the bundle."""
 
 from collections.abc import Mapping
 from dataclasses import field, fields, make_dataclass
@@ -12,7 +12,7 @@ from openwork.base.errors import UsageError
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.settings import settings_over
 
-# Options are verbs where the key is what results from them.
+# Options whose names differ from their keys.
 NAMES = {"required": "--require", "forbidden": "--forbid"}
 
 
@@ -22,15 +22,15 @@ def option_name(key: str) -> str:
 
 
 def _option(key: str, known: FieldInfo) -> tuple[str, Any, Any]:
-    """The field of a dataclass that `as_command` makes an option of; None: not given."""
-    # What must be more than a value is taken from that value on, and refused by the settings there.
+    """A dataclass field that `as_command` turns into an option; None: not given."""
+    # An option accepts an excluded lower bound; the settings refuse it.
     lows = [bound.ge if isinstance(bound, Ge) else bound.gt for bound in known.metadata if isinstance(bound, Ge | Gt)]
     least: Any = next(iter(lows), None)
     most: Any = next((bound.le for bound in known.metadata if isinstance(bound, Le)), None)
     description = known.description or ""
     text = f"{description[:1].upper()}{description[1:]}."
     kind: Any = known.annotation
-    if kind not in (int, float, str):  # texts, repeatable, or one of some words, which the settings check
+    if kind not in (int, float, str):  # repeatable texts, or a word, which the settings check
         kind = list[str] if Ellipsis in get_args(kind) else str
         text = text if kind is str else f"{text[:-1]}; repeatable."
     option = typer.Option(option_name(key), min=least, max=most, help=text)
@@ -38,11 +38,11 @@ def _option(key: str, known: FieldInfo) -> tuple[str, Any, Any]:
 
 
 class DecodingOptions(make_dataclass("_Keys", [_option(*item) for item in DecodingSettings.model_fields.items()])):
-    """How translations are searched for or drawn, and what they must hold: an option for each key."""
+    """Options of decoding: one for each key of [decoding]."""
 
 
 def given(*groups: Any) -> dict[str, Any]:
-    """What the command line gives of the fields of groups of options."""
+    """The options of these groups that the command line gives."""
     values = {field.name: getattr(group, field.name) for group in groups for field in fields(group)}
     return {key: value for key, value in values.items() if value is not None and value is not False and value != []}
 
@@ -61,7 +61,7 @@ NOT_STREAMED = ("beam", "best", "groups", "coverage_penalty", "minimum_bayes_ris
 
 
 def settings_for_streaming(settings: Any, options: dict[str, Any], origins: Mapping[str, Any] | None = None) -> Any:
-    """One hypothesis, written from left to right; UsageError for options that need more than that."""
+    """Settings for one hypothesis, written from left to right; UsageError for options that need more."""
     for key in NOT_STREAMED:
         if key in options and not (key in ("beam", "best") and options[key] == 1):
             raise UsageError(

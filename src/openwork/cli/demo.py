@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.terminal import INTERRUPTED, progress_console, say
+from openwork.cli.terminal import INTERRUPTED, progress_console, report
 
 
 def demo(
@@ -25,7 +25,7 @@ def demo(
     from openwork.demo.demo import run_demo
     from openwork.training.observers.console import console_observer
 
-    finished = run_demo(out, expressions or [], say, [console_observer(progress_console())])
+    finished = run_demo(out, expressions or [], report, [console_observer(progress_console())])
     if not finished:
-        say("saved; to continue, run the same command again")
+        report("saved; to continue, run the same command again")
         raise typer.Exit(INTERRUPTED)

@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from openwork.base.printing import write_json
-from openwork.cli.terminal import print_lines
+from openwork.cli.options import AsJson
+from openwork.cli.terminal import print_result
 
 
 def doctor(
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="Leave out what has to be measured.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Skip measurements.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check this machine: hardware, libraries, what is accelerated.
 
@@ -22,7 +22,4 @@ def doctor(
     from openwork.checks.doctor import doctor_lines, doctor_values, examine
 
     found = examine(measure=not quick)
-    if as_json:
-        write_json(doctor_values(found))
-    else:
-        print_lines(doctor_lines(found))
+    print_result(lambda: doctor_values(found), lambda: doctor_lines(found), as_json=as_json)

@@ -6,11 +6,10 @@ from typing import Annotated
 import typer
 
 from openwork.base.limits import HYPOTHESES
-from openwork.base.printing import write_json
-from openwork.cli.options import Bundle
+from openwork.cli.options import AsJson, Bundle
 from openwork.cli.progress import progress
 from openwork.cli.set_options import SetOptions
-from openwork.cli.terminal import print_lines, say
+from openwork.cli.terminal import print_result, report
 
 
 def evaluate(
@@ -20,14 +19,14 @@ def evaluate(
     beam: Annotated[
         int | None, typer.Option(min=1, max=HYPOTHESES, help="Hypotheses per sentence; 1 is greedy search.")
     ] = None,
-    language: Annotated[str | None, typer.Option(help="Target language, by which BLEU cuts words; else known.")] = None,
+    language: Annotated[str | None, typer.Option(help="Target language, for the tokenization of BLEU.")] = None,
     texts: Annotated[
-        bool, typer.Option("--texts", help="Of a model that writes: score by ROUGE and as a whole.")
+        bool, typer.Option("--texts", help="For a model that generates: score by ROUGE and exact match.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for texts and scores, for openwork compare.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score a model: BLEU and chrF, accuracy and F1, or ROUGE.
 
@@ -59,16 +58,13 @@ def evaluate(
     loaded = load_bundle(folder)
     if texts:
         with progress(len(tested.pairs), "writing") as advanced:
-            result, saved = evaluate_texts(loaded, tested, say, advanced, beam=beam)
+            result, saved = evaluate_texts(loaded, tested, report, advanced, beam=beam)
     elif task_of(loaded.settings.model) == "generate":
         with progress(len(tested.pairs), "translating") as advanced:
-            result, saved = evaluate_bundle(loaded, tested, say, advanced, beam=beam, language=language)
+            result, saved = evaluate_bundle(loaded, tested, report, advanced, beam=beam, language=language)
     else:
         with progress(len(tested.pairs), "labelling") as advanced:
-            result, saved = evaluate_labels(loaded, tested, say, advanced)
+            result, saved = evaluate_labels(loaded, tested, report, advanced)
     if out is not None:
         write_evaluation(out, saved)
-    if as_json:
-        write_json(result.to_json())
-    else:
-        print_lines(result.lines())
+    print_result(result.to_json, result.lines, as_json=as_json)

@@ -9,7 +9,7 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.base.limits import HEADS, LAYERS
 from openwork.base.printing import write_json
-from openwork.cli.terminal import print_lines, print_text, say
+from openwork.cli.terminal import print_lines, print_text, report
 
 if TYPE_CHECKING:
     from openwork.inspection.trace import Trace
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class What:
-    """Which calculation."""
+    """The calculation to show."""
 
     words: Annotated[
         list[str] | None,
@@ -29,29 +29,29 @@ class What:
 
     @property
     def bundle(self) -> Path | None:
-        """The folder, by name or as the first word."""
+        """The bundle's folder: the option, or the first argument."""
         if self.named is None and self.words and (len(self.words) > 1 or self.is_without_sentence):
             return Path(self.words[0])
         return self.named
 
     @property
     def sentence(self) -> str | None:
-        """The last word."""
+        """The sentence: the last argument."""
         return None if self.is_without_sentence or not self.words else self.words[-1]
 
     @property
     def is_without_sentence(self) -> bool:
-        """Whether something else is shown."""
+        """Whether a worked example or the list is shown instead."""
         return self.listing or self.example is not None
 
 
 @dataclass(frozen=True)
 class Which:
-    """Which of its steps."""
+    """The steps to show."""
 
-    layer: Annotated[int | None, typer.Option(max=LAYERS, help="Every step of this layer, counted from 0.")] = None
-    head: Annotated[int | None, typer.Option(max=HEADS, help="This attention head alone, counted from 0.")] = None
-    every: Annotated[bool, typer.Option("--all", help="Every step of all layers.")] = False
+    layer: Annotated[int | None, typer.Option(max=LAYERS, help="All steps of this layer, counted from 0.")] = None
+    head: Annotated[int | None, typer.Option(max=HEADS, help="Only this attention head, counted from 0.")] = None
+    every: Annotated[bool, typer.Option("--all", help="All steps of all layers.")] = False
 
 
 def explain(
@@ -123,14 +123,14 @@ def _trace(what: What, which: Which) -> "Trace":
     if what.example is not None:
         worked = EXAMPLES.get(what.example)
         if worked is not None and worked.of_a_model and bundle is None:
-            say("training a small model to show; this takes some seconds (--bundle shows one of yours)")
+            report("training a small model to show; this takes some seconds (--bundle shows one of yours)")
         return explain_example(what.example, bundle)
     assert bundle is not None and what.sentence is not None
     return explain_text(bundle, what.sentence, Selection(which.layer, which.head, which.every))
 
 
 def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:
-    """To a file, to a program, or to the terminal."""
+    """Writes the trace to a file, as JSON, or to the terminal."""
     import os
     import shutil
 
@@ -143,7 +143,7 @@ def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:
     translate = catalogue(language).translate
     if html is not None:
         atomic_write_text(html, trace_page(trace, language, translate))
-        say(f"written to {html}")
+        report(f"written to {html}")
     if as_json:
         write_json(trace.to_json())
     elif html is None:

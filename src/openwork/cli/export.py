@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from openwork.cli.options import Bundle, Overwrite, check_form
-from openwork.cli.terminal import say
+from openwork.cli.terminal import report
 
 
 def export(
     bundle: Bundle,
-    to: Annotated[str, typer.Option(help="Whose form: ct2 (CTranslate2) or hf (Hugging Face).")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder that is written.")],
+    to: Annotated[str, typer.Option(help="Format: ct2 (CTranslate2) or hf (Hugging Face).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
     overwrite: Overwrite = False,
 ) -> None:
     """Convert a bundle to another toolkit's model.
@@ -31,8 +31,8 @@ def export(
     settings = export_model(to, folder, out, overwrite=overwrite).settings
     decoding, writes = settings.decoding, task_of(settings.model) == "generate"
     if writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
-        say(
+        report(
             "note: the bundle ranks by the paper's length penalty, which no other toolkit has; "
             'with decoding.length_rule = "power" it ranks as they do'
         )
-    say(f"done: {out}")
+    report(f"done: {out}")

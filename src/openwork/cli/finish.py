@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from openwork.cli.terminal import say
-from openwork.cli.train import tell_result
+from openwork.cli.terminal import report
+from openwork.cli.train import report_result
 
 
 def finish(folder: Annotated[Path, typer.Argument(help="The folder of a run that was stopped.")]) -> None:
@@ -19,8 +19,8 @@ def finish(folder: Annotated[Path, typer.Argument(help="The folder of a run that
     from openwork.runs.finish import finish_run
     from openwork.runs.folder import RunFolder
 
-    outcome = finish_run(folder, say)
+    outcome = finish_run(folder, report)
     settings = RunFolder(folder).read_settings()
-    say(f"the run has ended after update {outcome.progress.step:,}")
+    report(f"the run has ended after update {outcome.progress.step:,}")
     if outcome.bundle is not None and settings is not None:
-        tell_result(outcome.bundle, settings, folder)
+        report_result(outcome.bundle, settings, folder)

@@ -7,8 +7,8 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.base.printing import write_json
-from openwork.cli.terminal import print_lines
+from openwork.cli.options import AsJson
+from openwork.cli.terminal import print_result
 
 
 def info(
@@ -18,7 +18,7 @@ def info(
     bundle: Annotated[
         str | None, typer.Option("--bundle", "-m", metavar="BUNDLE", help="A bundle's folder, by name.")
     ] = None,
-    options: Annotated[bool, typer.Option("--options", help="What can be chosen about a model.")] = False,
+    options: Annotated[bool, typer.Option("--options", help="List the options of a model.")] = False,
     table: Annotated[int | None, typer.Option(max=LENGTH, help="3: the rows of the paper's table 3, counted.")] = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="Size several presets or kinds of model to one budget.")
@@ -28,7 +28,7 @@ def info(
         typer.Option(help="Weights (7M), operations for a target token (20Mflop), or seconds of an update (0.5s)."),
     ] = None,
     vocabulary: Annotated[int | None, typer.Option(min=5, max=LENGTH, help="Pieces, for --compare; 8000.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Describe a bundle, a preset or the options of a model.
 
@@ -67,7 +67,4 @@ def info(
     else:
         name = names[0] if names else None
         facts = describe(str(usable_bundle(Path(name))) if name and Path(name).is_dir() else name)
-    if as_json:
-        write_json(facts.values)
-    else:
-        print_lines(facts.lines)
+    print_result(lambda: facts.values, lambda: facts.lines, as_json=as_json)

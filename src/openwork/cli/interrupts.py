@@ -1,11 +1,11 @@
-"""Ctrl-C at any moment: exit code 130, no traceback, and never lost.
+"""Ctrl-C at any moment: exit code 130 and no traceback.
 
-A KeyboardInterrupt can be lost: Python reports and forgets what is raised in a weak reference's callback or in
-`__del__`, and libraries catch everything while they are loaded. So before there is any work to clear up after, and
-while a module is being imported, the process ends at once; else KeyboardInterrupt is raised as usual.
+A KeyboardInterrupt can be lost: Python drops one that is raised in a weak reference's callback or in `__del__`, and
+libraries catch everything while they are imported. So the process ends at once while a module is imported and before
+a command has work to clean up; otherwise KeyboardInterrupt is raised as usual.
 
-This is the first module that the command loads, so it imports only what Python has loaded by then: `signal` itself
-would take some milliseconds in which Ctrl-C gives a traceback.
+This is the first module that the command imports, so it imports only modules that Python has already loaded: `signal`
+itself takes some milliseconds, in which Ctrl-C would give a traceback.
 """
 
 import _signal  # pyright: ignore[reportMissingImports]
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 _SHOW_CURSOR = b"\x1b[?25h"
-_IMPORTING = "<frozen importlib"  # how the files of Python's own import machinery are called
+_IMPORTING = "<frozen importlib"  # file names of Python's import system
 
 
 class _State:
-    """What has happened so far."""
+    """State of the process."""
 
     was_interrupted = False
     cursor_is_hidden = False
 
 
 def end_at_once_on_ctrl_c() -> None:
-    """Installs the handler for a process of our own; a process that is to ignore Ctrl-C (`nohup`, `&`) goes on so."""
+    """Installs the handler, unless the process ignores Ctrl-C (`nohup`, `&`) or has a handler of its own."""
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _end)
         sys.unraisablehook = _unraisable
 
 
 class RaisingOnCtrlC:
-    """Within it Ctrl-C raises KeyboardInterrupt, so that what is half done is cleared away."""
+    """A context in which Ctrl-C raises KeyboardInterrupt, so that unfinished work is cleaned up."""
 
     def __enter__(self) -> None:
         if _signal.getsignal(_signal.SIGINT) is _end:
@@ -54,7 +54,7 @@ def was_interrupted() -> bool:
 
 
 def note_cursor(*, is_hidden: bool) -> None:
-    """What a live display does with the cursor, to be put right when the process ends at once."""
+    """Notes whether a live display hides the cursor, which is shown again when the process ends at once."""
     _State.cursor_is_hidden = is_hidden
 
 
@@ -74,7 +74,7 @@ def _raise(number: int, frame: "FrameType | None") -> None:
 
 
 def _unraisable(lost: "Any") -> None:
-    """Instead of `Exception ignored in`: the interruption is heeded."""
+    """Ends the process on a KeyboardInterrupt that Python would drop with `Exception ignored in`."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
         _end()
     sys.__unraisablehook__(lost)

@@ -1,4 +1,4 @@
-"""What the commands that label have in common: how many labels, in which form."""
+"""Options of the commands that predict labels."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,15 +7,15 @@ from typing import Annotated, Literal
 import typer
 
 from openwork.base.limits import LENGTH
-from openwork.cli.terminal import say
+from openwork.cli.terminal import report
 
 
 @dataclass(frozen=True)
 class LabelOptions:
-    """What a line of output is."""
+    """The form of an output line."""
 
     best: Annotated[
-        int, typer.Option(min=1, max=LENGTH, help="So many of the most probable labels, with their probabilities.")
+        int, typer.Option(min=1, max=LENGTH, help="Number of most probable labels, with their probabilities.")
     ] = 1
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with probabilities.")] = False
 
@@ -31,4 +31,4 @@ def run_labelling(task: Literal["classify", "tag", "fill", "answer"], bundle: Pa
     from openwork.inference.filters.lines import answer_stream
 
     lines = label_filter(load_bundle(folder), bundle, task, options.best, as_json=options.as_json)
-    answer_stream(lines, say)
+    answer_stream(lines, report)

@@ -15,9 +15,9 @@ _TITLES = ("OPTIONS_PANEL_TITLE", "COMMANDS_PANEL_TITLE", "ARGUMENTS_PANEL_TITLE
 
 
 def take_language(arguments: Sequence[str]) -> list[str]:
-    """The arguments without `--lang X`; the choice is left in the environment, for child processes too.
+    """The arguments without `--lang X`; the choice is set in the environment, for child processes too.
 
-    It is taken before anything else is read, because help and errors of the command line follow it.
+    It is read first, because help and errors of the command line depend on it.
     """
     rest: list[str] = []
     waiting = iter(arguments)
@@ -38,7 +38,7 @@ def take_language(arguments: Sequence[str]) -> list[str]:
 
 
 def translate_help(command: Any, above: Any = None) -> None:
-    """Puts the help of a command, of its options and of all below it into the reader's language."""
+    """Translates the help of a command, of its options and of its subcommands."""
     context = typer.Context(command, parent=above, **command.context_settings)
     for part in (command, *command.get_params(context)):  # --help is made for a context, and then kept
         for name in ("help", "short_help"):
@@ -53,7 +53,7 @@ def translate_help(command: Any, above: Any = None) -> None:
 
 
 def _in_own_language(paragraph: str) -> str:
-    """A paragraph of help; the description of a setting, made a sentence, is known as the catalogue has it."""
+    """A translated paragraph of help; descriptions of settings have no capital and full stop in the catalogue."""
     if (whole := translated(paragraph)) != paragraph:
         return whole
     description = paragraph[:1].lower() + paragraph[1:].removesuffix(".")
@@ -61,7 +61,7 @@ def _in_own_language(paragraph: str) -> str:
 
 
 def translate_titles() -> None:
-    """The titles of the boxes in which help is shown."""
+    """Translates the titles of the boxes in help."""
     from typer import rich_utils
 
     for name in _TITLES:

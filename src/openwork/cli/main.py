@@ -1,4 +1,4 @@
-"""The command `openwork`: one module a command; what a command needs is loaded only when it runs."""
+"""The command `openwork`: one module per command, whose imports are loaded only when it runs."""
 
 import difflib
 import os
@@ -52,7 +52,7 @@ from openwork.cli.options import as_command
 from openwork.cli.terminal import (
     DEBUG,
     INTERRUPTED,
-    ErrorsTold,
+    ErrorReporter,
     flush_streams,
     open_missing_streams,
     print_text,
@@ -83,14 +83,14 @@ def options(
     lang: Annotated[str, typer.Option(help="Language of help and messages: en or zh; else the locale's.")] = "",
 ) -> None:
     """Train and use sequence-to-sequence Transformers, with every part in view."""
-    # `lang` stands here for the help alone: take_language has read it by now
+    # `lang` is here only for the help: take_language has read it before
     if debug:
         os.environ[DEBUG] = "1"
 
 
 @dataclass(frozen=True)
 class CommandGroup:
-    """Commands that the help shows in a box of their own: by name, a function or commands below it."""
+    """Commands in one box of the help: by name, a function or a group of subcommands."""
 
     title: str
     commands: Mapping[str, Any]
@@ -139,14 +139,14 @@ for _group in GROUPS:
 
 
 def main() -> None:
-    """The command line from its first argument to the end of the process."""
+    """Runs the command line and ends the process."""
     open_missing_streams()
     guard_streams()
     prepare_completion()
-    with ErrorsTold() as told:
-        told.code = _command_line()
+    with ErrorReporter() as errors:
+        errors.code = _command_line()
     flush_streams()
-    sys.exit(told.code)
+    sys.exit(errors.code)
 
 
 def _command_line() -> int:
@@ -160,7 +160,7 @@ def _command_line() -> int:
 
 
 def _command() -> Any:
-    """All commands, with their help in the reader's language."""
+    """All commands, with help in the user's language."""
     command = typer.main.get_command(app)
     if find_language(os.environ) != "en":
         translate_help(command)
@@ -168,7 +168,7 @@ def _command() -> Any:
     return command
 
 
-# What the library of the command line says of a wrong one.
+# Error messages of the command-line library (Click).
 _REFUSED = {
     "U016": r"no such option: .*",
     "U017": r"no such command .*",
@@ -182,13 +182,13 @@ _REFUSED = {
 
 
 def _refuse(error: TyperException) -> int:
-    """A wrong command line, in the form that all our errors have."""
+    """Reports a wrong command line like any other error."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "openwork"
     possible = getattr(error, "possibilities", None)
     message = error.message if possible else error.format_message()
     if not message:
-        return UsageError.exit_code  # `openwork` or `openwork config` alone: the help stands there already
+        return UsageError.exit_code  # `openwork` or `openwork config` alone: the help has been printed
     near = difflib.get_close_matches(getattr(error, "option_name", ""), possible or [], n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     what = f"{message[:1].lower()}{message[1:]}".removesuffix(".")

@@ -1,4 +1,4 @@
-"""Options that belong together are one value: a command takes a dataclass, the command line each of its fields."""
+"""Options shared by commands, and groups of options: a command takes a dataclass, whose fields are options."""
 
 import functools
 import inspect
@@ -12,7 +12,7 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.cli.interrupts import RaisingOnCtrlC
-from openwork.cli.terminal import DEBUG, ErrorsTold, be_quiet, notices_shown
+from openwork.cli.terminal import DEBUG, ErrorReporter, be_quiet, notices_shown
 
 FORMS = ("ct2", "hf")  # as in `interop/forms.py`, which takes seconds to import
 
@@ -30,11 +30,15 @@ class NamesBundle:
 WRITTEN = NamesBundle("The folder that openwork train --out wrote.")
 Bundle = Annotated[Path, WRITTEN]
 OptionalBundle = Annotated[Path | None, WRITTEN]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
+Assignments = Annotated[
+    list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what openwork wrote there before.")]
 
 
 def check_form(name: str) -> None:
-    """UsageError for a form of models that is not known."""
+    """UsageError for an unknown format of models."""
     if name not in FORMS:
         raise UsageError(
             f"{name!r} is no form that openwork knows", hint=f"known are {' and '.join(FORMS)}", code="U038"
@@ -42,9 +46,9 @@ def check_form(name: str) -> None:
 
 
 def as_command(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as a command: options for the fields of its parameters that are dataclasses, and errors told.
+    """The function as a command, with an option for each field of dataclass parameters, and with errors reported.
 
-    Every command knows --quiet and --verbose; one that takes a bundle takes it as an argument and as --bundle.
+    Every command has --quiet and --verbose; a bundle is an argument, or the option --bundle.
     """
     groups: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []
@@ -55,22 +59,22 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
     bundles = [parameter for parameter in parameters if _mark(parameter) is not None]
-    parameters = [one for parameter in parameters for one in _as_typed(parameter)] + _HOW_MUCH_IS_SAID
+    parameters = [one for parameter in parameters for one in _as_typed(parameter)] + _VERBOSITY
 
     @functools.wraps(function)
     def command(**given: Any) -> None:
         if given.pop("verbose", False):
             os.environ[DEBUG] = "1"
-        with be_quiet(given.pop("quiet", False)), notices_shown(), RaisingOnCtrlC(), ErrorsTold() as told:
+        with be_quiet(given.pop("quiet", False)), notices_shown(), RaisingOnCtrlC(), ErrorReporter() as errors:
             for parameter in bundles:
                 given[parameter.name] = _one_bundle(parameter, given[parameter.name], given.pop(_named(parameter)))
             for name, group in groups.items():
                 given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
             function(**given)
-        if told.code:
-            raise typer.Exit(told.code)
+        if errors.code:
+            raise typer.Exit(errors.code)
 
-    # what typer reads to know the options
+    # typer reads the options from these
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
@@ -90,14 +94,14 @@ def _flag(name: str, option: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
 
 
-_HOW_MUCH_IS_SAID = [
+_VERBOSITY = [
     _flag("quiet", typer.Option("--quiet", "-q", help="Only results and errors.")),
     _flag("verbose", typer.Option("--verbose", "-v", help="Show the traceback of an error.")),
 ]
 
 
 def _mark(parameter: inspect.Parameter) -> NamesBundle | None:
-    """How the parameter names a bundle; None if it does not."""
+    """The mark of a parameter that names a bundle; None for others."""
     marks = getattr(parameter.annotation, "__metadata__", ())
     return next((mark for mark in marks if isinstance(mark, NamesBundle)), None)
 
@@ -107,7 +111,7 @@ def _named(parameter: inspect.Parameter) -> str:
 
 
 def _as_typed(parameter: inspect.Parameter) -> list[inspect.Parameter]:
-    """The parameter as the command line has it: a bundle is an argument and an option."""
+    """The parameters of the command line for one parameter: a bundle is an argument and an option."""
     mark = _mark(parameter)
     if mark is None:
         return [parameter]
@@ -123,7 +127,7 @@ def _as_typed(parameter: inspect.Parameter) -> list[inspect.Parameter]:
 
 
 def _one_bundle(parameter: inspect.Parameter, first: Any, by_name: Any) -> Any:
-    """What names the bundle. UsageError where two things do, or nothing does and one is needed."""
+    """The bundle that is named. UsageError for two, or for none where one is needed."""
     if first and by_name:
         raise UsageError(f"{first} and --bundle {by_name}: two bundles are named", hint="name one of them", code="U099")
     if not (first or by_name) and parameter.default is inspect.Parameter.empty:

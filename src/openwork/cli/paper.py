@@ -7,7 +7,7 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_document, write_json
-from openwork.cli.terminal import print_lines, print_text, translated
+from openwork.cli.terminal import print_result, print_text, translated
 
 if TYPE_CHECKING:
     from openwork.study.paper.contents import Listed
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PaperQuery:
-    """Which object of the paper."""
+    """The object of the paper to show."""
 
     kind: Annotated[str | None, typer.Argument(help="eq, formula, figure, table or training; without it, all.")] = None
     number: Annotated[str | None, typer.Argument(help="Its number, or the name of a formula that has none.")] = None
@@ -70,10 +70,7 @@ def _objects(asked: PaperQuery) -> "list[Listed]":
 def _print_list(objects: "list[Listed]", as_json: bool) -> None:
     from openwork.study.paper.contents import contents_lines, contents_values
 
-    if as_json:
-        write_json(contents_values(objects))
-    else:
-        print_lines(contents_lines(objects))
+    print_result(lambda: contents_values(objects), lambda: contents_lines(objects), as_json=as_json)
 
 
 def _print_page(name: str, row: str | None, as_json: bool) -> None:

@@ -1,18 +1,18 @@
-"""How far a long work has come: a bar on a terminal, plain lines elsewhere."""
+"""Progress of long operations: a bar on a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from openwork.base.printing import one_line
-from openwork.cli.terminal import progress_console, tell
+from openwork.cli.terminal import progress_console, write_line
 
 SECONDS_BETWEEN_LINES = 5.0
 
 
 @contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """Gives a function to be told how many more of `total` are done."""
+    """Yields a function that advances the progress towards `total`."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = progress_console()
@@ -28,13 +28,13 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
 def _line_writer(total: int, what: str) -> Callable[[int], None]:
     done = 0
     last = time.monotonic()
-    tell(f"{what} total={total}")
+    write_line(f"{what} total={total}")
 
     def advanced(count: int) -> None:
         nonlocal done, last
         done += count
         if time.monotonic() - last > SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            tell(f"{what} done={done} total={total}")
+            write_line(f"{what} done={done} total={total}")
 
     return advanced

@@ -7,7 +7,7 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.cli.options import Bundle
-from openwork.cli.terminal import say
+from openwork.cli.terminal import report
 
 
 def score(
@@ -41,5 +41,5 @@ def score(
     from openwork.inference.scorer import Scorer
 
     loaded = load_bundle(folder)
-    lines = tabbed_lines(say) if source is None or target is None else file_lines(source, target, say)
-    score_lines(Scorer(loaded.model, loaded.tokenizers), lines, say, as_json=as_json)
+    lines = tabbed_lines(report) if source is None or target is None else file_lines(source, target, report)
+    score_lines(Scorer(loaded.model, loaded.tokenizers), lines, report, as_json=as_json)

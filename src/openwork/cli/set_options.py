@@ -1,4 +1,4 @@
-"""On which pairs a system is scored, as options."""
+"""Options that select a test set."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +11,21 @@ from openwork.base.errors import UsageError
 
 @dataclass(frozen=True)
 class SetOptions:
-    """What is asked for, and what is right."""
+    """The test set: sources and references."""
 
     source: Annotated[Path | None, typer.Option(help="Source sentences, one a line.")] = None
     reference: Annotated[Path | None, typer.Option(help="Their translations or labels, one a line.")] = None
     corpus: Annotated[str | None, typer.Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
-    split: Annotated[str, typer.Option(help="Which part of the corpus.")] = "valid"
-    file: Annotated[Path | None, typer.Option(help="One file of columns instead, whose first line names them.")] = None
-    columns: Annotated[
-        str, typer.Option(help="Its columns: that of the source, or two of them, and last that of the label.")
-    ] = "sentence,label"
+    split: Annotated[str, typer.Option(help="Split of the corpus.")] = "valid"
+    file: Annotated[
+        Path | None, typer.Option(help="One file of columns with a header line instead.")
+    ] = None
+    columns: Annotated[str, typer.Option(help="Its columns: one or two of the source, then that of the label.")] = (
+        "sentence,label"
+    )
 
     def check(self) -> None:
-        """UsageError unless there is one test set."""
+        """UsageError unless one test set is named."""
         files = self.source is not None and self.reference is not None
         chosen = files + (self.corpus is not None) + (self.file is not None)
         if chosen != 1 or (self.source is None) != (self.reference is None):
@@ -35,7 +37,7 @@ class SetOptions:
 
     @property
     def files(self) -> tuple[Path | None, ...]:
-        """What is read, where it has no name."""
+        """The files that are read."""
         return self.source, self.reference, self.file
 
     @property

@@ -7,7 +7,7 @@ import typer
 
 from openwork.base.limits import LENGTH
 from openwork.cli.options import Bundle
-from openwork.cli.terminal import say
+from openwork.cli.terminal import report
 
 
 def shortlist(
@@ -16,9 +16,9 @@ def shortlist(
     source: Annotated[Path | None, typer.Option(help="Source sentences, one a line (plain or gzip).")] = None,
     target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None,
     corpus: Annotated[str | None, typer.Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None,
-    each: Annotated[int, typer.Option(min=1, max=LENGTH, help="Translations of each source piece that may come.")] = 16,
+    each: Annotated[int, typer.Option(min=1, max=LENGTH, help="Target pieces for each source piece.")] = 16,
     common: Annotated[
-        int, typer.Option(min=0, max=LENGTH, help="The commonest target pieces, which may always come.")
+        int, typer.Option(min=0, max=LENGTH, help="Number of most frequent target pieces, which are always allowed.")
     ] = 100,
 ) -> None:
     """Learn a shortlist of pieces, which makes translation faster.
@@ -34,5 +34,5 @@ def shortlist(
     folder = usable_bundle(bundle)
     from openwork.inference.shortlists import Sizes, write_shortlist
 
-    write_shortlist(out, folder, source, target, corpus, Sizes(each, common), say)
-    say(f"done: openwork translate --shortlist {out}")
+    write_shortlist(out, folder, source, target, corpus, Sizes(each, common), report)
+    report(f"done: openwork translate --shortlist {out}")

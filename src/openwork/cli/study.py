@@ -7,13 +7,14 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
-from openwork.cli.terminal import print_lines, say, translated
+from openwork.cli.options import AsJson
+from openwork.cli.terminal import print_lines, print_result, report, translated
 
 
 def study(
-    name: Annotated[str | None, typer.Argument(help="The study; without one, those that there are.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The study; without it, lists all studies.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="A size of the study: KEY=VALUE.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option(help="Write one HTML page with the charts to this file.")] = None,
 ) -> None:
     """Measure claims about architectures: gradients, depth, cost.
@@ -37,10 +38,9 @@ def study(
     if name is None:
         if set_ or html:
             raise UsageError("no study is named", hint="openwork study lists them", code="U027")
-        if as_json:
-            write_json([one.summary() for one in STUDIES.values()])
-        else:
-            print_lines(list_lines(STUDIES.values()))
+        print_result(
+            lambda: [one.summary() for one in STUDIES.values()], lambda: list_lines(STUDIES.values()), as_json=as_json
+        )
         return
     chosen = find_study(name)
     sizes = sizes_of(chosen, set_ or [])
@@ -49,7 +49,7 @@ def study(
     result = chosen.run(sizes)
     if html is not None:
         atomic_write_text(html, page(chosen, result, find_language(os.environ), translated))
-        say(f"written to {html}")
+        report(f"written to {html}")
     if as_json:
         write_json(chosen.to_json(sizes, result))
     elif html is None:

@@ -1,4 +1,4 @@
-"""What every command shares: where things are printed, how an error looks, and the exit codes.
+"""Output of commands: printing, errors and exit codes.
 
 Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 wrong command line,
 3 bad data or settings, 4 missing or unusable bundle, 130 interrupted.
@@ -10,16 +10,16 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 from openwork.base.errors import OpenworkError, wants_memory
 from openwork.base.messages import catalogue, find_language
 from openwork.base.notices import LOGGER
-from openwork.base.printing import escaped, one_line
+from openwork.base.printing import escaped, one_line, write_json
 from openwork.cli.interrupts import INTERRUPTED, note_cursor, was_interrupted
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 @contextlib.contextmanager
 def be_quiet(wanted: bool) -> Iterator[None]:
-    """Within it, if it is wanted, only results and errors are shown."""
+    """A context in which, if `wanted`, only results and errors are shown."""
     before = _quiet.set(wanted or _quiet.get())
     try:
         yield
@@ -40,42 +40,50 @@ def be_quiet(wanted: bool) -> Iterator[None]:
 
 
 def translated(text: str) -> str:
-    """The sentence in the language of the person at the terminal."""
+    """The sentence in the user's language."""
     return catalogue(find_language(os.environ)).translate(text)
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """The lines of a report on standard output, in the person's language."""
+    """Prints the lines of a report to standard output, in the user's language."""
     print("\n".join(one_line(translated(line)) for line in lines))
 
 
+def print_result(values: Callable[[], Any], lines: Callable[[], Iterable[str]], *, as_json: bool) -> None:
+    """Prints a result to standard output: its values as JSON for a program, or the lines of a report."""
+    if as_json:
+        write_json(values())
+    else:
+        print_lines(lines())
+
+
 def print_text(text: str) -> None:
-    """A text of several lines on standard output, in the person's language already."""
+    """Prints a translated text of several lines to standard output."""
     print(escaped(text))
 
 
-def say(text: str) -> None:
-    """A line for the person at the terminal; that nobody listens any more (as in `2>&1 | head`) ends no training."""
+def report(text: str) -> None:
+    """Reports a line to the user on standard error; a closed stream (as in `2>&1 | head`) does not end a training."""
     if not _quiet.get():
-        tell(translated(text))
+        write_line(translated(text))
 
 
-def tell(text: str) -> None:
-    """The same for a line that is in the person's language already, or is for programs."""
-    # RuntimeError: a signal's handler speaks while a line is being printed
+def write_line(text: str) -> None:
+    """Writes a line to standard error that is translated already, or for programs."""
+    # RuntimeError: a signal handler writes while a line is being printed
     with contextlib.suppress(OSError, RuntimeError):
         print(one_line(text), file=sys.stderr, flush=True)
 
 
-class _Saying(logging.Handler):
-    """Shows what the library has to say."""
+class _NoticeHandler(logging.Handler):
+    """Reports the notices of the library."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage())
+        report(record.getMessage())
 
 
 def progress_console() -> "Console":
-    """Where the progress of a training is drawn: standard error, until nobody listens any more."""
+    """The console for the progress of a training: standard error, until it is closed."""
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
@@ -84,7 +92,7 @@ def progress_console() -> "Console":
             self.quiet = True
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-            for segment in super().render(renderable, options):  # colours are no text, and the cursor is a control
+            for segment in super().render(renderable, options):  # only text is escaped, no colours or controls
                 yield segment if segment.control else segment._replace(text=escaped(segment.text))
 
         def show_cursor(self, show: bool = True) -> bool:
@@ -95,7 +103,7 @@ def progress_console() -> "Console":
 
 
 def open_missing_streams() -> None:
-    """Gives a process that was started without one of the three streams (as by `<&-`) an empty one."""
+    """Opens an empty stream for each of the three that the process lacks (as after `<&-`)."""
     for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)
@@ -106,38 +114,38 @@ def open_missing_streams() -> None:
 
 
 def show_error(error: OpenworkError) -> None:
-    """error CODE: what / why / hint, one line each."""
+    """Writes an error to standard error: "error CODE: what", why and hint, one line each."""
     first = f"error {error.code}: " if error.code else "error: "
     for name, sentence in ((first, error.what), ("  why: ", error.why), ("  hint: ", error.hint)):
         if sentence:
-            tell(f"{translated(name)}{translated(sentence)}")
+            write_line(f"{translated(name)}{translated(sentence)}")
 
 
-class ErrorsTold:
-    """Within it an error is told in a sentence and becomes the exit code; `--debug` lets its traceback through."""
+class ErrorReporter:
+    """A context that reports errors and sets the exit code; `--debug` lets the traceback through."""
 
     code = 0
 
-    def __enter__(self) -> "ErrorsTold":
+    def __enter__(self) -> "ErrorReporter":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
         if error is not None:
-            return self._tell(error)
+            return self._report(error)
         try:
-            sys.stdout.flush()  # here, where a failure can still be told
+            sys.stdout.flush()  # here, where a failure can still be reported
         except BaseException as late:
-            if not self._tell(late):
+            if not self._report(late):
                 raise
         self.code = self.code or (INTERRUPTED if was_interrupted() else 0)  # a library caught it
         return False
 
-    def _tell(self, error: BaseException) -> bool:
-        """Sets the exit code; False for what is no error of a command."""
+    def _report(self, error: BaseException) -> bool:
+        """Reports an error and sets the exit code; False for exceptions that are not errors of a command."""
         if isinstance(error, KeyboardInterrupt):
-            say("interrupted")
+            report("interrupted")
             self.code = INTERRUPTED
-        elif isinstance(error, BrokenPipeError):  # the reader of our output has gone, as in `| head`
+        elif isinstance(error, BrokenPipeError):  # the reader of the output has ended, as in `| head`
             _discard(sys.stdout)
         elif isinstance(error, typer.Exit) or not isinstance(error, Exception) or os.environ.get(DEBUG):
             return False
@@ -152,8 +160,8 @@ class ErrorsTold:
 
 @contextlib.contextmanager
 def notices_shown() -> Iterator[None]:
-    """Within it the person at the terminal reads what the library has to say."""
-    handler = _Saying()
+    """A context in which the notices of the library are reported."""
+    handler = _NoticeHandler()
     LOGGER.addHandler(handler)
     try:
         yield
@@ -162,7 +170,7 @@ def notices_shown() -> Iterator[None]:
 
 
 def flush_streams() -> None:
-    """Writes what is still held; what cannot be written was told before, where there is somebody to tell."""
+    """Flushes both output streams; failures have been reported before."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -171,7 +179,7 @@ def flush_streams() -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    """What the stream still holds goes nowhere, so that Python does not complain when it closes the stream."""
+    """Discards the stream's buffer, so that Python reports no error when it closes the stream."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -181,7 +189,7 @@ def _refused_by_system(error: OSError) -> OpenworkError:
         return OpenworkError(
             f"{os.fsdecode(error.filename)}: cannot be read or written",
             why=why,
-            hint="check the path, your rights to it, and the room on its disk",
+            hint="check the path, your permissions, and the free disk space",
             code="E005",
         )
     _discard(sys.stdout)
@@ -189,7 +197,7 @@ def _refused_by_system(error: OSError) -> OpenworkError:
 
 
 def _unexpected(error: Exception) -> OpenworkError:
-    """A mistake of ours, or a machine at its limits: the traceback goes to a file."""
+    """The error for a bug, or for exhausted memory; the traceback goes to a file."""
     details = _log(error)
     if wants_memory(error):
         return OpenworkError(
@@ -198,7 +206,7 @@ def _unexpected(error: Exception) -> OpenworkError:
     first_line = (str(error).splitlines() or [""])[0]
     return OpenworkError(
         f"unexpected {type(error).__name__}: {first_line}".removesuffix(": "),
-        why=f"this is a mistake in openwork; {details}",
+        why=f"this is a bug in openwork; {details}",
         hint="please report it with that file; --debug shows the traceback here",
         code="E008",
     )
@@ -208,6 +216,6 @@ def _log(error: Exception) -> str:
     try:
         with tempfile.NamedTemporaryFile("w", prefix="openwork-", suffix=".log", delete=False, encoding="utf-8") as log:
             log.write("".join(traceback.format_exception(error)))
-    except OSError:  # a full disk, perhaps the very cause
+    except OSError:  # a full disk, perhaps the cause
         return "the details could not be written to a file"
     return f"details: {log.name}"

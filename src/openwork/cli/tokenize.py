@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openwork.cli.options import OptionalBundle
-from openwork.cli.terminal import say, translated
+from openwork.cli.terminal import report, translated
 
 
 def tokenize(
@@ -15,15 +15,13 @@ def tokenize(
         Path | None,
         typer.Option(help="Instead of a bundle: tokenizer.json, vocab.txt (BERT), vocab.json (GPT-2) or .model."),
     ] = None,
-    side: Annotated[str, typer.Option(help="source or target: whose vocabulary of a bundle to use.")] = "source",
-    ids: Annotated[bool, typer.Option("--ids", help="Numbers instead of pieces.")] = False,
+    side: Annotated[str, typer.Option(help="Side of a bundle whose vocabulary is used: source or target.")] = "source",
+    ids: Annotated[bool, typer.Option("--ids", help="Print ids instead of pieces.")] = False,
     framed: Annotated[
-        bool, typer.Option("--framed", help="Numbers with the symbols around the text, such as [CLS] and [SEP].")
+        bool, typer.Option("--framed", help="Print ids with the symbols around the text, such as [CLS] and [SEP].")
     ] = False,
-    decode: Annotated[bool, typer.Option("--decode", help="From numbers back to text.")] = False,
-    show_work: Annotated[
-        bool, typer.Option("--show-work", help="Every merge or match, in the order in which it is made.")
-    ] = False,
+    decode: Annotated[bool, typer.Option("--decode", help="Turn ids back into text.")] = False,
+    show_work: Annotated[bool, typer.Option("--show-work", help="Show every merge or match in order.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with character offsets.")] = False,
 ) -> None:
     """Cut each line of standard input into pieces.
@@ -44,4 +42,4 @@ def tokenize(
         form = TokenFormat.FRAMED_IDS
     if show_work:
         form = TokenFormat.JSON_STEPS if as_json else TokenFormat.STEPS
-    tokenize_stream(find_tokenizer(bundle, tokenizer, side, usable_bundle), form, say, translated)
+    tokenize_stream(find_tokenizer(bundle, tokenizer, side, usable_bundle), form, report, translated)

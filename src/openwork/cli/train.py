@@ -9,8 +9,8 @@ import typer
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH, OPERATIONS, RATIO, UPDATES
-from openwork.base.printing import write_json
-from openwork.cli.terminal import INTERRUPTED, print_lines, progress_console, say
+from openwork.cli.options import Assignments
+from openwork.cli.terminal import INTERRUPTED, print_lines, print_result, progress_console, report
 
 if TYPE_CHECKING:
     from openwork.runs.file.settings import RunSettings
@@ -23,7 +23,7 @@ MOST_MINUTES = 10_000_000.0  # 19 years
 
 @dataclass(frozen=True)
 class DataOptions:
-    """What to train on."""
+    """The training data."""
 
     source: Annotated[Path | None, typer.Option(help="Source sentences, one a line (plain or gzip).")] = None
     target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None
@@ -38,56 +38,54 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class LengthOptions:
-    """When it ends."""
+    """The length of a training."""
 
-    steps: Annotated[int | None, typer.Option(min=1, max=UPDATES, help="End after so many updates of the weights.")] = (
-        None
-    )
+    steps: Annotated[int | None, typer.Option(min=1, max=UPDATES, help="Number of updates of the weights.")] = None
     minutes: Annotated[
         float | None,
-        typer.Option(min=0.01, max=MOST_MINUTES, help="End after about so many minutes of training, from now on."),
+        typer.Option(min=0.01, max=MOST_MINUTES, help="End after about this many minutes of training from now on."),
     ] = None
     rehearse: Annotated[
         int | None,
-        typer.Option(min=1, max=UPDATES, help="Make only so many updates, on built-in data, to see that all works."),
+        typer.Option(min=1, max=UPDATES, help="Make only this many updates on built-in data, to test the set-up."),
     ] = None
 
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What a plan is made for."""
+    """The plan and its machine."""
 
-    plan: Annotated[bool, typer.Option("--plan", help="Only say what it would take: memory, time, money.")] = False
+    plan: Annotated[bool, typer.Option("--plan", help="Only estimate the memory, time and price.")] = False
     devices: Annotated[
         int | None,
         typer.Option(
-            min=1, max=LENGTH, help="Of the plan: devices that compute, the paper's P100s; else this machine."
+            min=1, max=LENGTH, help="For --plan: number of devices (P100s, as in the paper) instead of this machine."
         ),
     ] = None
     rate: Annotated[
         float | None,
         typer.Option(
-            min=1.0, max=OPERATIONS, help="Of the plan: operations a second of a device, instead of a P100's."
+            min=1.0, max=OPERATIONS, help="For --plan: operations per second of a device, instead of a P100's."
         ),
     ] = None
-    price: Annotated[float, typer.Option(min=0.0, max=RATIO, help="Of the plan: price of a device for an hour.")] = 0.0
+    price: Annotated[float, typer.Option(min=0.0, max=RATIO, help="For --plan: price of a device per hour.")] = 0.0
     hours: Annotated[
-        float | None, typer.Option(min=0.0, max=RATIO, help="Of the plan: show these hours' capacity.")
+        float | None, typer.Option(min=0.0, max=RATIO, help="For --plan: show what this many hours allow.")
     ] = None
 
 
 @dataclass(frozen=True)
 class InsteadOptions:
-    """What to do instead of a training."""
+    """What to do instead of training."""
 
     profile: Annotated[
-        bool, typer.Option("--profile", help="Make a few updates, keep nothing, and say where their time goes.")
+        bool, typer.Option("--profile", help="Make a few updates, keep nothing, and show where their time goes.")
     ] = False
     check_resume: Annotated[
-        bool, typer.Option("--check-resume", help="Kill and restart this very training early on, and compare.")
+        bool, typer.Option("--check-resume", help="Kill and restart this training early, and compare the results.")
     ] = False
     preflight: Annotated[
-        bool, typer.Option("--preflight", help="Only look whether the run can be made here, and what it will need.")
+        bool, typer.Option("--preflight", help="Only check whether the training can run here, and what it needs.")
     ] = False
     as_json: Annotated[
         bool, typer.Option("--json", help="The plan, the profile or the preflight as JSON on standard output.")
@@ -106,10 +104,8 @@ def train(
         Path | None, typer.Option("--out", "-o", help="Folder of the run; a run that is there continues.")
     ] = None,
     data: DataOptions,
-    from_bundle: Annotated[Path | None, typer.Option(help="Go on from this trained bundle with new data.")] = None,
-    assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
-    ] = None,
+    from_bundle: Annotated[Path | None, typer.Option(help="Fine-tune this bundle on new data.")] = None,
+    assignments: Assignments = None,
     length: LengthOptions,
     plan: PlanOptions,
     instead: InsteadOptions,
@@ -124,7 +120,7 @@ def train(
 
     openwork train --source train.en --target train.de --minutes 30 --out en-de
 
-    Given the folder of a run, go on with it; --steps and --minutes make it shorter or longer.
+    Given a run folder, continue that run; --steps and --minutes change its length.
 
     openwork train en-de --steps 600
     """
@@ -144,9 +140,9 @@ def train(
         from openwork.runs.file.resolve import resolve
 
         asked = _with_steps(assignments, length)
-        settings = resolve(run_file, asked, given, say, rehearse=length.rehearse).settings
+        settings = resolve(run_file, asked, given, report, rehearse=length.rehearse).settings
     if plan.plan:
-        _tell(plan, settings, as_json=instead.as_json)
+        _plan(plan, settings, as_json=instead.as_json)
     elif instead.profile:
         _profile(settings, out, as_json=instead.as_json)
     elif instead.check_resume:
@@ -216,7 +212,7 @@ def _set_keys(assignments: list[str] | None) -> frozenset[str]:
 
 
 def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
-    """Those of the run in the folder, overridden by assignments."""
+    """The settings of the run in the folder, overridden by assignments."""
     from openwork.base.config import lay_over, read_run
     from openwork.base.errors import ConfigError
     from openwork.runs.file.resolve import resolve_run
@@ -230,7 +226,7 @@ def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
     return resolve_run(lay_over(read_run(path, [], {}), assignments, {}))
 
 
-def _tell(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
+def _plan(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
     from openwork.cost.cost import Machine
     from openwork.runs.plan import P100, make_plan, plan_lines, plan_values
 
@@ -241,52 +237,43 @@ def _tell(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
 
         device = choose_device()
         machine = Machine(matrix_rate(choose_precision(settings.training.precision, device), device), 1, plan.price)
-        say("for this machine, by the rate of its matrix products: no training is faster")
+        report("for this machine, by the rate of its matrix products: no training is faster")
     else:
         machine = Machine(plan.rate or P100, plan.devices or 1, plan.price)
     made = make_plan(settings, machine)
-    if as_json:
-        write_json(plan_values(made, plan.hours))
-    else:
-        print_lines(plan_lines(made, plan.hours))
+    print_result(lambda: plan_values(made, plan.hours), lambda: plan_lines(made, plan.hours), as_json=as_json)
 
 
 def _profile(settings: "RunSettings", out: Path | None, *, as_json: bool) -> None:
     import os
 
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # read when torch is loaded: its profiler would talk to the person
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # read when torch is loaded: silences its profiler
     from openwork.runs.profile import profile_training
     from openwork.runs.profile_report import profile_lines, profile_values
 
-    profile = profile_training(settings, out, say)
-    if as_json:
-        write_json(profile_values(profile))
-    else:
-        print_lines(profile_lines(profile))
+    profile = profile_training(settings, out, report)
+    print_result(lambda: profile_values(profile), lambda: profile_lines(profile), as_json=as_json)
 
 
 def _preflight(settings: "RunSettings", out: Path | None, *, as_json: bool) -> None:
     from openwork.runs.preflight.alone import preflight_alone
     from openwork.runs.preflight.report import preflight_lines, preflight_values
 
-    found = preflight_alone(settings, out, say)
-    if as_json:
-        write_json(preflight_values(found))
-    else:
-        print_lines(preflight_lines(found))
+    found = preflight_alone(settings, out, report)
+    print_result(lambda: preflight_values(found), lambda: preflight_lines(found), as_json=as_json)
 
 
 def _check_resume(settings: "RunSettings") -> None:
     from openwork.runs.check_resume import check_resume, resume_lines
 
-    found = check_resume(settings, say)
+    found = check_resume(settings, report)
     print_lines(resume_lines(found))
     if not all(one.holds for one in found):
         raise typer.Exit(1)
 
 
 def _change(folder: Path, assignments: list[str], length: LengthOptions) -> None:
-    """Goes on with the run in the folder, with another length if one is given."""
+    """Continues the run in the folder, with another length if one is given."""
     from openwork.base.config import lay_over, read_run
     from openwork.runs.file.resolve import resolve_run
     from openwork.runs.folder import RunFolder
@@ -298,19 +285,19 @@ def _change(folder: Path, assignments: list[str], length: LengthOptions) -> None
     layer = lay_over(read_run(run_folder.settings_file, [], {}), assignments, {})
     steps = layer.mapping["training"].get("steps")
     if not isinstance(steps, int) or steps < 1:
-        resolve_run(layer)  # which says what is wrong with it
+        resolve_run(layer)  # raises the error about it
     others = [one for one in assignments if one.partition("=")[0].strip() != "training.steps"]
     settings = resolve_run(lay_over(read_run(run_folder.settings_file, [], {}), others, {}))
     wanted = Wanted(settings, length.steps or steps, length.minutes, _set_keys(assignments))
     changed = new_length(run_folder, before, wanted)
     if changed.changes:
         for line in length_lines(changed):
-            say(line)
+            report(line)
     _train(changed.after, folder, length=changed)
 
 
 def _train_for(minutes: float, settings: "RunSettings", out: Path, kept: frozenset[str]) -> None:
-    """Trains for about so many minutes; a run that began so keeps the number of updates that it had then."""
+    """Trains for about this many minutes; a run started so keeps its number of updates."""
     from openwork.runs.folder import RunFolder
     from openwork.runs.length import MinutesBudget, with_budget_of_then
 
@@ -324,29 +311,29 @@ def _train_for(minutes: float, settings: "RunSettings", out: Path, kept: frozens
 def _train(
     settings: "RunSettings", out: Path, *, length: "NewLength | None" = None, budget: "MinutesBudget | None" = None
 ) -> None:
-    from openwork.runs.train import train_bundle  # here: a mistake in the settings is told before torch is loaded
+    from openwork.runs.train import train_bundle  # here: wrong settings are reported before torch is loaded
     from openwork.training.observers.console import console_observer
 
     watchers = [console_observer(progress_console())]
     try:
-        outcome = train_bundle(settings, out, say, watchers, length=length, budget=budget)
+        outcome = train_bundle(settings, out, report, watchers, length=length, budget=budget)
     except KeyboardInterrupt:
-        say("stopped at once; to continue from what was saved last, run the same command again")
+        report("stopped at once; to continue from what was saved last, run the same command again")
         raise
     if outcome.bundle is None:
-        say(f"saved after update {outcome.progress.step:,}; to continue, run the same command again")
-        say(f"it can be used as it is; to end it here, at its best: openwork finish {shlex.quote(str(out))}")
+        report(f"saved after update {outcome.progress.step:,}; to continue, run the same command again")
+        report(f"it can be used as it is; to end it here, at its best: openwork finish {shlex.quote(str(out))}")
         raise typer.Exit(INTERRUPTED)
-    tell_result(outcome.bundle, settings, out)
+    report_result(outcome.bundle, settings, out)
 
 
-def tell_result(written: Path, settings: "RunSettings", out: Path) -> None:
-    """That the bundle is there, and what to type to use it."""
+def report_result(written: Path, settings: "RunSettings", out: Path) -> None:
+    """Reports the bundle and the command to use it."""
     from openwork.base.tasks import COMMANDS, task_of
 
-    say(f"done: the translator is {written}")
+    report(f"done: the translator is {written}")
     task, bundle = task_of(settings.model), shlex.quote(str(out))
     if task == "language-model":
-        say(f"to go on from it: {COMMANDS[task]} {bundle}")
+        report(f"to go on from it: {COMMANDS[task]} {bundle}")
     else:
-        say(f"try: echo 'some text' | {COMMANDS[task]} {bundle}")
+        report(f"try: echo 'some text' | {COMMANDS[task]} {bundle}")

@@ -10,36 +10,33 @@ from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
 from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_with_options
 from openwork.cli.options import NAME_ONE, NamesBundle
-from openwork.cli.terminal import say
+from openwork.cli.terminal import report
 from openwork.inference.settings import TranslationPrecision
 
 
 @dataclass(frozen=True)
 class LineOptions:
-    """Who translates, what a line of input is, and what a line of output."""
+    """Bundles, and the form of input and output lines."""
 
     bundle: Annotated[list[Path] | None, NamesBundle("What openwork train --out wrote; several: an ensemble.")] = None
-    terms: Annotated[Path | None, typer.Option(help="A glossary: source term, tab, target term that must be used.")] = (
-        None
-    )
+    terms: Annotated[Path | None, typer.Option(help="A glossary: source term, tab, required target term.")] = None
     requests: Annotated[
         bool, typer.Option("--requests", help='Lines are JSON: "text", "prefix", "required", "forbidden".')
     ] = False
     alternatives: Annotated[
-        int | None, typer.Option(min=0, max=LENGTH, help="Show what else could follow so many pieces (--best of them).")
+        int | None,
+        typer.Option(min=0, max=LENGTH, help="Show --best alternatives for the piece after this many pieces."),
     ] = None
-    guard: Annotated[
-        bool, typer.Option("--guard", help="Flag what should not be trusted, and search for it once more.")
-    ] = False
+    guard: Annotated[bool, typer.Option("--guard", help="Flag unreliable translations, and search for them again.")] = (
+        False
+    )
     stream: Annotated[bool, typer.Option("--stream", help="Write each piece as soon as it is found.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with scores.")] = False
     precision: Annotated[
         TranslationPrecision | None,
         typer.Option(help="Number type of the matrix products; auto: the fastest on this machine."),
     ] = None
-    shortlist: Annotated[
-        Path | None, typer.Option(help="What openwork shortlist wrote: looks at these pieces alone.")
-    ] = None
+    shortlist: Annotated[Path | None, typer.Option(help="A file of openwork shortlist: search only its pieces.")] = None
 
 
 def _check(lines: Any) -> None:
@@ -63,7 +60,7 @@ def _check(lines: Any) -> None:
         check_bundle(Path(bundle))
 
 
-ALTERNATIVES = 5  # shown where --best does not say
+ALTERNATIVES = 5  # shown without --best
 
 
 def translate(
@@ -121,4 +118,4 @@ def translate(
     else:
         guarded = GuardedTranslator(translator, usual_texts(bundles[0])) if asked.guard else translator
         lines_filter = translation_filter(guarded, output)
-    answer_stream(lines_filter, say, read=read)
+    answer_stream(lines_filter, report, read=read)

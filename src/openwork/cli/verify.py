@@ -5,9 +5,8 @@ from typing import Annotated
 import typer
 
 from openwork.base.errors import OpenworkError
-from openwork.base.printing import write_json
-from openwork.cli.options import Bundle
-from openwork.cli.terminal import print_lines
+from openwork.cli.options import AsJson, Bundle
+from openwork.cli.terminal import print_result
 
 
 def verify(
@@ -15,11 +14,11 @@ def verify(
     compiled: Annotated[
         bool, typer.Option("--compiled", help="Also compile the model and compare; takes up to some minutes.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Check a trained model in two ways that must agree.
+    """Check a trained model by computing everything in two ways.
 
-    Fails if one check does.
+    Exits with code 1 if a check fails.
 
     openwork verify en-de
 
@@ -33,9 +32,6 @@ def verify(
     from openwork.checks.verify import verify as verify_folder
 
     outcomes = verify_folder(folder, compiling=compiled, further=EXPORTED)
-    if as_json:
-        write_json(to_json(str(bundle), outcomes))
-    else:
-        print_lines(table_lines(outcomes))
+    print_result(lambda: to_json(str(bundle), outcomes), lambda: table_lines(outcomes), as_json=as_json)
     if not all_passed(outcomes):
         raise typer.Exit(OpenworkError.exit_code)
