@@ -22,9 +22,7 @@ class ReferenceOptions:
 
     reference: Annotated[Path | None, typer.Option(help="Reference translations, one a line.")] = None
     source: Annotated[Path | None, typer.Option(help="For bundles: source sentences, one a line.")] = None
-    corpus: Annotated[str | None, typer.Option(help="For bundles: a known corpus, as multi30k-en-de.")] = (
-        None
-    )
+    corpus: Annotated[str | None, typer.Option(help="For bundles: a known corpus, as multi30k-en-de.")] = None
     split: Annotated[str, typer.Option(help="For bundles: split of the corpus.")] = "valid"
     language: Annotated[str | None, typer.Option(help="Target language, for the tokenization of BLEU.")] = None
 

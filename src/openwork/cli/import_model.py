@@ -16,9 +16,7 @@ def import_model(
     source_tokenizer: Annotated[
         Path | None, typer.Option(help="For ct2: the tokenizer's file, if not in the folder.")
     ] = None,
-    target_tokenizer: Annotated[
-        Path | None, typer.Option(help="For ct2: the target's tokenizer.")
-    ] = None,
+    target_tokenizer: Annotated[Path | None, typer.Option(help="For ct2: the target's tokenizer.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Convert another toolkit's model to a bundle.

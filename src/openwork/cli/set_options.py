@@ -17,9 +17,7 @@ class SetOptions:
     reference: Annotated[Path | None, typer.Option(help="Their translations or labels, one a line.")] = None
     corpus: Annotated[str | None, typer.Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
     split: Annotated[str, typer.Option(help="Split of the corpus.")] = "valid"
-    file: Annotated[
-        Path | None, typer.Option(help="One file of columns with a header line instead.")
-    ] = None
+    file: Annotated[Path | None, typer.Option(help="One file of columns with a header line instead.")] = None
     columns: Annotated[str, typer.Option(help="Its columns: one or two of the source, then that of the label.")] = (
         "sentence,label"
     )
