@@ -18,7 +18,7 @@ from openwork.models.settings import DecoderSettings, EncoderSettings
 from openwork.text.labels import Labels, train_positions
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
-from openwork.text.word_by_word import beginnings
+from openwork.text.word_level import word_starts
 
 SIZES: dict[str, Any] = {"width": 8, "heads": 2, "feedforward_width": 8, "layers": 1}
 
@@ -36,7 +36,7 @@ def _bundle(task: Task) -> Bundle:
         torch.manual_seed(1)
         model = build_model(settings, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
     if isinstance(model, LabelModel):
-        model.set_word_starts(torch.tensor(beginnings(tokenizers.source)))
+        model.set_word_starts(torch.tensor(word_starts(tokenizers.source)))
     return Bundle(BundleSettings(model=settings), tokenizers, model.eval())
 
 

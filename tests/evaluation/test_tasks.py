@@ -31,7 +31,7 @@ from openwork.runs.file.settings import RunSettings
 from openwork.text.labels import Labels, train_positions
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
-from openwork.text.word_by_word import beginnings
+from openwork.text.word_level import word_starts
 
 Call = Callable[..., Finished]
 
@@ -95,7 +95,7 @@ def test_a_tagger_from_the_run_file_to_the_answer(call: Call, tmp_path: Path) ->
     assert other.code == 2 and "trained for the task tag, not classify" in other.err and "openwork tag" in other.err
     marked = load_bundle(out)
     begins = marked.model.get_buffer("begins").tolist()
-    assert begins == beginnings(marked.tokenizers.source) and not all(begins)  # kept with the weights
+    assert begins == word_starts(marked.tokenizers.source) and not all(begins)  # kept with the weights
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ from openwork.bundles.tasks import tokenizers_for_task
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.presets import PRESETS
 from openwork.models.settings import DecoderSettings, EncoderSettings
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.bert import read_bert
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.bert import read_bert
 from openwork.text.labels import Labels
 from openwork.text.pair import TokenizerPair
 from openwork.text.tokenizer import Tokenizer
@@ -25,10 +25,10 @@ def own() -> Tokenizer:
     return tokenizers().source
 
 
-def adopted(folder: Path) -> Adopted:
+def adopted(folder: Path) -> AdaptedTokenizer:
     """BERT's, whose ids are others than ours."""
     (folder / "vocab.txt").write_text("".join(f"{name}\n" for name in NAMES), encoding="utf-8")
-    return Adopted(read_bert(folder / "vocab.txt"))
+    return AdaptedTokenizer(read_bert(folder / "vocab.txt"))
 
 
 def encoder(tokenizer: Tokenizer, task: str, **changes: Any) -> Bundle:

@@ -17,7 +17,7 @@ from openwork.interop.forms import import_model
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
 from openwork.models.encoder_lm import EncoderModel
 from openwork.models.settings import EncoderSettings
-from openwork.text.foreign.adopted import Adopted
+from openwork.text.external.adapted import AdaptedTokenizer
 
 TEXT = "the cats sat, how are you?"
 PIECES = ["the", "cat", "##s", "sat", ",", "how", "are", "you", "?"]
@@ -59,7 +59,7 @@ def test_the_vectors_are_those_of_the_formula(tmp_path: Path) -> None:
     settings = bundle.settings.model
     assert isinstance(settings, EncoderSettings) and settings.task == "embed"
     tokenizer = bundle.tokenizers.source
-    assert isinstance(tokenizer, Adopted) and tokenizer.encode_pieces(TEXT).pieces == PIECES
+    assert isinstance(tokenizer, AdaptedTokenizer) and tokenizer.encode_pieces(TEXT).pieces == PIECES
     ids = [NAMES.index(name) for name in ("[CLS]", *PIECES[:8], "[SEP]")]
     text = "the cats sat, how are you"
     expected = by_formula(found, ids)
@@ -164,8 +164,8 @@ def minilm(minilm_folder: Callable[[], Path]) -> Bundle:
 
 def test_the_ids_of_document_001(minilm: Bundle) -> None:
     tokenizer = minilm.tokenizers.source
-    assert isinstance(tokenizer, Adopted)
-    found = tokenizer.foreign.encode_framed("Hello, how are you doing?")
+    assert isinstance(tokenizer, AdaptedTokenizer)
+    found = tokenizer.external.encode_framed("Hello, how are you doing?")
     assert found == [101, 7592, 1010, 2129, 2024, 2017, 2725, 1029, 102]
     ours = [2, *tokenizer.encode("Hello, how are you doing?"), 3]
     assert [tokenizer.piece(number) for number in ours[1:-1]] == ["hello", ",", "how", "are", "you", "doing", "?"]

@@ -21,8 +21,8 @@ from openwork.interop.forms import FORMS
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.interop.hugging_face.frames import FRAMES
 from openwork.models.weights import model_weights
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.library import LibraryForeign
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.pieces.learnt import LearntTokenizer
 
 DECODERS: list[tuple[str, dict[str, Any]]] = [
@@ -81,7 +81,7 @@ def test_our_own_tokenizer_comes_back_and_theirs_keeps_its_ids(tmp_path: Path) -
 
     bundle = encoder(adopted(tmp_path), "embed")
     write_hugging_face_folder(tmp_path / "theirs", bundle)
-    library = LibraryForeign.from_content((tmp_path / "theirs" / "tokenizer.json").read_text(encoding="utf-8"))
+    library = HuggingFaceTokenizer.from_content((tmp_path / "theirs" / "tokenizer.json").read_text(encoding="utf-8"))
     ids = [NAMES.index(name) for name in ("[CLS]", "the", "cat", "##s", "sat", "[SEP]")]
     assert library.encode_framed("the cats sat") == ids
     again = bundle_from_hugging_face(tmp_path / "theirs")
@@ -96,7 +96,7 @@ def test_a_symbol_that_the_tokenizer_lacks_is_added(tmp_path: Path) -> None:
         "added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "Whitespace"}, "decoder": None,
         "post_processor": None, "truncation": None, "padding": None, "version": "1.0",
     }  # fmt: skip
-    tokenizer = Adopted(LibraryForeign.from_content(json.dumps(content)))
+    tokenizer = AdaptedTokenizer(HuggingFaceTokenizer.from_content(json.dumps(content)))
     assert tokenizer.theirs[:4] == (None, None, None, 1)
     bundle = decoder(tokenizer, "gpt-small")
     write_hugging_face_folder(tmp_path / "out", bundle)
@@ -109,7 +109,7 @@ def test_a_symbol_that_the_tokenizer_lacks_is_added(tmp_path: Path) -> None:
     )
     generation = json.loads((tmp_path / "out" / "generation_config.json").read_text())
     assert generation["suppress_tokens"] == [3, 4] and generation["max_new_tokens"] == 8
-    library = LibraryForeign.from_content((tmp_path / "out" / "tokenizer.json").read_text(encoding="utf-8"))
+    library = HuggingFaceTokenizer.from_content((tmp_path / "out" / "tokenizer.json").read_text(encoding="utf-8"))
     assert library.encode_framed("a a") == [4, 0, 0]
     again = bundle_from_hugging_face(tmp_path / "out")
     source, lengths = torch.tensor([[4, 4, 3]]), torch.tensor([3])  # "a" is the fifth of ours, in both

@@ -43,11 +43,11 @@ def test_a_recurrent_model_has_no_form_at_all():
 def test_a_tokenizer_of_others_stays_behind(tmp_path: Path):
     """One that we have learnt is written; one that was read from a file of others is not."""
     (tmp_path / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abc"]) + "\n")
-    foreign = train_pair((), (), TextSettings(source_file=str(tmp_path / "vocab.txt"))).source
+    external = train_pair((), (), TextSettings(source_file=str(tmp_path / "vocab.txt"))).source
     own = train_pair(["a b"] * 9, ["b a"] * 9, TextSettings(vocabulary_size=300)).source
     settings = TransformerSettings.model_validate(SMALL)
     assert unsupported_exports(settings, (own, own)) == {}
-    assert "ids of its own" in unsupported_exports(settings, (own, foreign))["Hugging Face"]
+    assert "ids of its own" in unsupported_exports(settings, (own, external))["Hugging Face"]
 
 
 def test_the_forms_of_the_command_line_are_those_that_can_be_read_and_written():

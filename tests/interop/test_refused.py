@@ -16,12 +16,12 @@ from openwork.interop.hugging_face import config as hugging_face_config
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.interop.hugging_face.tokenizers import write_tokenizers
 from openwork.interop.vocabulary import token_names
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.marian import read_marian
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.marian import read_marian
+from openwork.text.external.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
-from text.foreign.test_sentence_piece import made
+from text.external.test_sentence_piece import made
 
 
 def says(path: Path, **changes: object) -> None:
@@ -92,7 +92,7 @@ def test_a_configuration_that_is_no_configuration(tmp_path: Path, monkeypatch: p
 
 def test_a_tokenizer_from_a_file_stays_with_us(tmp_path: Path):
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n", encoding="utf-8")
-    tokenizer = Adopted(read_tokenizer(tmp_path / "vocab.txt"))  # type: ignore[arg-type]
+    tokenizer = AdaptedTokenizer(read_tokenizer(tmp_path / "vocab.txt"))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="a tokenizer from a file cannot be written"):
         write_tokenizers(tmp_path, TokenizerPair(tokenizer, tokenizer))
 
@@ -103,5 +103,5 @@ def test_two_pieces_of_one_name(tmp_path: Path):
     vocabulary.write_text(json.dumps({"</s>": 0, "<unk>": 1, "<s>": 2, "a": 3, "<pad>": 4}))
     model = made(tmp_path / "source.spm", model_type="unigram", vocab_size=90)
     with pytest.raises(BundleError, match="cannot be written by the names of its pieces") as refused:
-        token_names(Adopted(read_marian(model, vocabulary)))
+        token_names(AdaptedTokenizer(read_marian(model, vocabulary)))
     assert "'<s>'" in refused.value.why

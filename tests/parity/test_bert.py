@@ -16,7 +16,7 @@ from openwork.bundles.bundle import Bundle
 from openwork.inference.embedder import TextEmbedder
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
 from openwork.models.encoder_lm import EncoderModel
-from openwork.text.foreign.adopted import Adopted
+from openwork.text.external.adapted import AdaptedTokenizer
 
 SIZES: dict[str, Any] = {
     "vocab_size": len(NAMES), "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4,
@@ -47,11 +47,11 @@ def make(kind: Any, folder: Path, **changes: Any) -> tuple[Any, Bundle]:
 def both(bundle: Bundle, texts: list[str]) -> tuple[dict[str, Tensor], tuple[Tensor, Tensor]]:
     """A batch as theirs wants it, and as ours does."""
     tokenizer = bundle.tokenizers.source
-    assert isinstance(tokenizer, Adopted)
-    theirs = [tokenizer.foreign.encode_framed(text) for text in texts]
+    assert isinstance(tokenizer, AdaptedTokenizer)
+    theirs = [tokenizer.external.encode_framed(text) for text in texts]
     lengths = torch.tensor([len(row) for row in theirs])
     longest = int(lengths.max())
-    pad = tokenizer.foreign.marks.pad
+    pad = tokenizer.external.marks.pad
     ids = torch.tensor([[*row, *[pad] * (longest - len(row))] for row in theirs])
     ours = [[*tokenizer.encode(text), 3] for text in texts]
     source = torch.tensor([[*row, *[0] * (longest - 1 - len(row))] for row in ours])
@@ -90,9 +90,9 @@ def test_two_segments(tmp_path: Path) -> None:
     model, bundle = make(BertModel, tmp_path)
     first, second = TEXTS[0], TEXTS[1]
     tokenizer = bundle.tokenizers.source
-    assert isinstance(tokenizer, Adopted) and isinstance(bundle.model, EncoderModel)
-    begin = tokenizer.foreign.encode_framed(first)
-    ids = [*begin, *tokenizer.foreign.encode_framed(second)[1:]]
+    assert isinstance(tokenizer, AdaptedTokenizer) and isinstance(bundle.model, EncoderModel)
+    begin = tokenizer.external.encode_framed(first)
+    ids = [*begin, *tokenizer.external.encode_framed(second)[1:]]
     segments = [0] * len(begin) + [1] * (len(ids) - len(begin))
     source = [*tokenizer.encode(first), 3, *tokenizer.encode(second), 3]
     with torch.no_grad():
@@ -109,7 +109,7 @@ def test_masked_pieces(tmp_path: Path) -> None:
         start = bundle.model.start(source, lengths)
         found = bundle.model.step(torch.zeros_like(source), start)[0]
     tokenizer = bundle.tokenizers.source
-    assert isinstance(tokenizer, Adopted)
+    assert isinstance(tokenizer, AdaptedTokenizer)
     symbols = [NAMES.index(name) for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]")]
     order = symbols + [number for number in range(len(NAMES)) if number not in symbols]
     mask = theirs["attention_mask"].bool()[:, 1:]
@@ -120,7 +120,7 @@ def test_real_weights(minilm_folder: Callable[[], Path]) -> None:
     folder = minilm_folder()
     bundle = bundle_from_hugging_face(folder)
     tokenizer, theirs = bundle.tokenizers.source, AutoTokenizer.from_pretrained(folder)
-    assert isinstance(tokenizer, Adopted)
+    assert isinstance(tokenizer, AdaptedTokenizer)
     for text in REAL:
-        assert tokenizer.foreign.encode_framed(text) == theirs(text)["input_ids"]
+        assert tokenizer.external.encode_framed(text) == theirs(text)["input_ids"]
     compare(BertModel.from_pretrained(folder).eval(), bundle, REAL)

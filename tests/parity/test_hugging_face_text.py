@@ -85,7 +85,7 @@ def our_translations(bundle: Bundle, texts: Sequence[str]) -> list[str]:
 def test_marians_pieces_have_marians_ids(marian: Path) -> None:
     theirs, ours = AutoTokenizer.from_pretrained(marian), bundle_from_hugging_face(marian).tokenizers
     for side, lines in ((ours.source, TEXTS + SOURCES), (ours.target, TARGETS)):
-        foreign: Any = side.foreign  # type: ignore[attr-defined]
+        foreign: Any = side.external  # type: ignore[attr-defined]
         for line in lines:
             said = {"text_target": line} if side is ours.target else {"text": line}
             assert foreign.encode_framed(line) == theirs(**said)["input_ids"]

@@ -23,7 +23,7 @@ from openwork.models.weights import model_weights
 from openwork.nn.batch_normalisation import has_batch_norms
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
-from openwork.text.word_by_word import beginnings
+from openwork.text.word_level import word_starts
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +86,7 @@ def made(settings: ModelSettings) -> Bundle:
         if has_batch_norms(model):
             see_batches(model, tokenizers.source.vocabulary_size)
     if isinstance(model, LabelModel) and task_of(settings) == "tag":
-        model.set_word_starts(torch.tensor(beginnings(tokenizers.source)))
+        model.set_word_starts(torch.tensor(word_starts(tokenizers.source)))
     return Bundle(BundleSettings(model=settings), tokenizers, model, card="# tiny\n")
 
 

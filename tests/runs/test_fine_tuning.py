@@ -26,7 +26,7 @@ from openwork.runs.tuning.fine_tuning import extended_pair, grown, new_rows
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 from openwork.text.symbols import SMALLEST_VOCABULARY
-from openwork.text.word_by_word import beginnings
+from openwork.text.word_level import word_starts
 from openwork.training.moments import LoopState, Observer
 from openwork.training.observers.interruption import INTERRUPTED
 from openwork.training.step import StepReport
@@ -201,7 +201,7 @@ def test_what_is_true_of_pieces_grows_with_them(shared: bool):
     now = extended_pair(before, NEW_WORDS, NEW_WORDS, 10)
     settings = EncoderSettings(task="tag", width=8, heads=2, feedforward_width=8, layers=1)
     old, new = (build_model(settings, one.source.vocabulary_size, one.target.vocabulary_size) for one in (before, now))
-    new.set_word_starts(torch.tensor(beginnings(now.source)))  # type: ignore[operator]
+    new.set_word_starts(torch.tensor(word_starts(now.source)))  # type: ignore[operator]
     expected = new.begins.clone()  # type: ignore[operator]
     assert expected.shape != old.begins.shape and 0 < int(expected.sum()) < len(expected)  # type: ignore[arg-type]
     restore_weights(new, grown(model_weights(old), new, before, now), "old")

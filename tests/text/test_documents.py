@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from openwork.text.foreign import ForeignTokenizer
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.external import ExternalTokenizer
+from openwork.text.external.reading import read_tokenizer
 from openwork.text.pieces.bytepair import train_byte_pair
 from openwork.text.work import Merge
 
@@ -39,20 +39,20 @@ SAMPLES = {
 
 
 @pytest.fixture(scope="module")
-def bert() -> ForeignTokenizer:
+def bert() -> ExternalTokenizer:
     found = read_tokenizer(EXAMPLES / "bert-samples.json")
-    assert isinstance(found, ForeignTokenizer)
+    assert isinstance(found, ExternalTokenizer)
     return found
 
 
 @pytest.mark.parametrize("text", SAMPLES)
-def test_the_three_sample_encodings(bert: ForeignTokenizer, text: str) -> None:
+def test_the_three_sample_encodings(bert: ExternalTokenizer, text: str) -> None:
     """Document 001, on tokenising. The file holds these pieces alone: `tests/truth` has a vocabulary of full size."""
     assert bert.encode_framed(text) == SAMPLES[text]
     assert bert.encode(text) == SAMPLES[text][1:-1]
 
 
-def test_the_comma_is_the_number_that_is_missing(bert: ForeignTokenizer) -> None:
+def test_the_comma_is_the_number_that_is_missing(bert: ExternalTokenizer) -> None:
     printed = [101, 7592, 2129, 2024, 2017, 2725, 1029, 102]
     assert [number for number in SAMPLES["Hello, how are you doing?"] if number not in printed] == [1010]
     assert bert.piece(1010) == ","

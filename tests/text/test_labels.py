@@ -6,15 +6,15 @@ import pytest
 
 from openwork.base.config import build
 from openwork.base.errors import ConfigError
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.bert import bert_library
-from openwork.text.foreign.library import LibraryForeign
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.bert import bert_library
+from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.labels import Labels, train_labels
 from openwork.text.pair import TokenizerPair, train_pair
-from openwork.text.parted import Parted
 from openwork.text.pieces.kinds import KINDS, load_tokenizer
+from openwork.text.segment_pairs import SegmentPairTokenizer
 from openwork.text.settings import TextSettings
-from openwork.text.word_by_word import WordByWord, beginnings
+from openwork.text.word_level import WordLevelTokenizer, word_starts
 
 TAGS = ["O B-x O", "O O B-y", "I-y"]
 LINES = ["fly to st. louis from o'hare at 838 am"] * 9
@@ -78,7 +78,7 @@ def test_settings_that_do_not_fit_are_refused(values: dict[str, object], remedy:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_word_begins_once_whatever_it_is(kind: str) -> None:
-    tokenizer = WordByWord(KINDS[kind].learn(LINES, 420))
+    tokenizer = WordLevelTokenizer(KINDS[kind].learn(LINES, 420))
     for text in (TEXT, "fly", "", f"  {TEXT}\t{TEXT} "):
         ids = tokenizer.encode(text)
         assert sum(tokenizer.begins[number] for number in ids) == len(text.split())
@@ -91,13 +91,13 @@ def test_each_word_begins_once_whatever_it_is(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["byte-pair", "byte-level"])
 def test_words_that_are_cut_at_random_begin_once_too(kind: str) -> None:
-    tokenizer = WordByWord(KINDS[kind].learn(LINES, 420))
+    tokenizer = WordLevelTokenizer(KINDS[kind].learn(LINES, 420))
     rows = [tokenizer.encode_batch_sampled([TEXT], seed, 0.5)[0] for seed in range(5)]
     assert len({tuple(row) for row in rows}) > 1
     assert {sum(tokenizer.begins[number] for number in row) for row in rows} == {len(TEXT.split())}
 
 
-def bert() -> Adopted:
+def bert() -> AdaptedTokenizer:
     names = [
         "[PAD]",
         "[UNK]",
@@ -118,31 +118,31 @@ def bert() -> Adopted:
         "a",
         "b",
     ]
-    return Adopted(LibraryForeign(bert_library(names, True)))
+    return AdaptedTokenizer(HuggingFaceTokenizer(bert_library(names, True)))
 
 
 def test_of_a_foreign_word_the_pieces_up_to_a_second_beginning_stay() -> None:
-    tokenizer = WordByWord(bert())
+    tokenizer = WordLevelTokenizer(bert())
     shown = [tokenizer.piece(number) for number in tokenizer.encode(TEXT)]
     assert shown == ["fly", "o", "st", "x", "8", "##38", "<unk>", "<unk>", "<unk>"]
-    begins = dict(zip(map(tokenizer.piece, range(tokenizer.vocabulary_size)), beginnings(tokenizer), strict=True))
+    begins = dict(zip(map(tokenizer.piece, range(tokenizer.vocabulary_size)), word_starts(tokenizer), strict=True))
     assert begins["fly"] and begins["."] and begins["<unk>"]
     assert not (begins["##38"] or begins["<pad>"] or begins["<s>"] or begins["</s>"])
 
 
 def test_it_is_wrapped_once_saved_as_what_it_wraps_and_extended(tmp_path: Path) -> None:
     inner = KINDS["byte-pair"].learn(LINES, 400)
-    tokenizer = WordByWord(inner)
+    tokenizer = WordLevelTokenizer(inner)
     assert tokenizer.fingerprint != inner.fingerprint and tokenizer.placeholders == inner.placeholders == 0
     tokenizer.save(tmp_path / "tokenizer.json")
     again = load_tokenizer(tmp_path / "tokenizer.json")
     assert again.fingerprint == inner.fingerprint
     larger = tokenizer.extended(["der Hund"] * 9, 410)
-    assert isinstance(larger, WordByWord) and larger.vocabulary_size > tokenizer.vocabulary_size
+    assert isinstance(larger, WordLevelTokenizer) and larger.vocabulary_size > tokenizer.vocabulary_size
 
 
 def test_parts_are_closed_by_an_end_symbol() -> None:
-    tokenizer = Parted(bert())
+    tokenizer = SegmentPairTokenizer(bert())
     assert [tokenizer.piece(n) for n in tokenizer.encode("a b\tfly")] == ["a", "b", "</s>", "fly"]
     assert tokenizer.encode("a b") == tokenizer.inner.encode("a b")
     found = tokenizer.encode_pieces("a b\tfly")

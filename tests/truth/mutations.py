@@ -27,8 +27,8 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.kernels import reference
-from openwork.text.foreign import bert
-from openwork.text.foreign.library import LibraryForeign
+from openwork.text.external import bert
+from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.pieces.matching import Matching
 from openwork.training import loss, schedules
 from openwork.training.settings import TrainingSettings
@@ -237,11 +237,11 @@ ELSEWHERE: tuple[tuple[str, Change, Callable[[], None]], ...] = (
     ("a smoothed loss that forgets the right token",
         Expression(loss.smoothed_cross_entropy, "(1 - share) * likelihood", "0 * likelihood"), test_smoothing_by_hand),
     ("a tokenizer of BERT's that leaves out the comma",
-        Expression(LibraryForeign.encode_framed, "encode_batch([text])",
+        Expression(HuggingFaceTokenizer.encode_framed, "encode_batch([text])",
             "encode_batch([text.replace(',', '')])"),
         test_texts_are_cut_as_the_description_says),
     ("a tokenizer of BERT's without [CLS] and [SEP] around a text",
-        Expression(LibraryForeign.encode_framed, "encode_batch([text])",
+        Expression(HuggingFaceTokenizer.encode_framed, "encode_batch([text])",
             "encode_batch([text], add_special_tokens=False)"),
         test_texts_are_cut_as_the_description_says),
     ("a tokenizer of BERT's that leaves capital letters",

@@ -19,8 +19,8 @@ from openwork.models.settings import TransformerSettings
 from openwork.models.table3 import BASE, BIG, ROWS, TRAININGS
 from openwork.runs.file.resolve import resolve_run
 from openwork.study.paper.cited import TRANSFORMERS
-from openwork.text.foreign import ForeignTokenizer
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.external import ExternalTokenizer
+from openwork.text.external.reading import read_tokenizer
 from truth.recomputed import Entry
 
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
@@ -38,7 +38,7 @@ def tokens(text: str) -> list[int]:
     path = bert_vocabulary()
     assert path is not None
     found = read_tokenizer(path)
-    assert isinstance(found, ForeignTokenizer)
+    assert isinstance(found, ExternalTokenizer)
     return found.encode_framed(text)
 
 

@@ -6,17 +6,17 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from openwork.text.foreign import ForeignTokenizer
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.external import ExternalTokenizer
+from openwork.text.external.reading import read_tokenizer
 from truth.wordpieces import LETTERS, SIZE, framed, texts, vocabulary
 
 
-def from_vocabulary() -> ForeignTokenizer:
+def from_vocabulary() -> ExternalTokenizer:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "vocab.txt"
         path.write_text("".join(f"{name}\n" for name in vocabulary()), encoding="utf-8")
         found = read_tokenizer(path)
-    assert isinstance(found, ForeignTokenizer)
+    assert isinstance(found, ExternalTokenizer)
     return found
 
 

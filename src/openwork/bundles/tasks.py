@@ -6,14 +6,14 @@ from typing import Any
 
 from openwork.base.tasks import Task
 from openwork.text.pair import TokenizerPair
-from openwork.text.parted import Parted
-from openwork.text.word_by_word import WordByWord
+from openwork.text.segment_pairs import SegmentPairTokenizer
+from openwork.text.word_level import WordLevelTokenizer
 from openwork.text.wrapped import unwrapped
 
 _SOURCE_TOKENIZERS: dict[str, Callable[..., Any]] = {
-    "tag": WordByWord.of,
-    "classify": Parted.of,
-    "answer": lambda tokenizer: Parted.of(WordByWord.of(tokenizer)),
+    "tag": WordLevelTokenizer.of,
+    "classify": SegmentPairTokenizer.of,
+    "answer": lambda tokenizer: SegmentPairTokenizer.of(WordLevelTokenizer.of(tokenizer)),
 }
 
 

@@ -17,7 +17,7 @@ from openwork.inference.engine import Engine
 from openwork.inference.settings import TranslationPrecision
 from openwork.models.interfaces import SequenceModel
 from openwork.text.pair import TokenizerPair
-from openwork.text.word_by_word import WordByWord
+from openwork.text.word_level import WordLevelTokenizer
 
 BATCH_TOKENS = 4096  # padded source positions that are read together
 LONGEST_ANSWER = 30  # words, as in Devlin et al.'s published code
@@ -118,7 +118,7 @@ class Labeller:
             yield from (self._answers(ends, best) for ends in self.logits.of(rows, 2))
             return
         source = self.tokenizers.source
-        begins = source.begins if isinstance(source, WordByWord) else None
+        begins = source.begins if isinstance(source, WordLevelTokenizer) else None
         counts = [1 if begins is None else sum(begins[piece] for piece in row) for row in rows]
         for logits, count in zip(self.logits.of(rows, max(counts)), counts, strict=True):
             yield self.most_probable(logits[:count], best)

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 from openwork.models.families import ModelSettings
 from openwork.models.layer_settings import LayerSettings
 from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.library import LibraryForeign
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 from openwork.text.wrapped import unwrapped
@@ -188,7 +188,9 @@ def hugging_face_keeps(tokenizer: Tokenizer) -> bool:
 def hugging_face_runs(tokenizer: Tokenizer) -> bool:
     """Whether Hugging Face's library can run the tokenizer: one that openwork learnt, or one of its own."""
     inner = unwrapped(tokenizer)
-    return hugging_face_keeps(inner) or (isinstance(inner, Adopted) and isinstance(inner.foreign, LibraryForeign))
+    return hugging_face_keeps(inner) or (
+        isinstance(inner, AdaptedTokenizer) and isinstance(inner.external, HuggingFaceTokenizer)
+    )
 
 
 def ctranslate2_reason(settings: object) -> str:

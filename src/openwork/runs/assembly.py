@@ -27,7 +27,7 @@ from openwork.runs.tuning.fine_tuning import begin_tuning, check_fine_tuning
 from openwork.runs.validation.scoring import scoring_of
 from openwork.runs.validation.validator import Validator
 from openwork.text.pair import TokenizerPair
-from openwork.text.word_by_word import beginnings
+from openwork.text.word_level import word_starts
 from openwork.training.batches.batch import BatchStream
 from openwork.training.checkpoint import checkpoints
 from openwork.training.computing.choice import arrangement, validation_arrangement
@@ -45,7 +45,7 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
     torch.manual_seed(settings.training.seed)
     model = build_model(settings.model, *sizes)
     if isinstance(model, LabelModel):
-        model.set_word_starts(torch.tensor(beginnings(tokenizers.source)))
+        model.set_word_starts(torch.tensor(word_starts(tokenizers.source)))
     return model
 
 

@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 
 from openwork.base.errors import BundleError
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.reading import read_tokenizer
 from openwork.text.pieces.alphabet import read_twice
 from openwork.text.pieces.kinds import TARGET_KINDS, load_tokenizer
 from openwork.text.placeholders import Restored, Spans, WithoutPlaceholders, protect, protect_like, protect_pair
@@ -142,7 +142,7 @@ def with_target(source: Tokenizer, target_lines: Iterable[str], settings: TextSe
 def _learn_or_read(lines: Iterable[str], settings: TextSettings, kind: str, file: str | None) -> Tokenizer:
     if file is not None:
         found = read_tokenizer(Path(file))
-        return found if isinstance(found, Tokenizer) else Adopted(found)
+        return found if isinstance(found, Tokenizer) else AdaptedTokenizer(found)
     if settings.placeholders:  # they are pieces already
         lines = WithoutPlaceholders(read_twice(lines))
     return TARGET_KINDS[kind].learn(

@@ -10,13 +10,13 @@ from openwork.base.phrases import Translate
 from openwork.base.printing import json_text, one_line, write_data
 from openwork.bundles.versions import whole_bundle
 from openwork.inference.filters.lines import Report, cleaned
-from openwork.text.foreign import ForeignTokenizer
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.external import ExternalTokenizer
+from openwork.text.external.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair
 from openwork.text.steps import as_data, as_line, step_lines
 from openwork.text.tokenizer import Tokenizer
 
-AnyTokenizer = Tokenizer | ForeignTokenizer
+AnyTokenizer = Tokenizer | ExternalTokenizer
 
 
 class TokenFormat(Enum):

@@ -27,13 +27,13 @@ from openwork.interop.hugging_face.tokenizers import read_single
 from openwork.interop.hugging_face.weights import read_weights, size_error
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary
 from openwork.models.settings import EncoderSettings, EncoderTask
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.bert import MASK
-from openwork.text.foreign.library import LibraryForeign
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.bert import MASK
+from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.labels import Labels
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
-from openwork.text.word_by_word import beginnings
+from openwork.text.word_level import word_starts
 
 DECODER = f"{HEAD}.decoder.weight"
 UNUSED = "position_ids"  # the numbers 0, 1, 2, ... in old files
@@ -87,7 +87,7 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
         settings = settings.model_copy(update={"mask_piece": mask})
     target = Vocabulary.of_labels(len(config.labels)) if labels else vocabulary
     found, used = _own_weights(folder, settings, weights, {"source": vocabulary, "target": target})
-    found["begins"] = torch.tensor(beginnings(tokenizer))
+    found["begins"] = torch.tensor(word_starts(tokenizer))
     model = model_with_weights(settings, (vocabulary.size, target.size), found, partial(size_error, folder), folder)
     unused = sorted(weights.keys() - used)
     card = hf.card_of(folder) + (f"\nNot taken over: {', '.join(unused)}\n" if unused else "")
@@ -95,34 +95,34 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
     return Bundle(BundleSettings(model=settings), tokenizers, model, card=card)
 
 
-def _mask(folder: Path, tokenizer: Adopted | LearntTokenizer, vocabulary: Vocabulary) -> int | None:
+def _mask(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer, vocabulary: Vocabulary) -> int | None:
     """openwork's id of the mask."""
     if isinstance(tokenizer, LearntTokenizer):
         path = folder / TOKENIZER_CONFIG
         name = hf.read_json_object(path).get("mask_token") if path.is_file() else None
         return tokenizer.ids_of_names.get(name) if isinstance(name, str) else None
-    mask = tokenizer.foreign.library.token_to_id(MASK)  # type: ignore[attr-defined]
+    mask = tokenizer.external.library.token_to_id(MASK)  # type: ignore[attr-defined]
     return None if mask is None else vocabulary.own[mask]
 
 
-def _tokenizer(folder: Path) -> Adopted | LearntTokenizer:
-    foreign = read_single(folder)
-    if isinstance(foreign, LearntTokenizer):
-        return foreign
-    if not isinstance(foreign, LibraryForeign):
+def _tokenizer(folder: Path) -> AdaptedTokenizer | LearntTokenizer:
+    external = read_single(folder)
+    if isinstance(external, LearntTokenizer):
+        return external
+    if not isinstance(external, HuggingFaceTokenizer):
         raise BundleError(
             f"{folder}: no tokenizer that belongs to a BERT",
             why="there is neither a tokenizer.json of the library tokenizers nor a vocab.txt",
             hint="fetch the folder again, with its tokenizer",
             code="B066",
         )
-    return Adopted(foreign)
+    return AdaptedTokenizer(external)
 
 
-def _vocabulary(folder: Path, tokenizer: Adopted | LearntTokenizer, size: int) -> Vocabulary:
+def _vocabulary(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer, size: int) -> Vocabulary:
     if isinstance(tokenizer, LearntTokenizer):
         return own_vocabulary(folder, tokenizer, size)
-    marks = tokenizer.foreign.marks
+    marks = tokenizer.external.marks
     vocabulary = Vocabulary.of(size, pad=marks.pad, unknown=marks.unknown, start=marks.start, end=marks.end)
     if marks.start is None or marks.end is None or vocabulary.size != tokenizer.vocabulary_size:
         raise BundleError(

@@ -21,9 +21,9 @@ from openwork.interop.hugging_face.reading import read_hugging_face
 from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.settings import DecoderSettings, EncoderSettings
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.library import read_json
-from openwork.text.foreign.marian import UNKNOWN
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.library import read_json
+from openwork.text.external.marian import UNKNOWN
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
@@ -49,8 +49,8 @@ def bundle_from_hugging_face(folder: Path) -> Bundle:
 
 def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
     found = read_single(folder)
-    tokenizer = Adopted(found) if not isinstance(found, Tokenizer) else found
-    assert isinstance(tokenizer, Adopted | LearntTokenizer)
+    tokenizer = AdaptedTokenizer(found) if not isinstance(found, Tokenizer) else found
+    assert isinstance(tokenizer, AdaptedTokenizer | LearntTokenizer)
     read = read_decoder(folder, tokenizer)
     settings = BundleSettings(model=read.settings, decoding=DecodingSettings(beam=1))
     return Bundle(settings, TokenizerPair(tokenizer, tokenizer), read.model, card=card_of(folder))

@@ -16,7 +16,7 @@ from openwork.interop.hugging_face.weights import read_weights, size_error
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import DecoderSettings
-from openwork.text.foreign.adopted import Adopted
+from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.pieces.learnt import LearntTokenizer
 
 
@@ -90,7 +90,7 @@ class ImportedDecoder:
     model: SequenceModel
 
 
-def read_decoder(folder: Path, tokenizer: Adopted | LearntTokenizer | None = None) -> ImportedDecoder:
+def read_decoder(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer | None = None) -> ImportedDecoder:
     """The model that `save_pretrained` wrote into the folder, of a type in `LAYOUTS`, in evaluation mode.
 
     The ids are those of `tokenizer`, or without one those of `Vocabulary.of`. BundleError for what is missing, damaged,
@@ -113,7 +113,7 @@ def read_decoder(folder: Path, tokenizer: Adopted | LearntTokenizer | None = Non
     return ImportedDecoder(settings, vocabulary, model)
 
 
-def _vocabulary(config: Config, tokenizer: Adopted | LearntTokenizer | None, folder: Path) -> Vocabulary:
+def _vocabulary(config: Config, tokenizer: AdaptedTokenizer | LearntTokenizer | None, folder: Path) -> Vocabulary:
     """GPT-2 starts and ends a row with one id: its row of the table is then repeated for the start."""
     if tokenizer is None:
         return Vocabulary.of(

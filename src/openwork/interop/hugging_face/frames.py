@@ -16,8 +16,8 @@ from openwork.base.errors import ConfigError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.interop.exports import NO_TOKENIZER, hugging_face_keeps, hugging_face_runs
 from openwork.interop.vocabulary import Vocabulary
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.library import LibraryForeign
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.symbols import SYMBOLS
 from openwork.text.tokenizer import Tokenizer
 from openwork.text.wrapped import unwrapped
@@ -63,8 +63,8 @@ def _content(folder: Path, tokenizer: Tokenizer) -> tuple[dict[str, Any], Vocabu
             hint="use the bundle with openwork",
             code="C099",
         )
-    assert isinstance(tokenizer, Adopted) and isinstance(tokenizer.foreign, LibraryForeign)
-    library = LibraryTokenizer.from_str(tokenizer.foreign.content())
+    assert isinstance(tokenizer, AdaptedTokenizer) and isinstance(tokenizer.external, HuggingFaceTokenizer)
+    library = LibraryTokenizer.from_str(tokenizer.external.content())
     external = list(tokenizer.theirs)
     for own, name in NEEDED.items():
         if external[own] is None:

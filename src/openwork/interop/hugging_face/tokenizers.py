@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 from openwork.base.errors import BundleError, ConfigError
 from openwork.interop.exports import hugging_face_keeps
 from openwork.interop.hugging_face.frames import TOKENIZER, write_framed
-from openwork.text.foreign import ForeignTokenizer
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.library import read_json
-from openwork.text.foreign.marian import read_marian
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.external import ExternalTokenizer
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.library import read_json
+from openwork.text.external.marian import read_marian
+from openwork.text.external.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import load_tokenizer
 from openwork.text.pieces.learnt import LearntTokenizer
@@ -32,7 +32,7 @@ def read_tokenizers(folder: Path) -> TokenizerPair:
         separate = (folder / TARGET_VOCABULARY).is_file()
         source = read_marian(folder / SPM.format(SIDES[0]), folder / VOCABULARY)
         target = read_marian(folder / SPM.format(SIDES[1]), folder / (TARGET_VOCABULARY if separate else VOCABULARY))
-        return TokenizerPair(Adopted(source), Adopted(target))
+        return TokenizerPair(AdaptedTokenizer(source), AdaptedTokenizer(target))
     if (folder / TOKENIZER).is_file():
         shared = _read_own(folder)
         return TokenizerPair(shared, shared)
@@ -46,7 +46,7 @@ def read_tokenizers(folder: Path) -> TokenizerPair:
     )
 
 
-def read_single(folder: Path) -> LearntTokenizer | ForeignTokenizer | Tokenizer:
+def read_single(folder: Path) -> LearntTokenizer | ExternalTokenizer | Tokenizer:
     """The tokenizer of a model with one vocabulary: openwork's, where one was exported, or an external one."""
     if (folder / TOKENIZER).is_file():
         with suppress(BundleError):

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import BundleError
-from openwork.text.foreign.adopted import adopted_from, is_adopted
-from openwork.text.foreign.calls import panics_as_errors
-from openwork.text.foreign.library import MOST_BYTES
+from openwork.text.external.adapted import adapted_from, is_adapted
+from openwork.text.external.calls import panics_as_errors
+from openwork.text.external.library import MOST_BYTES
 from openwork.text.labels import Labels, train_labels, train_positions
 from openwork.text.pieces.alphabet import COMMON
 from openwork.text.pieces.bytelevel import ByteLevel, train_byte_level
@@ -81,9 +81,9 @@ def load_tokenizer(path: Path | str) -> Tokenizer:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise _unusable(path, "it is not whole JSON") from error
-    if is_adopted(content):
+    if is_adapted(content):
         try:
-            return adopted_from(content)
+            return adapted_from(content)
         except (KeyError, TypeError, ValueError) as error:
             raise _unusable(path, str(error)) from error
     differences = {kind.tokenizer: _difference(content, kind.tokenizer) for kind in TARGET_KINDS.values()}

@@ -10,9 +10,9 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import DataError
 from openwork.base.files import open_binary, read_lines
-from openwork.text.foreign import Marks
-from openwork.text.foreign.calls import Result, call, panics_as_errors
-from openwork.text.foreign.growth import check_growth
+from openwork.text.external import Marks
+from openwork.text.external.calls import Result, call, panics_as_errors
+from openwork.text.external.growth import check_growth
 from openwork.text.pieces.algorithms import algorithm_of, model_type
 from openwork.text.pieces.bytelevel import SIGN_OF_BYTE, shown_signs
 from openwork.text.symbols import Pieces
@@ -28,8 +28,8 @@ _START = ("<s>", "[CLS]", "<bos>", "<|startoftext|>", "<|begin_of_text|>", "<|en
 _END = ("</s>", "[SEP]", "<eos>", "<|endoftext|>", "<|end_of_text|>")
 
 
-class LibraryForeign:
-    """A foreign tokenizer. Cutting texts off and padding, which a file may ask for, are left out."""
+class HuggingFaceTokenizer:
+    """An external tokenizer. Cutting texts off and padding, which a file may ask for, are left out."""
 
     form = "tokenizers"
 
@@ -42,13 +42,13 @@ class LibraryForeign:
             raise ValueError(f"a piece has the id {self.vocabulary_size - 1}")
         self._content = json.loads(library.to_str())
         check_growth(self._content)
-        self.kind = f"foreign {model_type(self._content['model'])}"
+        self.kind = f"external {model_type(self._content['model'])}"
         known = library.get_vocab()
         named = (_PAD, _UNKNOWN, _START, _END)
         self._marks = Marks(*(next((known[name] for name in names if name in known), None) for names in named))
 
     @classmethod
-    def from_content(cls, content: str) -> "LibraryForeign":
+    def from_content(cls, content: str) -> "HuggingFaceTokenizer":
         """What `content` gave, or the text of a tokenizer.json; `ValueError` where it is not understood."""
         try:
             with panics_as_errors():

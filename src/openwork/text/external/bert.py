@@ -14,12 +14,12 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import BundleError, DataError
 from openwork.base.regular_files import read_regular
-from openwork.text.foreign.library import MOST_BYTES, LibraryForeign, read_bounded_lines
+from openwork.text.external.library import MOST_BYTES, HuggingFaceTokenizer, read_bounded_lines
 
 UNKNOWN, START, END, PAD, MASK = "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"
 
 
-def read_bert(path: Path) -> LibraryForeign:
+def read_bert(path: Path) -> HuggingFaceTokenizer:
     """The WordPiece tokenizer of a vocab.txt."""
     names = list(read_bounded_lines(path))
     if UNKNOWN not in names:
@@ -29,7 +29,7 @@ def read_bert(path: Path) -> LibraryForeign:
             hint="a vocab.txt has one piece a line, [UNK], [CLS] and [SEP] among them",
             code="D099",
         )
-    return LibraryForeign(bert_library(names, _is_lower_cased(path, names)))
+    return HuggingFaceTokenizer(bert_library(names, _is_lower_cased(path, names)))
 
 
 def bert_library(names: list[str], lower_case: bool) -> LibraryTokenizer:

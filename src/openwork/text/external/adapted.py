@@ -1,7 +1,7 @@
-"""A foreign tokenizer with openwork's ids, so that a model can be trained on its pieces.
+"""An external tokenizer with openwork's ids, so that a model can be trained on its pieces.
 
 Pad, unknown, start and end become 0 to 3, as the models have them; all other pieces follow in their own order. A symbol
-that the foreign vocabulary lacks is added.
+that the external vocabulary lacks is added.
 """
 
 import hashlib
@@ -12,41 +12,41 @@ from typing import Any
 
 from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_write_text
-from openwork.text.foreign import ForeignTokenizer
-from openwork.text.foreign.library import LibraryForeign
-from openwork.text.foreign.marian import MarianForeign
-from openwork.text.foreign.sentence_piece import SentencePieceForeign
+from openwork.text.external import ExternalTokenizer
+from openwork.text.external.library import HuggingFaceTokenizer
+from openwork.text.external.marian import MarianTokenizer
+from openwork.text.external.sentence_piece import SentencePieceTokenizer
 from openwork.text.symbols import SYMBOL_NAMES, Pieces
 from openwork.text.tokenizer import Tokenizer
 from openwork.text.work import WordWork
 
 FORMAT = "openwork adopted tokenizer"
-FORMS: dict[str, Callable[[str], ForeignTokenizer]] = {
-    LibraryForeign.form: LibraryForeign.from_content,
-    SentencePieceForeign.form: SentencePieceForeign.from_content,
-    MarianForeign.form: MarianForeign.from_content,
+FORMS: dict[str, Callable[[str], ExternalTokenizer]] = {
+    HuggingFaceTokenizer.form: HuggingFaceTokenizer.from_content,
+    SentencePieceTokenizer.form: SentencePieceTokenizer.from_content,
+    MarianTokenizer.form: MarianTokenizer.from_content,
 }
 
 
-class Adopted(Tokenizer):
-    """A foreign tokenizer under our ids. What encoding and decoding lose is what the foreign one loses.
+class AdaptedTokenizer(Tokenizer):
+    """An external tokenizer under our ids. What encoding and decoding lose is what the external one loses.
 
     Where a text holds the name of a symbol ("[SEP]"), the unknown symbol stands: no text can forge an end.
     """
 
     kind = "adopted"
 
-    def __init__(self, foreign: ForeignTokenizer) -> None:
-        self.foreign = foreign
-        marks = foreign.marks
-        # One foreign symbol may serve for several of ours ("<|endoftext|>"): it is then the end, the one that matters.
+    def __init__(self, external: ExternalTokenizer) -> None:
+        self.external = external
+        marks = external.marks
+        # One external symbol may serve for several of ours ("<|endoftext|>"): it is then the end, the one that matters.
         taken: set[int | None] = set()
         ours: dict[int, int | None] = {}
         for number, mark in ((3, marks.end), (2, marks.start), (1, marks.unknown), (0, marks.pad)):
             ours[number] = None if mark in taken else mark
             taken.add(mark)
         self._theirs = [ours[number] for number in range(len(SYMBOL_NAMES))]
-        self._theirs += [number for number in foreign.numbers if number not in taken]
+        self._theirs += [number for number in external.numbers if number not in taken]
         self._ours = {theirs: number for number, theirs in enumerate(self._theirs) if theirs is not None}
         self._ours |= {mark: self.unknown_id for mark in (marks.pad, marks.start, marks.end) if mark is not None}
         self.vocabulary_size = len(self._theirs)
@@ -54,11 +54,11 @@ class Adopted(Tokenizer):
 
     @property
     def theirs(self) -> tuple[int | None, ...]:
-        """The foreign id of each of ours; None: they have no such symbol."""
+        """The external id of each of ours; None: they have no such symbol."""
         return tuple(self._theirs)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        return [[self._ours[number] for number in row] for row in self.foreign.encode_batch(texts)]
+        return [[self._ours[number] for number in row] for row in self.external.encode_batch(texts)]
 
     def encode_batch_sampled(self, texts: Sequence[str], seed: int, strength: float) -> list[list[int]]:
         raise ConfigError(
@@ -69,18 +69,18 @@ class Adopted(Tokenizer):
         )
 
     def encode_pieces(self, text: str) -> Pieces:
-        pieces = self.foreign.encode_pieces(text)
+        pieces = self.external.encode_pieces(text)
         return Pieces([self._ours[number] for number in pieces.ids], pieces.pieces, pieces.offsets)
 
     def work(self, text: str) -> list[WordWork]:
-        return self.foreign.work(text)
+        return self.external.work(text)
 
     def decode(self, ids: Iterable[int]) -> str:
         row = list(ids)
         if row and max(row) >= self.vocabulary_size:
             raise ValueError(f"id {max(row)} is outside the vocabulary of {self.vocabulary_size} pieces")
         theirs = [self._theirs[number] for number in row if number >= len(SYMBOL_NAMES)]
-        return self.foreign.decode([number for number in theirs if number is not None])
+        return self.external.decode([number for number in theirs if number is not None])
 
     def piece(self, number: int) -> str:
         if number < len(SYMBOL_NAMES):
@@ -89,9 +89,9 @@ class Adopted(Tokenizer):
             raise ValueError(f"id {number} is outside the vocabulary of {self.vocabulary_size} pieces")
         theirs = self._theirs[number]
         assert theirs is not None  # only symbols can lack a counterpart
-        return self.foreign.piece(theirs)
+        return self.external.piece(theirs)
 
-    def extended(self, lines: Iterable[str], size: int) -> "Adopted":
+    def extended(self, lines: Iterable[str], size: int) -> "AdaptedTokenizer":
         if size <= self.vocabulary_size:
             return self
         raise ConfigError(
@@ -105,15 +105,15 @@ class Adopted(Tokenizer):
         atomic_write_text(path, self._saved() + "\n")
 
     def _saved(self) -> str:
-        content = {"format": FORMAT, "form": self.foreign.form, "content": self.foreign.content()}
+        content = {"format": FORMAT, "form": self.external.form, "content": self.external.content()}
         return json.dumps(content, ensure_ascii=False, indent=1)
 
 
-def is_adopted(content: Any) -> bool:
-    """Whether a file's content is that of an adopted tokenizer."""
+def is_adapted(content: Any) -> bool:
+    """Whether a file's content is that of an adapted tokenizer."""
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
-def adopted_from(content: dict[str, Any]) -> Adopted:
+def adapted_from(content: dict[str, Any]) -> AdaptedTokenizer:
     """The tokenizer of a file's content; KeyError, TypeError or ValueError where it is damaged."""
-    return Adopted(FORMS[content["form"]](content["content"]))
+    return AdaptedTokenizer(FORMS[content["form"]](content["content"]))

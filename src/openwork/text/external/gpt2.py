@@ -9,13 +9,13 @@ from tokenizers import AddedToken, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import DataError
-from openwork.text.foreign.library import MOST_IDS, LibraryForeign, is_text, read_bounded_lines, read_json
+from openwork.text.external.library import MOST_IDS, HuggingFaceTokenizer, is_text, read_bounded_lines, read_json
 
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
 _SYMBOLS = ("<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>")
 
 
-def read_gpt2(vocabulary: Path, merges: Path) -> LibraryForeign:
+def read_gpt2(vocabulary: Path, merges: Path) -> HuggingFaceTokenizer:
     """The byte-level tokenizer of the two files."""
     ids = _read_vocabulary(vocabulary)
     pairs = _read_merges(merges, ids)
@@ -23,7 +23,7 @@ def read_gpt2(vocabulary: Path, merges: Path) -> LibraryForeign:
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     library.decoder = decoders.ByteLevel()
     library.add_special_tokens([AddedToken(name, special=True) for name in _SYMBOLS if name in ids])
-    return LibraryForeign(library)
+    return HuggingFaceTokenizer(library)
 
 
 def _read_vocabulary(path: Path) -> dict[str, int]:

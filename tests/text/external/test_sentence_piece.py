@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from openwork.base.errors import DataError, UsageError
-from openwork.text.foreign import ForeignTokenizer, Marks
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.marian import read_marian
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.external import ExternalTokenizer, Marks
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.marian import read_marian
+from openwork.text.external.reading import read_tokenizer
 from openwork.text.pieces.kinds import load_tokenizer
-from text.foreign.learnt_from import LINES
+from text.external.learnt_from import LINES
 
 TEXTS = [
     *LINES,
@@ -42,9 +42,9 @@ def made(path: Path, **options: Any) -> Path:
     return path
 
 
-def read(path: Path) -> ForeignTokenizer:
+def read(path: Path) -> ExternalTokenizer:
     found = read_tokenizer(path)
-    assert isinstance(found, ForeignTokenizer)
+    assert isinstance(found, ExternalTokenizer)
     return found
 
 
@@ -62,18 +62,18 @@ def test_the_steps_lead_to_what_the_package_gives(
     )  # fmt: skip
     package = pytest.importorskip("sentencepiece")
     reference = package.SentencePieceProcessor(model_file=str(path))
-    foreign = read(path)
-    assert foreign.kind == f"foreign SentencePiece {model_type}"
-    assert foreign.marks == Marks(pad=None, unknown=0, start=1, end=2)
+    external = read(path)
+    assert external.kind == f"external SentencePiece {model_type}"
+    assert external.marks == Marks(pad=None, unknown=0, start=1, end=2)
     for text in TEXTS:
         ids = reference.encode(text)
-        assert foreign.encode(text) == ids
-        assert foreign.encode_framed(text) == reference.encode(text, add_bos=True, add_eos=True)
-        pieces = foreign.encode_pieces(text)
+        assert external.encode(text) == ids
+        assert external.encode_framed(text) == reference.encode(text, add_bos=True, add_eos=True)
+        pieces = external.encode_pieces(text)
         assert pieces.ids == ids
-        assert [piece for word in foreign.work(text) for piece in word.pieces] == pieces.pieces, text
-        assert foreign.decode(ids) == reference.decode(ids)
-    assert foreign.encode_batch(TEXTS) == reference.encode(TEXTS)
+        assert [piece for word in external.work(text) for piece in word.pieces] == pieces.pieces, text
+        assert external.decode(ids) == reference.decode(ids)
+    assert external.encode_batch(TEXTS) == reference.encode(TEXTS)
 
 
 def test_a_piece_without_a_score_has_the_score_zero(tmp_path: Path) -> None:
@@ -84,9 +84,9 @@ def test_a_piece_without_a_score_has_the_score_zero(tmp_path: Path) -> None:
     for text, score in scores.items():
         data += field(1, field(1, text.encode()) + (b"" if score is None else b"\x15" + struct.pack("<f", score)))
     (tmp_path / "m.model").write_bytes(data)
-    foreign = read(tmp_path / "m.model")
-    assert foreign.encode_pieces("abcd").pieces == ["▁", "a", "b", "cd"]
-    assert [piece for word in foreign.work("abcd") for piece in word.pieces] == ["▁", "a", "b", "cd"]
+    external = read(tmp_path / "m.model")
+    assert external.encode_pieces("abcd").pieces == ["▁", "a", "b", "cd"]
+    assert [piece for word in external.work("abcd") for piece in word.pieces] == ["▁", "a", "b", "cd"]
 
 
 def field(number: int, content: bytes) -> bytes:
@@ -94,7 +94,9 @@ def field(number: int, content: bytes) -> bytes:
 
 
 def test_it_can_be_trained_on(tmp_path: Path) -> None:
-    adopted = Adopted(read(made(tmp_path / "m.model", model_type="unigram", byte_fallback=True, vocab_size=400)))
+    adopted = AdaptedTokenizer(
+        read(made(tmp_path / "m.model", model_type="unigram", byte_fallback=True, vocab_size=400))
+    )
     assert [adopted.piece(number) for number in range(5)] == ["<pad>", "<unk>", "<s>", "</s>", "<0x00>"]
     ids = adopted.encode("the cat sat 龘")
     assert min(ids) > 3

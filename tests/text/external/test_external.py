@@ -10,13 +10,13 @@ from tokenizers import AddedToken, decoders, implementations, models, normalizer
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkError
-from openwork.text.foreign import ForeignTokenizer, Marks, library
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.external import ExternalTokenizer, Marks, library
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS, load_tokenizer
 from openwork.text.pieces.learnt import LearntTokenizer
-from text.foreign.learnt_from import LINES
+from text.external.learnt_from import LINES
 
 ODD = [
     "", " ", "  two  spaces ", "Déjà vu 👩‍👩‍👧 x\u0301y", "hello [MASK] world[SEP]", "<s> the </s> <0x41>",
@@ -25,21 +25,21 @@ ODD = [
 TEXTS = LINES + ODD
 
 
-def hold_equal(reference: LibraryTokenizer, foreign: ForeignTokenizer) -> None:
+def hold_equal(reference: LibraryTokenizer, external: ExternalTokenizer) -> None:
     for text in TEXTS:
         plain = reference.encode(text, add_special_tokens=False)
-        assert foreign.encode(text) == plain.ids, text
-        assert foreign.encode_framed(text) == reference.encode(text).ids, text
-        pieces = foreign.encode_pieces(text)
+        assert external.encode(text) == plain.ids, text
+        assert external.encode_framed(text) == reference.encode(text).ids, text
+        pieces = external.encode_pieces(text)
         assert pieces.ids == plain.ids and pieces.offsets == plain.offsets
-        assert [piece for word in foreign.work(text) for piece in word.pieces] == pieces.pieces, text
-        assert foreign.decode(plain.ids) == reference.decode(plain.ids)
-    assert foreign.encode_batch(TEXTS) == [foreign.encode(text) for text in TEXTS]
+        assert [piece for word in external.work(text) for piece in word.pieces] == pieces.pieces, text
+        assert external.decode(plain.ids) == reference.decode(plain.ids)
+    assert external.encode_batch(TEXTS) == [external.encode(text) for text in TEXTS]
 
 
-def read_foreign(path: Path) -> ForeignTokenizer:
+def read_external(path: Path) -> ExternalTokenizer:
     found = read_tokenizer(path)
-    assert isinstance(found, ForeignTokenizer) and not isinstance(found, LearntTokenizer)
+    assert isinstance(found, ExternalTokenizer) and not isinstance(found, LearntTokenizer)
     return found
 
 
@@ -51,12 +51,12 @@ def test_bert(tmp_path: Path, lower: bool) -> None:
     names = sorted(learnt.get_vocab(), key=learnt.get_vocab().__getitem__)
     (tmp_path / "vocab.txt").write_text("\n".join(names) + "\n")
     reference = implementations.BertWordPieceTokenizer(str(tmp_path / "vocab.txt"), lowercase=lower)
-    found = read_foreign(tmp_path / "vocab.txt")
+    found = read_external(tmp_path / "vocab.txt")
     hold_equal(reference._tokenizer, found)
     assert found.marks == Marks(pad=0, unknown=1, start=2, end=3)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": not lower}))
     other = implementations.BertWordPieceTokenizer(str(tmp_path / "vocab.txt"), lowercase=not lower)
-    hold_equal(other._tokenizer, read_foreign(tmp_path))  # what the folder says counts
+    hold_equal(other._tokenizer, read_external(tmp_path))  # what the folder says counts
 
 
 @pytest.mark.slow
@@ -68,8 +68,8 @@ def test_gpt2(tmp_path: Path) -> None:
     reference = implementations.ByteLevelBPETokenizer.from_file(*files)
     reference.add_special_tokens(["<|endoftext|>"])
     for path in (tmp_path / "vocab.json", tmp_path / "merges.txt", tmp_path):
-        hold_equal(reference._tokenizer, read_foreign(path))
-    shown = read_foreign(tmp_path).encode_pieces("the 龘").pieces
+        hold_equal(reference._tokenizer, read_external(path))
+    shown = read_external(tmp_path).encode_pieces("the 龘").pieces
     assert shown == ["the", " ", "<0xE9>", "<0xBE>", "<0x98>"]  # text or bytes, never the signs of the file
 
 
@@ -127,7 +127,7 @@ def test_tokenizer_json(tmp_path: Path, make: Callable[[], LibraryTokenizer]) ->
     made.save(str(tmp_path / "tokenizer.json"))
     made.no_truncation()
     made.no_padding()
-    hold_equal(made, read_foreign(tmp_path / "tokenizer.json"))
+    hold_equal(made, read_external(tmp_path / "tokenizer.json"))
 
 
 def test_our_own_file_is_ours(tmp_path: Path) -> None:
@@ -143,20 +143,20 @@ def test_our_own_file_is_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", MADE)
 def test_an_adopted_tokenizer_has_our_ids(tmp_path: Path, make: Callable[[], LibraryTokenizer]) -> None:
     made = make()
-    made.save(str(tmp_path / "foreign.json"))
-    foreign = read_foreign(tmp_path / "foreign.json")
-    adopted = Adopted(foreign)
+    made.save(str(tmp_path / "external.json"))
+    external = read_external(tmp_path / "external.json")
+    adopted = AdaptedTokenizer(external)
     names = [adopted.piece(number) for number in range(adopted.vocabulary_size)]
     assert names[:4] == ["<pad>", "<unk>", "<s>", "</s>"]
-    marks = foreign.marks
+    marks = external.marks
     known = {mark for mark in (marks.pad, marks.unknown, marks.start, marks.end) if mark is not None}
-    assert names[4:] == [foreign.piece(number) for number in foreign.numbers if number not in known]
+    assert names[4:] == [external.piece(number) for number in external.numbers if number not in known]
     for text in TEXTS:
         ids = adopted.encode(text)
         assert not {0, 2, 3} & set(ids)
         if 1 not in ids:
-            assert adopted.decode(ids) == foreign.decode(foreign.encode(text))
-            assert adopted.encode_pieces(text).pieces == foreign.encode_pieces(text).pieces
+            assert adopted.decode(ids) == external.decode(external.encode(text))
+            assert adopted.encode_pieces(text).pieces == external.encode_pieces(text).pieces
     TokenizerPair(adopted, adopted).save(tmp_path)
     loaded = TokenizerPair.load(tmp_path).source
     assert loaded.kind == "adopted" and loaded.fingerprint == adopted.fingerprint
@@ -171,7 +171,7 @@ def test_one_symbol_for_several_is_the_end(tmp_path: Path) -> None:
     learnt = implementations.ByteLevelBPETokenizer()
     learnt.train_from_iterator(LINES, vocab_size=300, special_tokens=["<|endoftext|>"], show_progress=False)
     learnt.save_model(str(tmp_path))
-    adopted = Adopted(read_foreign(tmp_path))
+    adopted = AdaptedTokenizer(read_external(tmp_path))
     assert adopted.vocabulary_size == 300 + 3
     assert adopted.encode("<|endoftext|>") == [1]
     assert adopted.decode([2, *adopted.encode("the cat"), 3]) == "the cat"
@@ -179,8 +179,8 @@ def test_one_symbol_for_several_is_the_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [{"form": "none"}, {"content": "{}"}, {"content": 7}, {"form": "sentencepiece"}])
 def test_a_damaged_adopted_file_is_refused(tmp_path: Path, damage: dict[str, object]) -> None:
-    words().save(str(tmp_path / "foreign.json"))
-    Adopted(read_foreign(tmp_path / "foreign.json")).save(tmp_path / "t.json")
+    words().save(str(tmp_path / "external.json"))
+    AdaptedTokenizer(read_external(tmp_path / "external.json")).save(tmp_path / "t.json")
     content = json.loads((tmp_path / "t.json").read_text())
     (tmp_path / "t.json").write_text(json.dumps({**content, **damage}))
     with pytest.raises(BundleError, match="not a tokenizer of openwork"):

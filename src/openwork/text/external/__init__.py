@@ -10,7 +10,7 @@ from openwork.text.work import WordWork
 
 @dataclass(frozen=True)
 class Marks:
-    """The ids that a foreign vocabulary has for the four symbols; None for those that it lacks."""
+    """The ids that an external vocabulary has for the four symbols; None for those that it lacks."""
 
     pad: int | None = None
     unknown: int | None = None
@@ -19,7 +19,7 @@ class Marks:
 
 
 @runtime_checkable
-class ForeignTokenizer(Protocol):
+class ExternalTokenizer(Protocol):
     """A tokenizer with ids and rules of its own: what its reference library gives, this gives.
 
     Unlike with our own, a text may hold its symbols ("[MASK]"), and decoding may not give the text back.

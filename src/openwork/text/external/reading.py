@@ -7,16 +7,16 @@ from pathlib import Path
 from openwork.base.errors import BundleError, DataError
 from openwork.base.files import open_binary
 from openwork.base.regular_files import check_downloaded
-from openwork.text.foreign import ForeignTokenizer
-from openwork.text.foreign.bert import read_bert
-from openwork.text.foreign.gpt2 import MERGES, VOCABULARY, read_gpt2
-from openwork.text.foreign.library import LibraryForeign, read_json
-from openwork.text.foreign.sentence_piece import read_sentence_piece
+from openwork.text.external import ExternalTokenizer
+from openwork.text.external.bert import read_bert
+from openwork.text.external.gpt2 import MERGES, VOCABULARY, read_gpt2
+from openwork.text.external.library import HuggingFaceTokenizer, read_json
+from openwork.text.external.sentence_piece import read_sentence_piece
 from openwork.text.pieces.kinds import load_tokenizer
 from openwork.text.tokenizer import Tokenizer
 
 # What a folder is searched for, and how it is read: the first that is there.
-IN_FOLDERS: dict[str, Callable[[Path], "ForeignTokenizer | Tokenizer"]] = {
+IN_FOLDERS: dict[str, Callable[[Path], "ExternalTokenizer | Tokenizer"]] = {
     "tokenizer.json": lambda path: _read_json(path),
     "spiece.model": read_sentence_piece,
     "sentencepiece.bpe.model": read_sentence_piece,
@@ -27,7 +27,7 @@ IN_FOLDERS: dict[str, Callable[[Path], "ForeignTokenizer | Tokenizer"]] = {
 FORMS = "tokenizer.json, BERT's vocab.txt, GPT-2's vocab.json with merges.txt, or a SentencePiece .model"
 
 
-def read_tokenizer(path: Path) -> ForeignTokenizer | Tokenizer:
+def read_tokenizer(path: Path) -> ExternalTokenizer | Tokenizer:
     """Our own tokenizer, or somebody else's, from a file or the folder it lies in.
 
     `DataError` for what is missing, damaged or of no known form, `BundleError` for a folder with links out of it.
@@ -59,7 +59,7 @@ def read_tokenizer(path: Path) -> ForeignTokenizer | Tokenizer:
     raise DataError(f"{path}: the form of the tokenizer is not known by this name", hint=f"name {FORMS}", code="D106")
 
 
-def _read_json(path: Path) -> ForeignTokenizer | Tokenizer:
+def _read_json(path: Path) -> ExternalTokenizer | Tokenizer:
     content = read_json(path)
     if isinstance(content, dict) and "model" not in content and all(isinstance(n, int) for n in content.values()):
         return read_gpt2(path, path.parent / MERGES)
@@ -68,7 +68,7 @@ def _read_json(path: Path) -> ForeignTokenizer | Tokenizer:
     except BundleError:
         pass  # not one of ours
     try:
-        return LibraryForeign.from_content(json.dumps(content))
+        return HuggingFaceTokenizer.from_content(json.dumps(content))
     except ValueError as error:
         raise DataError(
             f"{path}: this is not a tokenizer of the tokenizers library, or it is damaged",

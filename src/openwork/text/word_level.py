@@ -1,8 +1,8 @@
 """Texts cut word by word, for tagging: each word between spaces begins with one piece that begins a word.
 
-A tagger gives one tag for each piece that begins a word; which pieces do is a fact of the vocabulary (`beginnings`).
+A tagger gives one tag for each piece that begins a word; which pieces do is a fact of the vocabulary (`word_starts`).
 Our own kinds keep the space before a word inside its first piece, so a text is given a space before its first word too.
-Foreign tokenizers part a word at marks ("o'hare" becomes o, ', hare), which would be three beginnings: there the pieces
+External tokenizers part a word at marks ("o'hare" becomes o, ', hare), which would be three word_starts: there the pieces
 of a word end before a second beginning. What is lost of such a word the tagger cannot read; its tag stays in its place.
 """
 
@@ -19,7 +19,7 @@ from openwork.text.wrapped import Wrapped, unwrapped
 _SPACES = (" ", "▁")  # as pieces' names show the space before a word
 
 
-def beginnings(tokenizer: Tokenizer) -> list[bool]:
+def word_starts(tokenizer: Tokenizer) -> list[bool]:
     """For each piece whether it begins a word: those with the space before it, and the unknown symbol.
 
     BERT's pieces have no spaces: there all begin a word but those that continue one ("##s").
@@ -33,10 +33,10 @@ def beginnings(tokenizer: Tokenizer) -> list[bool]:
     return [number == tokenizer.unknown_id for number in range(len(SYMBOL_NAMES))] + begins
 
 
-class WordByWord(Wrapped):
+class WordLevelTokenizer(Wrapped):
     """Texts are lists of words; a word is what stands between spaces.
 
-    There are as many beginnings in the ids of a text as it has words: a word of which the tokenizer makes nothing, or
+    There are as many word_starts in the ids of a text as it has words: a word of which the tokenizer makes nothing, or
     whose first piece is no beginning, begins with the unknown symbol.
     """
 
@@ -45,7 +45,7 @@ class WordByWord(Wrapped):
     @cached_property
     def begins(self) -> list[bool]:
         """For each piece whether it begins a word."""
-        return beginnings(self)
+        return word_starts(self)
 
     def _cut(self, texts: Sequence[str], encode: Callable[[Sequence[str]], list[list[int]]]) -> list[list[int]]:
         cut = [text.split() for text in texts]

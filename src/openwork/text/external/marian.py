@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import DataError
-from openwork.text.foreign import Marks
-from openwork.text.foreign.library import MOST_IDS, is_text, read_json
-from openwork.text.foreign.sentence_piece import SentencePieceForeign, read_sentence_piece
+from openwork.text.external import Marks
+from openwork.text.external.library import MOST_IDS, is_text, read_json
+from openwork.text.external.sentence_piece import SentencePieceTokenizer, read_sentence_piece
 from openwork.text.symbols import Pieces
 from openwork.text.work import WordWork
 
@@ -20,11 +20,11 @@ UNKNOWN, END, PAD = "<unk>", "</s>", "<pad>"
 SPACE = "▁"
 
 
-def read_marian(model: Path, vocabulary: Path) -> "MarianForeign":
+def read_marian(model: Path, vocabulary: Path) -> "MarianTokenizer":
     """The tokenizer of one side: its .spm file and its vocabulary."""
     pieces, content = read_sentence_piece(model), read_json(vocabulary)
     try:
-        return MarianForeign(pieces, _checked(content))
+        return MarianTokenizer(pieces, _checked(content))
     except ValueError as error:
         raise DataError(
             f"{vocabulary}: this is not a vocabulary of Marian's",
@@ -48,23 +48,23 @@ def _checked(content: Any) -> dict[str, int]:
     return content
 
 
-class MarianForeign:
+class MarianTokenizer:
     """SentencePiece's pieces under the vocabulary's ids; a piece that the vocabulary lacks is unknown."""
 
     form = "marian"
 
-    def __init__(self, pieces: SentencePieceForeign, vocabulary: Mapping[str, int]) -> None:
+    def __init__(self, pieces: SentencePieceTokenizer, vocabulary: Mapping[str, int]) -> None:
         self._pieces = pieces
         self._ids = dict(vocabulary)
         self._names = {number: name for name, number in self._ids.items()}
-        self.kind = f"foreign Marian over {pieces.kind.removeprefix('foreign ')}"
+        self.kind = f"external Marian over {pieces.kind.removeprefix('external ')}"
         self.vocabulary_size: int = max(self._names) + 1
 
     @classmethod
-    def from_content(cls, content: str) -> "MarianForeign":
+    def from_content(cls, content: str) -> "MarianTokenizer":
         """What `content` gave."""
         parts = json.loads(content)
-        return cls(SentencePieceForeign.from_content(parts["pieces"]), _checked(parts["vocabulary"]))
+        return cls(SentencePieceTokenizer.from_content(parts["pieces"]), _checked(parts["vocabulary"]))
 
     def content(self) -> str:
         return json.dumps({"pieces": self._pieces.content(), "vocabulary": self._ids}, ensure_ascii=False)

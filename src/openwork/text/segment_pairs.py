@@ -13,7 +13,7 @@ from openwork.text.wrapped import Wrapped
 SEPARATOR = "\t"
 
 
-class Parted(Wrapped):
+class SegmentPairTokenizer(Wrapped):
     """Texts whose parts are parted by tabs; one without a tab has the ids that it always had."""
 
     form = "parted"

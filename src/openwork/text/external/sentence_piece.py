@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from openwork.base.errors import DataError, UsageError
-from openwork.text.foreign import Marks
-from openwork.text.foreign.growth import longest_replacement, refuse_growth
-from openwork.text.foreign.library import read_bounded
+from openwork.text.external import Marks
+from openwork.text.external.growth import longest_replacement, refuse_growth
+from openwork.text.external.library import read_bounded
 from openwork.text.pieces.lattice import UNKNOWN_PENALTY, Lattice
 from openwork.text.pieces.merging import Merging
 from openwork.text.symbols import Pieces
@@ -37,11 +37,11 @@ _TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 _OWN_MARGIN = 0.1  # how much less than the best pieces of its length a piece of the user's counts
 
 
-def read_sentence_piece(path: Path) -> "SentencePieceForeign":
+def read_sentence_piece(path: Path) -> "SentencePieceTokenizer":
     """The tokenizer of a .model file."""
     data = read_bounded(path)
     try:
-        return SentencePieceForeign(data)
+        return SentencePieceTokenizer(data)
     except ValueError as error:
         raise DataError(
             f"{path}: this is not a SentencePiece model, or it is damaged",
@@ -124,7 +124,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
                 raise ValueError("the file has fields that SentencePiece does not write")
 
 
-class SentencePieceForeign:
+class SentencePieceTokenizer:
     """A SentencePiece model, used as the package uses it."""
 
     form = "sentencepiece"
@@ -135,7 +135,7 @@ class SentencePieceForeign:
         self._processor = processor = _processor(data)
         _check_replacements(data)
         self._type = _model_type(data)
-        self.kind = f"foreign SentencePiece {self._type}"
+        self.kind = f"external SentencePiece {self._type}"
         self.vocabulary_size: int = processor.vocab_size()
         named = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         self._marks = Marks(*(number if number >= 0 else None for number in named))
@@ -153,7 +153,7 @@ class SentencePieceForeign:
         return self._processor.encode(text)
 
     @classmethod
-    def from_content(cls, content: str) -> "SentencePieceForeign":
+    def from_content(cls, content: str) -> "SentencePieceTokenizer":
         """What `content` gave."""
         return cls(base64.b64decode(content, validate=True))
 

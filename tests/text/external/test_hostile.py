@@ -17,10 +17,10 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from fuzz.sentence_piece import sentence_piece_model
 from openwork.base.errors import BundleError, DataError
-from openwork.text.foreign import growth
-from openwork.text.foreign.adopted import Adopted
-from openwork.text.foreign.library import LibraryForeign
-from openwork.text.foreign.reading import read_tokenizer
+from openwork.text.external import growth
+from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.library import HuggingFaceTokenizer
+from openwork.text.external.reading import read_tokenizer
 from openwork.text.pieces.bytepair import BytePair
 from openwork.text.pieces.kinds import load_tokenizer
 
@@ -56,7 +56,7 @@ def test_the_bound_is_what_the_library_does(count: int) -> None:
     content = json.loads(made.to_str())
     factor = growth.prod(growth._factor(rule) for rule in growth._rules(content["normalizer"]))
     assert factor == len(made.normalizer.normalize_str("a")) == 2**count
-    assert LibraryForeign(made).encode("a") == [0] * 2**count
+    assert HuggingFaceTokenizer(made).encode("a") == [0] * 2**count
 
 
 @pytest.mark.parametrize("rule", [
@@ -90,7 +90,7 @@ def test_a_text_that_would_double_again_and_again(part: str, count: int, tmp_pat
 
 def test_in_a_bundle_too(tmp_path: Path) -> None:
     saved = {"format": "", "form": "tokenizers", "content": library(normalizer=doubling(38)).to_str()}
-    Adopted(LibraryForeign(library())).save(tmp_path / "tokenizer.json")
+    AdaptedTokenizer(HuggingFaceTokenizer(library())).save(tmp_path / "tokenizer.json")
     saved["format"] = json.loads((tmp_path / "tokenizer.json").read_text())["format"]
     (tmp_path / "tokenizer.json").write_text(json.dumps(saved))
     with pytest.raises(BundleError, match="not a tokenizer of openwork") as refused:
@@ -139,8 +139,8 @@ def varint(number: int) -> bytes:
 # ------------------------------------------------------------------------------------------------------------- patterns
 
 
-def backtracking() -> LibraryForeign:
-    return LibraryForeign(library(pre_tokenizer=pre_tokenizers.Split(Regex(BACKTRACKING), "isolated")))
+def backtracking() -> HuggingFaceTokenizer:
+    return HuggingFaceTokenizer(library(pre_tokenizer=pre_tokenizers.Split(Regex(BACKTRACKING), "isolated")))
 
 
 @pytest.mark.slow
@@ -210,10 +210,10 @@ import signal
 import sys
 import time
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
-from openwork.text.foreign.library import LibraryForeign
+from openwork.text.external.library import HuggingFaceTokenizer
 made = Tokenizer(models.BPE({"a": 0, "c": 1}, [], unk_token="a"))
 made.pre_tokenizer = pre_tokenizers.Split(Regex(r"(a+)+c$"), "isolated")
-made = LibraryForeign(made)
+made = HuggingFaceTokenizer(made)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job of a shell would not have
 try:
     print("ready", flush=True)
