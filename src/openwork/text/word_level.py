@@ -2,8 +2,9 @@
 
 A tagger gives one tag for each piece that begins a word; which pieces do is a fact of the vocabulary (`word_starts`).
 Our own kinds keep the space before a word inside its first piece, so a text is given a space before its first word too.
-External tokenizers part a word at marks ("o'hare" becomes o, ', hare), which would be three word_starts: there the pieces
-of a word end before a second beginning. What is lost of such a word the tagger cannot read; its tag stays in its place.
+External tokenizers split a word at punctuation ("o'hare" becomes o, ', hare), which would be three word starts: there
+the pieces of a word end before a second start. The tagger does not read the rest of such a word; its tag stays in its
+place.
 """
 
 from collections.abc import Callable, Sequence

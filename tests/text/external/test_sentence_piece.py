@@ -94,9 +94,8 @@ def field(number: int, content: bytes) -> bytes:
 
 
 def test_it_can_be_trained_on(tmp_path: Path) -> None:
-    adopted = AdaptedTokenizer(
-        read(made(tmp_path / "m.model", model_type="unigram", byte_fallback=True, vocab_size=400))
-    )
+    external = read(made(tmp_path / "m.model", model_type="unigram", byte_fallback=True, vocab_size=400))
+    adopted = AdaptedTokenizer(external)
     assert [adopted.piece(number) for number in range(5)] == ["<pad>", "<unk>", "<s>", "</s>", "<0x00>"]
     ids = adopted.encode("the cat sat 龘")
     assert min(ids) > 3
