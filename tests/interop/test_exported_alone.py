@@ -36,6 +36,7 @@ DECODERS: list[tuple[str, dict[str, Any]]] = [
 ENCODERS: list[tuple[str, dict[str, Any]]] = [
     ("embed", {}), ("fill", {}), ("classify", {}),
     ("classify", {"embedding_scale": True, "segments": 0, "attention_bias": False, "feedforward": "relu"}),
+    ("embed", {"segments": 1}),
 ]  # fmt: skip
 
 

@@ -367,3 +367,10 @@ def test_every_key_that_the_tables_write_exists():
         for name, rule in toolkit.table.items():
             if isinstance(rule, KeyRule | ChoiceRule):
                 assert rule.key in keys, (toolkit.name, name)
+
+
+def test_the_kind_of_model_that_is_not_here_is_named(tmp_path: Path) -> None:
+    translation = translate(
+        tmp_path, OPENNMT_RECURRENT.replace("brnn", "transformer").replace(": rnn", ": cnn"), "c.yaml"
+    )
+    assert "not cnn" in note(translation, "decoder_type")

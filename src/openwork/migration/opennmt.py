@@ -91,7 +91,8 @@ def _model(draft: Draft) -> None:
     kinds = [draft.value("architecture", text, kind) for kind in kinds]
     recurrent = any(kind in ("rnn", "brnn") for kind in kinds)
     known = recurrent or all(kind == "transformer" for kind in kinds)
-    note = "" if known else f"openwork has the Transformer and an LSTM, not {kinds[0]}"
+    other = next((kind for kind in kinds if kind != "transformer"), "")
+    note = "" if known else f"openwork has the Transformer and an LSTM, not {other}"
     names = ("encoder_type", "decoder_type", "architecture")
     draft.set("model.kind", "recurrent" if recurrent else "transformer", *names, note=note)
     (_recurrent if recurrent else _transformer)(draft)

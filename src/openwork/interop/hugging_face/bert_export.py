@@ -42,7 +42,9 @@ def write_bert(folder: Path, bundle: Bundle) -> None:
 
 def hf_weights(settings: EncoderSettings, own: dict[str, Tensor], pieces: dict[str, Vocabulary]) -> dict[str, Tensor]:
     """Every weight by Hugging Face's names; zeros for biases and segments that the model has not."""
-    own = {"segments.weight": torch.zeros(SEGMENTS, settings.width), **own}
+    segments = own.get("segments.weight", torch.zeros(0, settings.width)).detach().cpu()
+    missing = torch.zeros(max(SEGMENTS - len(segments), 0), settings.width)
+    own = {**own, "segments.weight": torch.cat([segments, missing])}
     found = {}
     for place, tensor in own_weights(bert_places(_with_segments(settings)), own):
         if place.openwork_name == "source_embedding.table.weight" and settings.embedding_scale:
