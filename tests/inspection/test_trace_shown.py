@@ -141,9 +141,11 @@ def test_text_says_where_each_value_comes_from():
     for fact in (
         "2. scores  (query 2 × key 2)", "made from: scores", "code: openwork.nn.kernels.reference.softmax_over",
         "origin: Vaswani et al. 2017, equation 1", "equation: softmax(<scores>)", "weights: w, b", "(one number)",
-        "document 002: each of the four relations has a head of its own: not borne out; 1 of the 4 are borne out",
-        "said in document 001: so it is: borne out; and so it was",
-        "printed in document 002: [0.25, 0.76]: wrong; a slip", "- No dropout", "(position 4 × inner 300)", "-inf",
+        "Transformer 模型全景分析报告: each of the four relations has a head of its own: not borne out;",
+        "1 of the 4 are borne out",
+        "said in 转换器(Transformer)详解: so it is: borne out; and so it was",
+        "printed in Transformer 模型全景分析报告: [0.25, 0.76]: wrong; a slip",
+        "- No dropout", "(position 4 × inner 300)", "-inf",
     ):  # fmt: skip
         assert fact in text
 

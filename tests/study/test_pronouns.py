@@ -211,7 +211,7 @@ def test_on_the_command_line(call: Call, tmp_path: Path, reading_bundle: Bundle)
     write_bundle(tmp_path / "bundle", reading_bundle)
     shown = call("explain", "--example", "002-cat-dog", "--bundle", tmp_path / "bundle")
     assert shown.code == 0
-    assert "said in document 002, 2.1" in shown.out.decode()
+    assert "said in Transformer 模型全景分析报告, 2.1" in shown.out.decode()
     wrong = call("explain", "--example", "002-8", "--bundle", tmp_path / "bundle")
     assert wrong.code == 2 and "002-cat-dog" in wrong.err
     assert call("explain", "--list", "--bundle", tmp_path / "bundle").code == 2

@@ -19,6 +19,22 @@ Verdict = Literal["equal", "rounding", "wrong"]
 # differs between versions of Python.
 
 
+# The source documents, by the numbers under which traces name them: 002, or 002, 2.1 with a section.
+TITLES = {
+    "000": "Transformer 模型",
+    "001": "转换器(Transformer)详解",
+    "002": "Transformer 模型全景分析报告",
+    "003": "注意力机制:Transformer模型与自然语言处理",
+    "004": "Transformer",
+}
+
+
+def title_of(document: str) -> str:
+    """The title of a source document, with the section if one is named; any other name as it is."""
+    number, comma, section = document.partition(",")
+    return f"{TITLES.get(number, number)}{comma}{section}"
+
+
 @dataclass(frozen=True, eq=False)
 class Printed:
     """What a document prints for a step's value, and whether it is right; the reason where it is not."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from openwork.inspection.page import FOOTER, page, scrolling
 from openwork.inspection.svg import Markup, element
-from openwork.inspection.trace import Printed, Statement, Step, Trace
+from openwork.inspection.trace import Printed, Statement, Step, Trace, title_of
 from openwork.inspection.trace_table import Limits, Table, printed_value, shape_text, tables
 
 Translate = Callable[[str], str]
@@ -96,14 +96,14 @@ def _printed(printed: Printed, translate: Translate) -> Markup:
         "wrong": (f"✗ {translate('wrong')}", "wrong"),
     }
     verdict, look = verdicts[printed.verdict]
-    told = f"{translate('printed in document')} {printed.document}: {printed_value(printed)}: "
+    told = f"{translate('printed in')} {title_of(printed.document)}: {printed_value(printed)}: "
     reason = f"; {translate(printed.reason)}" if printed.reason else ""
     return element("p", told, element("span", verdict, class_=look), reason)
 
 
 def _said(said: Statement, translate: Translate) -> Markup:
     verdict, look = (translate("borne out"), "right") if said.holds else (translate("not borne out"), "wrong")
-    told = f"{translate('said in document')} {said.document}: {translate(said.sentence)}: "
+    told = f"{translate('said in')} {title_of(said.document)}: {translate(said.sentence)}: "
     mark = element("span", f"{'✓' if said.holds else '✗'} {verdict}", class_=look)
     return element("p", told, mark, f"; {translate(said.found)}")
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from openwork.base.phrases import shown_width
-from openwork.inspection.trace import Printed, Statement, Step, Trace
+from openwork.inspection.trace import Printed, Statement, Step, Trace, title_of
 from openwork.inspection.trace_table import Limits, Table, printed_value, shape_text, tables
 
 Translate = Callable[[str], str]
@@ -49,7 +49,7 @@ def _step_text(number: int, step: Step, width: int, translate: Translate) -> Ite
 
 def _said_text(said: Statement, translate: Translate) -> str:
     verdict = translate("borne out") if said.holds else translate("not borne out")
-    told = f"{translate('said in document')} {said.document}: {translate(said.sentence)}"
+    told = f"{translate('said in')} {title_of(said.document)}: {translate(said.sentence)}"
     return f"{told}: {verdict}; {translate(said.found)}"
 
 
@@ -59,7 +59,7 @@ def _printed_text(printed: Printed, translate: Translate) -> str:
         "rounding": translate("equal but for rounding"),
         "wrong": translate("wrong"),
     }
-    told = f"{translate('printed in document')} {printed.document}: {printed_value(printed)}"
+    told = f"{translate('printed in')} {title_of(printed.document)}: {printed_value(printed)}"
     reason = f"; {translate(printed.reason)}" if printed.reason else ""
     return f"{told}: {verdicts[printed.verdict]}{reason}"
 

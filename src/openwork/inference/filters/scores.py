@@ -41,8 +41,8 @@ def _pair_or_problem(text: str) -> ScoredLine:
         return ScoredLine(blank=True)
     if len(columns) == 2:
         return ScoredLine(columns[0], columns[1])
-    count = len(columns)
-    return ScoredLine(text, problem=f"columns: {count}; needed are two, source and target with one tab between")
+    problem = f"columns: {len(columns)}; needed are two, source and target with one tab between"
+    return ScoredLine(text, problem=problem)
 
 
 def file_lines(source: Path, target: Path, report: Report) -> Iterator[list[ScoredLine]]:
