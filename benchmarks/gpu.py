@@ -38,7 +38,7 @@ from openwork.models.presets import PRESETS
 from openwork.models.settings import TransformerSettings
 from openwork.training.batches.batch import BatchStream
 from openwork.training.batches.stream import Stream
-from openwork.training.computing.choice import arrangement, made_ready
+from openwork.training.computing.choice import arrangement, prepared_stream
 from openwork.training.moments import LoopState
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress
@@ -133,7 +133,7 @@ def train(shape: str, way: str, store: TokenStore, options: Options, rate: float
     run, said = LoopState(settings, Progress(), []), []
     forget_peak(options.device)
     start = time.perf_counter()
-    with made_ready(updater, stream, run, options.device, said.append) as batches:
+    with prepared_stream(updater, stream, run, options.device, said.append) as batches:
         update(updater, batches, run.progress, options.warm_up)
         finish(options.device)
         ready = time.perf_counter()

@@ -59,7 +59,7 @@ TOLD = {
     "FaultKind": slice(1),
     "DoctorLine": slice(3),
     "Extra": slice(1, 2),
-    "Likeness": slice(1),
+    "StateDifference": slice(1),
     # what the coach looks at, and what it says of a training
     "Lesson": slice(1, 5),
     "Sign": slice(1, 5),

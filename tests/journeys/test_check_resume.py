@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 from journeys.command import openwork
-from openwork.runs.check_resume import Likeness, _apart, resume_lines
+from openwork.runs.check_resume import StateDifference, _apart, resume_lines
 
 pytestmark = pytest.mark.slow
 
@@ -62,7 +62,7 @@ def test_what_differs_is_said(tmp_path: Path) -> None:
         save_file(tensors, tmp_path / name)
     found = [_apart(tmp_path / "one", tmp_path / name) for name in ("same", "other", "less")]
     assert found == [0.0, 0.25, float("inf")]
-    lines = list(resume_lines([Likeness("weights", 0.25, 0.0), Likeness("losses", 1e-5, 1e-3)]))
+    lines = list(resume_lines([StateDifference("weights", 0.25, 0.0), StateDifference("losses", 1e-5, 1e-3)]))
     assert lines[0] == "weights: NOT the same, apart by 2.5e-01 of the greatest number"
     assert lines[1] == "losses: apart by 1.0e-05 of the greatest number; up to 1e-03 is rounding"
     assert "would become another one" in lines[2]

@@ -252,8 +252,8 @@ def test_moments_and_parts_count(subject: PreflightContext, monkeypatch: pytest.
     free(monkeypatch, 1e18)
     weights = sum(parameter.numel() for parameter in subject.model.parameters())
     batch = demanding_batches(subject)[0]
-    adam = memory.memory_outlook(subject, batch).needed
-    assert adam - memory.memory_outlook(changed(subject, optimiser="adafactor"), batch).needed == 8 * weights
+    adam = memory.estimate_memory(subject, batch).needed
+    assert adam - memory.estimate_memory(changed(subject, optimiser="adafactor"), batch).needed == 8 * weights
     assert adam > (1 + 2) * 4 * weights
 
 
@@ -286,11 +286,11 @@ def test_the_size_of_a_checkpoint_is_known(tmp_path: Path, monkeypatch: pytest.M
     assert found.least_needed == found.most_needed == round(1.1 * (3 * found.checkpoint + found.bundle))
     long = changed(subject, steps=400)
     room(monkeypatch, 1e12)
-    outlook = preflight(long).disk
-    assert (outlook.most, outlook.is_near) == (5, False)
-    room(monkeypatch, (outlook.least_needed + outlook.most_needed) / 2)
+    estimate = preflight(long).disk
+    assert (estimate.most, estimate.is_near) == (5, False)
+    room(monkeypatch, (estimate.least_needed + estimate.most_needed) / 2)
     assert any("the disk may become full" in line for line in preflight_warnings(preflight(long)))
-    room(monkeypatch, outlook.least_needed - 1)
+    room(monkeypatch, estimate.least_needed - 1)
     with pytest.raises(OpenworkError, match="too little room"):
         preflight(long)
 
@@ -328,11 +328,11 @@ def test_a_resumed_run_wants_room_for_one_more(
     for step in (4, 8):
         (tmp_path / f"checkpoints/step-{step:08d}").mkdir(parents=True)
     room(monkeypatch, 1e9)
-    outlook = disk.disk_outlook(there)
-    assert outlook.most == 3
-    room(monkeypatch, outlook.least_needed - 1)
+    estimate = disk.estimate_disk(there)
+    assert estimate.most == 3
+    room(monkeypatch, estimate.least_needed - 1)
     with pytest.raises(OpenworkError, match="too little room"):
-        disk.disk_outlook(there)
+        disk.estimate_disk(there)
 
 
 # ------------------------------------------------------------------------------------------------ time

@@ -18,7 +18,7 @@ from openwork.training.batches.batch import to_tensors
 from openwork.training.batches.packing import pack
 from openwork.training.batches.prefetch import PrefetchedStream
 from openwork.training.computing import choice as computing
-from openwork.training.computing.choice import arrangement, made_ready
+from openwork.training.computing.choice import arrangement, prepared_stream
 from openwork.training.moments import LoopState
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
@@ -70,14 +70,14 @@ def test_batches_come_ahead_on_a_gpu_or_when_asked_for(tmp_path: Path, monkeypat
     off = SETTINGS.model_copy(update={"compile": "off"})
     for device, prefetch, ahead in ((CPU, None, False), (CPU, 2, True), (GPU, None, True), (GPU, 0, False)):
         run = LoopState(off.model_copy(update={"prefetch": prefetch}), Progress(), [])
-        with made_ready(training.updater, training.stream, run, device, print) as stream:
+        with prepared_stream(training.updater, training.stream, run, device, print) as stream:
             assert isinstance(stream, PrefetchedStream) is ahead
             assert stream.next(run.progress).target_tokens > 0 and run.progress.batch == 1
     entered = []
     monkeypatch.setattr(computing, "compiled_updates", lambda *given: entered.append(given) or _nothing())
     for device, compile_ in ((CPU, "auto"), (GPU, "off"), (CPU, "on"), (GPU, "auto")):
         run = LoopState(SETTINGS.model_copy(update={"compile": compile_}), Progress(), [])
-        with made_ready(training.updater, training.stream, run, device, print):
+        with prepared_stream(training.updater, training.stream, run, device, print):
             pass
     assert len(entered) == 2
 

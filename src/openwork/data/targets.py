@@ -91,15 +91,15 @@ def check_known(
     labels = tokenizers.target
     if not isinstance(labels, Labels):
         return
-    strange = [
+    unknown = [
         (number, name)
         for number, pair in enumerate(pairs.read(), start=1)
         for name in pair.target.split()
         if labels.encode(name) == [labels.unknown_id]
     ]
-    if not strange:
+    if not unknown:
         return
-    number, name = strange[0]
+    number, name = unknown[0]
     if pairs.files and not held_out:
         names = ", ".join([*labels.names[:_SHOWN], *(["..."] if len(labels.names) > _SHOWN else [])])
         raise DataError(
@@ -109,7 +109,7 @@ def check_known(
             code="D118",
         )
     say(
-        f"{pairs.description}: {len(strange)} labels are in no training pair, the first in pair {number}: {name}; no "
+        f"{pairs.description}: {len(unknown)} labels are in no training pair, the first in pair {number}: {name}; no "
         "model can tell them, so they count as wrong"
     )
 

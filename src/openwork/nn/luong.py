@@ -106,7 +106,7 @@ class LuongDecoder(nn.Module):
         whole: Float[Tensor, "rows state_width"],
         mask: Bool[Tensor, "rows 1 1 source"],
     ) -> tuple[RecurrentMemory, CellState]:
-        """The memory made ready, and the first state from `whole`, the encoder's vector h."""
+        """The memory prepared, and the first state from `whole`, the encoder's vector h."""
         inner = self.bridge(whole).unflatten(-1, (self.stack.num_layers, -1))
         state = CellState(torch.tanh(inner), inner if self.kind.has_inner else None)
         return RecurrentMemory(memory[..., : self.attention.context_width], self.attention.keys(memory), mask), state

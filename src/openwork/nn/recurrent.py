@@ -160,7 +160,7 @@ class RecurrentDecoder(nn.Module):
         backward: Float[Tensor, "rows width"],
         mask: Bool[Tensor, "rows 1 1 source"],
     ) -> tuple[RecurrentMemory, CellState]:
-        """The memory made ready, and s_0 = tanh(W_s h) of the encoder's backward state h at the first token.
+        """The memory prepared, and s_0 = tanh(W_s h) of the encoder's backward state h at the first token.
 
         An LSTM's inner values begin with zeros.
         """

@@ -36,7 +36,7 @@ POLLS = 0.05  # seconds
 
 
 @dataclass(frozen=True)
-class Likeness:
+class StateDifference:
     """One part of a training's state, undisturbed and resumed: how far apart, 0 for bit by bit the same."""
 
     name: str
@@ -49,7 +49,7 @@ class Likeness:
         return self.difference <= self.allowed
 
 
-def check_resume(settings: RunSettings, say: Callable[[str], None]) -> list[Likeness]:
+def check_resume(settings: RunSettings, say: Callable[[str], None]) -> list[StateDifference]:
     """What a training by these settings is after a kill and a restart, compared with one that was left alone."""
     if settings.training.steps <= 2 * UPDATES:
         raise ConfigError(
@@ -71,7 +71,7 @@ def check_resume(settings: RunSettings, say: Callable[[str], None]) -> list[Like
         return list(_compare(aside, resumed, records, 0.0 if on_processor else GPU_TOLERANCE))
 
 
-def resume_lines(found: Sequence[Likeness]) -> Iterator[str]:
+def resume_lines(found: Sequence[StateDifference]) -> Iterator[str]:
     """The report."""
     for one in found:
         yield Joined(one.name, AsIs(": "), _verdict_line(one))
@@ -81,7 +81,7 @@ def resume_lines(found: Sequence[Likeness]) -> Iterator[str]:
         yield "a training that is killed and run again would become another one: please report this"
 
 
-def _verdict_line(one: Likeness) -> str:
+def _verdict_line(one: StateDifference) -> str:
     if one.difference == 0:
         return "the same, bit for bit"
     if one.holds:
@@ -125,17 +125,19 @@ def _train_and_kill(run_file: Path, out: Path) -> None:
             )
 
 
-def _compare(undisturbed: Path, resumed: Path, records: Sequence[dict[str, Any]], allowed: float) -> Iterator[Likeness]:
-    yield Likeness("weights", _apart(undisturbed / WEIGHTS, resumed / WEIGHTS), allowed)
-    yield Likeness("memory of the optimiser", _apart(undisturbed / OPTIMISER, resumed / OPTIMISER), allowed)
+def _compare(
+    undisturbed: Path, resumed: Path, records: Sequence[dict[str, Any]], allowed: float
+) -> Iterator[StateDifference]:
+    yield StateDifference("weights", _apart(undisturbed / WEIGHTS, resumed / WEIGHTS), allowed)
+    yield StateDifference("memory of the optimiser", _apart(undisturbed / OPTIMISER, resumed / OPTIMISER), allowed)
     if (undisturbed / MOVING_AVERAGE).is_file():
-        yield Likeness("moving average", _apart(undisturbed / MOVING_AVERAGE, resumed / MOVING_AVERAGE), allowed)
+        yield StateDifference("moving average", _apart(undisturbed / MOVING_AVERAGE, resumed / MOVING_AVERAGE), allowed)
     places = [json.loads((path / STATE).read_text(encoding="utf-8"))["progress"] for path in (undisturbed, resumed)]
     keys = ("step", "epoch", "batch", "target_tokens")
-    yield Likeness("place in the data", float(any(places[0][key] != places[1][key] for key in keys)), 0.0)
+    yield StateDifference("place in the data", float(any(places[0][key] != places[1][key] for key in keys)), 0.0)
     first, again = _losses(records)
     apart = max(abs(one / other - 1) for one, other in zip(first, again, strict=True))
-    yield Likeness("losses", apart, allowed)
+    yield StateDifference("losses", apart, allowed)
 
 
 def _apart(undisturbed: Path, resumed: Path) -> float:

@@ -31,7 +31,7 @@ from openwork.runs.train_state import go_back
 from openwork.runs.validation.probe import LearningProbe, frequency_entropy
 from openwork.training.batches.batch import BatchStream
 from openwork.training.checkpoint import checkpoints
-from openwork.training.computing.choice import made_ready
+from openwork.training.computing.choice import prepared_stream
 from openwork.training.loop import train
 from openwork.training.low_rank import merge
 from openwork.training.moments import LoopState, Observer
@@ -110,7 +110,7 @@ def _train_locked(
         *watchers,
     ]
     run = LoopState(training, progress, observers)
-    with made_ready(setup.updater, stream, run, device, say) as batches:
+    with prepared_stream(setup.updater, stream, run, device, say) as batches:
         _look_ahead(setup.subject(settings, folder), progress, say)
         writer.write("run", **_circumstances(corpus, device))
         train(setup.updater, batches, run)

@@ -103,7 +103,7 @@ class TrainingSettings(Settings):
         default=None,
         ge=0,
         le=BATCHES,
-        description="batches made ready ahead by a thread beside; 2 on a GPU, 0 on a CPU",
+        description="batches prepared ahead by a thread beside; 2 on a GPU, 0 on a CPU",
     )
     validate_every: int = Field(
         default=500, ge=1, le=UPDATES, description="updates between validations; each also saves a checkpoint"

@@ -291,7 +291,7 @@ SIGNS: tuple[Sign, ...] = (
     ),
     Sign(
         "overfitting",
-        "the training pairs are learnt by heart",
+        "the training pairs are overfitted",
         "held-out pairs get worse while training pairs get better; the best checkpoint is kept",
         "more pairs, more dropout, a smaller model, or fewer updates (training.patience)",
         "docs/coach.md, overfitting",

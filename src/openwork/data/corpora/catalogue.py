@@ -67,7 +67,7 @@ def load(
 
 
 def fetch(name: str, folder: Path | None = None, told: Told = silent) -> None:
-    """Bring all that `load` will need onto this machine, however large; `told` hears how far it is."""
+    """Bring all that `load` will need onto this machine, however large; `told` receives how far it is."""
     find(name).fetch(folder, told)
 
 

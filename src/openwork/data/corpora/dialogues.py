@@ -39,7 +39,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Talk:
+class DialogueScript:
     """What is booked, in one language; slots in the order in which they are asked for."""
 
     name: str
@@ -66,69 +66,72 @@ def generate(split: str, count: int, seed: int = 0) -> Iterator[Pair]:
         raise ValueError(f"split {split!r} is none of {SPLITS}")
     random = Random(f"dialogues {split} {seed}")
     while count > 0:
-        talk = random.choice(TALKS)
+        dialogue = random.choice(TALKS)
         before = ""
-        for said, reply in list(_turns(random, talk, split))[:count]:
+        for said, reply in list(_turns(random, dialogue, split))[:count]:
             before = f"{before}{USER} {said} {ASSISTANT}"
             yield Pair(before, reply)
             before = f"{before} {reply} "
             count -= 1
 
 
-def _turns(random: Random, talk: Talk, split: str) -> Iterator[tuple[str, str]]:
+def _turns(random: Random, dialogue: DialogueScript, split: str) -> Iterator[tuple[str, str]]:
     """What the person says, and the reply."""
-    values = _wished(random, talk, split)
-    missing = [name for name in talk.slots if random.random() < 0.5]
-    said = _request(random, talk, values, [name for name in talk.slots if name not in missing])
+    values = _wanted(random, dialogue, split)
+    missing = [name for name in dialogue.slots if random.random() < 0.5]
+    said = _request(random, dialogue, values, [name for name in dialogue.slots if name not in missing])
     while missing:
-        yield said, talk.slots[missing[0]].question
+        yield said, dialogue.slots[missing[0]].question
         named = missing[: 2 if random.random() < _TWO_AT_ONCE else 1]
         missing = missing[len(named) :]
-        said = _answer(random, talk, values, named)
-    yield said, talk.write(talk.check, values)
-    changes = _changes(talk, split, values)
+        said = _answer(random, dialogue, values, named)
+    yield said, dialogue.write(dialogue.check, values)
+    changes = _changes(dialogue, split, values)
     if changes and random.random() < _CORRECTED:
         name, values = random.choice(changes)
-        yield _say(random, talk.slots[name].changes, talk.slots[name], values[name]), talk.write(talk.check, values)
-    yield random.choice(talk.yes), talk.write(talk.booked, values)
+        yield (
+            _say(random, dialogue.slots[name].changes, dialogue.slots[name], values[name]),
+            dialogue.write(dialogue.check, values),
+        )
+    yield random.choice(dialogue.yes), dialogue.write(dialogue.booked, values)
 
 
-def _wished(random: Random, talk: Talk, split: str) -> Values:
+def _wanted(random: Random, dialogue: DialogueScript, split: str) -> Values:
     """Values that belong to the split."""
     while True:
-        values = {name: random.randrange(len(slot.written)) for name, slot in talk.slots.items()}
-        if _belongs(talk, split, values):
+        values = {name: random.randrange(len(slot.written)) for name, slot in dialogue.slots.items()}
+        if _belongs(dialogue, split, values):
             return values
 
 
-def _changes(talk: Talk, split: str, values: Values) -> list[tuple[str, Values]]:
+def _changes(dialogue: DialogueScript, split: str, values: Values) -> list[tuple[str, Values]]:
     """Each slot with the values that belong to the split and differ in it alone."""
     others = (
         (name, {**values, name: other})
-        for name, slot in talk.slots.items()
+        for name, slot in dialogue.slots.items()
         for other in range(len(slot.written))
         if other != values[name]
     )
-    return [(name, changed) for name, changed in others if _belongs(talk, split, changed)]
+    return [(name, changed) for name, changed in others if _belongs(dialogue, split, changed)]
 
 
-def _belongs(talk: Talk, split: str, values: Values) -> bool:
+def _belongs(dialogue: DialogueScript, split: str, values: Values) -> bool:
     leads_away = "start" not in values or values["start"] != values["end"]
-    return leads_away and split_of(f"{talk.name} {sorted(values.items())}") == split
+    return leads_away and split_of(f"{dialogue.name} {sorted(values.items())}") == split
 
 
-def _request(random: Random, talk: Talk, values: Values, named: Sequence[str]) -> str:
+def _request(random: Random, dialogue: DialogueScript, values: Values, named: Sequence[str]) -> str:
     order = random.sample(named, len(named))
-    parts = [_say(random, talk.slots[name].parts, talk.slots[name], values[name]) for name in order]
-    return talk.joint.join([random.choice(talk.openings), *parts]) + talk.stop
+    parts = [_say(random, dialogue.slots[name].parts, dialogue.slots[name], values[name]) for name in order]
+    return dialogue.joint.join([random.choice(dialogue.openings), *parts]) + dialogue.stop
 
 
-def _answer(random: Random, talk: Talk, values: Values, named: Sequence[str]) -> str:
+def _answer(random: Random, dialogue: DialogueScript, values: Values, named: Sequence[str]) -> str:
     if len(named) == 1:
-        slot = talk.slots[named[0]]
+        slot = dialogue.slots[named[0]]
         return _say(random, slot.answers, slot, values[named[0]])
-    parts = [_say(random, talk.slots[name].parts, talk.slots[name], values[name]) for name in named]
-    text = talk.joint.join(parts) + talk.stop
+    parts = [_say(random, dialogue.slots[name].parts, dialogue.slots[name], values[name]) for name in named]
+    text = dialogue.joint.join(parts) + dialogue.stop
     return text[0].upper() + text[1:]
 
 
@@ -168,7 +171,7 @@ _ENGLISH_TIME = Slot(
 )
 _YES = ("Yes.", "Yes, please.", "That is right.", "Perfect.", "Go ahead.")
 
-_TABLE = Talk(
+_TABLE = DialogueScript(
     "table",
     {
         "place": Slot(
@@ -193,7 +196,7 @@ _TABLE = Talk(
     _YES,
 )  # fmt: skip
 
-_TAXI = Talk(
+_TAXI = DialogueScript(
     "taxi",
     {
         "start": Slot(
@@ -251,7 +254,7 @@ _CHINESE_TIME = Slot(
 )
 _CHINESE_YES = ("对。", "是的。", "没错。", "可以。", "好的，谢谢。")
 
-_CHINESE_TABLE = Talk(
+_CHINESE_TABLE = DialogueScript(
     "table",
     {
         "place": Slot(
@@ -276,7 +279,7 @@ _CHINESE_TABLE = Talk(
     _CHINESE_YES,
 )  # fmt: skip
 
-_CHINESE_TAXI = Talk(
+_CHINESE_TAXI = DialogueScript(
     "taxi",
     {
         "start": Slot(

@@ -23,7 +23,7 @@ _TIMEOUT_SECONDS = 20
 _CHUNK = 1 << 20
 
 Told = Callable[[str, int, int], None]
-"""(name, bytes that are here, bytes in all; 0 if not known) -> None: hears how far a download is."""
+"""(name, bytes that are here, bytes in all; 0 if not known) -> None: receives how far a download is."""
 
 
 def silent(name: str, done: int, total: int) -> None:

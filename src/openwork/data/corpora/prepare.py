@@ -44,7 +44,7 @@ def prepare(
 ) -> Iterator[PreparedSplit]:
     """Write train, valid and test of a corpus into the folder `out`, and yield each split when it is there.
 
-    Only training pairs are filtered. A split that an earlier call has written in the same way stays. `told` hears how
+    Only training pairs are filtered. A split that an earlier call has written in the same way stays. `told` gets how
     far a download is. `OpenworkError` for a folder that holds anything else than what an earlier call has written.
     """
     corpus = corpora.find(name)

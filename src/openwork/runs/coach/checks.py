@@ -10,7 +10,7 @@ from openwork.runs.coach.trial import Trial, trial_of
 from openwork.runs.coach.wiring import framed, no_future, padding, shifted, source_felt
 from openwork.runs.file.settings import RunSettings
 
-# What is learnt by heart comes first: the checks below it try the model that knows something.
+# Overfitting comes first: the checks below it try the model that has learnt something.
 LESSONS: tuple[Lesson, ...] = (
     Lesson(
         "round-trip",
@@ -63,7 +63,7 @@ LESSONS: tuple[Lesson, ...] = (
     ),
     Lesson(
         "overfit",
-        "one batch can be learnt by heart",
+        "the model overfits one batch",
         "gradients do not reach the weights, or the loss asks for what cannot be known",
         "look at the lines below; at fine_tuning.frozen; at what was changed in the model or the loss last",
         "docs/coach.md, overfit one batch; the paper, section 5.4 (label smoothing has a floor)",
@@ -105,7 +105,7 @@ LESSONS: tuple[Lesson, ...] = (
     ),
     Lesson(
         "free",
-        "what is known by heart is said freely",
+        "greedy search repeats the overfitted batch",
         "good with the right beginnings given, helpless without: shifted targets, or a search that steps otherwise "
         "than training reads",
         "look at the lines above; then at openwork verify, which compares steps with whole targets",

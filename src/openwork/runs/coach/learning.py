@@ -1,4 +1,4 @@
-"""Checks of learning: the loss of fresh weights, one batch by heart, and the same batch without the teacher."""
+"""Checks of learning: the loss of fresh weights, one batch overfitted, and the same batch without the teacher."""
 
 import math
 
@@ -30,14 +30,14 @@ def initial_loss(trial: Trial) -> Observation:
 
 
 def overfit(trial: Trial) -> Observation:
-    """A model that cannot learn eight sentences by heart will learn no corpus."""
+    """A model that cannot overfit eight sentences learns no corpus."""
     found = trial.learning
     if found.excess > GOOD and found.seconds > SECONDS:
         raise NotApplicable(_too_slow_reason(found.updates))
     return seen(
         found.excess <= GOOD,
         f"{found.excess:.3f} nats above the floor {found.floor:.3f} after {found.updates} updates",
-        f"at most {GOOD:g} above: {len(trial.rows)} pairs by heart",
+        f"at most {GOOD:g} above: {len(trial.rows)} pairs overfitted",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the coach looks at: a run's own pairs, tokenizers and model, and a few sentences for it to learn by heart."""
+"""What the coach looks at: a run's own pairs, tokenizers and model, and a few sentences for it to overfit."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ from openwork.training.settings import TrainingSettings
 from openwork.training.step import Updater
 
 MOST_PAIRS = 20_000  # from which the vocabulary is learnt; a training learns it from all
-BY_HEART, LONGEST_BY_HEART = 8, 40  # pairs that are learnt by heart, and the pieces that a side of them may have
+OVERFITTED, LONGEST_OVERFITTED = 8, 40  # pairs to overfit, and the pieces that a side of them may have
 UPDATES, WARM_UP = 400, 20
 SECONDS = 40.0  # that the learning may take
 RATE = 0.32  # over the width: 0.01 for 32, 0.0006 for the paper's 512
@@ -71,7 +71,7 @@ def smoothing_floor(smoothing: float, form: str, vocabulary: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial(VerifyContext):
-    """A model with fresh weights and without dropout, until `learning` is asked for: then it knows one batch by heart.
+    """A model with fresh weights and without dropout, until `learning` is asked for: then it overfits one batch.
 
     `pairs` are those of `store`, in its order; `folder` is for what a check writes.
     """
@@ -87,20 +87,20 @@ class Trial(VerifyContext):
 
     @cached_property
     def rows(self) -> list[int]:
-        """Places of the pairs to learn by heart: short ones whose sources differ, since equal ones cannot be told
+        """Places of the pairs to overfit: short ones whose sources differ, since equal ones cannot be told
         apart. `DataError` if there are not two.
         """
-        longest, found, sources = self.within(LONGEST_BY_HEART) - 1, [], set()
+        longest, found, sources = self.within(LONGEST_OVERFITTED) - 1, [], set()
         for row in range(len(self.store)):
             source, target = (side.tolist() for side in self.store.pair(row))
             if source and target and max(len(source), len(target)) <= longest and tuple(source) not in sources:
                 sources.add(tuple(source))
                 found.append(row)
-            if len(found) == BY_HEART:
+            if len(found) == OVERFITTED:
                 return found
         if len(found) < 2:
             raise DataError(
-                "there are not two pairs with different sources to learn by heart",
+                "there are not two pairs with different sources to overfit",
                 why=f"a side may have {longest} pieces; the run has {len(self.store):,} pairs",
                 hint="look at the data: openwork data stats",
                 code="D110",
@@ -108,7 +108,7 @@ class Trial(VerifyContext):
         return found
 
     def batch(self, store: TokenStore | None = None, rows: Sequence[int] | None = None) -> TensorBatch:
-        """The pairs to learn by heart as a training has them; or those of another store."""
+        """The pairs to overfit as a training has them; or those of another store."""
         places = np.array(self.rows if rows is None else rows)
         return to_tensors(assemble(store or self.store, places), self.device)
 
@@ -119,7 +119,7 @@ class Trial(VerifyContext):
 
     @cached_property
     def learning(self) -> Learning:
-        """Learns the batch by heart, by the updates of a training; only schedule, rate and optimiser are set here."""
+        """Overfits the batch by the updates of a training; only schedule, rate and optimiser are set here."""
         training, batch = self._training(), self.batch()
         optimiser, schedule = make_optimiser(self.model, training), make_schedule(training, self.settings.model.width)
         updater = Updater(self.model, optimiser, schedule, training, "float32")
@@ -141,7 +141,7 @@ class Trial(VerifyContext):
         return self.settings.training.model_copy(update=chosen)
 
 
-GOOD = 0.1  # nats a token above the floor: learnt by heart
+GOOD = 0.1  # nats a token above the floor: overfitted
 
 
 @contextmanager
@@ -162,7 +162,7 @@ def trial_of(settings: RunSettings, say: Callable[[str], None]) -> Iterator[Tria
 
 
 def _model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel:
-    """Without dropout, which would keep it from learning anything by heart."""
+    """Without dropout, which would keep it from overfitting."""
     without = {name: 0.0 for name in type(settings.model).model_fields if name.endswith("dropout")}
     plain = settings.model_copy(update={"model": settings.model.model_copy(update=without)})
     return new_model(plain, tokenizers).to(choose_device()).eval()

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from openwork.interop.exports import unsupported_exports
 from openwork.runs.preflight.coverage import coverages
-from openwork.runs.preflight.disk import DiskOutlook, disk_outlook
-from openwork.runs.preflight.finish import foresee_finish
+from openwork.runs.preflight.disk import DiskEstimate, estimate_disk
+from openwork.runs.preflight.finish import estimate_finish
 from openwork.runs.preflight.longest import beyond_budget, demanding_batches
-from openwork.runs.preflight.memory import memory_outlook
+from openwork.runs.preflight.memory import estimate_memory
 from openwork.runs.preflight.report import Preflight
 from openwork.runs.preflight.subject import PreflightContext
 from openwork.runs.preflight.updates import try_updates
@@ -21,10 +21,10 @@ def preflight(subject: PreflightContext) -> Preflight:
     The training that follows is the same with it and without it, unless batches must be divided for want of memory.
     """
     batches = demanding_batches(subject)
-    memory = memory_outlook(subject, batches[0])
+    memory = estimate_memory(subject, batches[0])
     with on_trial(subject.model, subject.optimiser):
         updates = try_updates(subject, batches, memory)
-        disk = disk_outlook(subject)
+        disk = estimate_disk(subject)
         validation = try_validation(subject)
     tokenizers = subject.tokenizers
     return Preflight(
@@ -33,7 +33,7 @@ def preflight(subject: PreflightContext) -> Preflight:
         memory=memory,
         updates=updates,
         validation=validation,
-        finish=foresee_finish(subject, updates, validation),
+        finish=estimate_finish(subject, updates, validation),
         disk=disk,
         coverages=tuple(coverages(subject)),
         closed=unsupported_exports(subject.settings.model, (tokenizers.source, tokenizers.target)),
@@ -41,6 +41,6 @@ def preflight(subject: PreflightContext) -> Preflight:
     )
 
 
-def preflight_resumed(subject: PreflightContext) -> DiskOutlook:
+def preflight_resumed(subject: PreflightContext) -> DiskEstimate:
     """When a run goes on: only what can have changed."""
-    return disk_outlook(subject)
+    return estimate_disk(subject)

@@ -18,7 +18,7 @@ SPARE = 1.1  # tokenizers, records, and what a file system takes for itself
 
 
 @dataclass(frozen=True)
-class DiskOutlook:
+class DiskEstimate:
     """Bytes: of a checkpoint and of the bundle's weights, free now, and still needed at least and at most.
 
     `most`: how many checkpoints may stand side by side.
@@ -37,7 +37,7 @@ class DiskOutlook:
         return self.most_needed > self.free
 
 
-def disk_outlook(subject: PreflightContext) -> DiskOutlook:
+def estimate_disk(subject: PreflightContext) -> DiskEstimate:
     """OpenworkError where there is no room for what will surely be written.
 
     The optimiser must have made its first update, on trial or in the run: only then its tensors are there.
@@ -50,16 +50,18 @@ def disk_outlook(subject: PreflightContext) -> DiskOutlook:
     least, most = (count - there for count in kept_at_once(subject.settings.training))
     # one more at least, before another goes
     needed = [round(SPARE * (max(1, count) * checkpoint + weights)) for count in (least, most)]
-    outlook = DiskOutlook(checkpoint, weights, free_disk(subject.out.path), needed[0], needed[1], max(1, most) + there)
-    if outlook.least_needed > outlook.free:
+    estimate = DiskEstimate(
+        checkpoint, weights, free_disk(subject.out.path), needed[0], needed[1], max(1, most) + there
+    )
+    if estimate.least_needed > estimate.free:
         raise OpenworkError(
             f"{subject.out.path}: the disk has too little room for the checkpoints",
-            why=f"this run will write {size_text(outlook.least_needed)} at least, {size_text(checkpoint)} for each of "
-            f"them, and {size_text(outlook.free)} are free",
+            why=f"this run will write {size_text(estimate.least_needed)} at least, {size_text(checkpoint)} for each of "
+            f"them, and {size_text(estimate.free)} are free",
             hint="free some space, name a folder on another disk, or lower training.average",
             code="E022",
         )
-    return outlook
+    return estimate
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:

@@ -20,7 +20,7 @@ class Finish:
     validations: int
 
 
-def foresee_finish(subject: PreflightContext, updates: UpdateTrial, validation: ValidationTrial) -> Finish:
+def estimate_finish(subject: PreflightContext, updates: UpdateTrial, validation: ValidationTrial) -> Finish:
     """For a run that makes all its updates; `training.patience` may end it earlier."""
     training = subject.settings.training
     looks = -(-training.steps // training.validate_every)

@@ -18,7 +18,7 @@ NEAR = 0.8  # of what is free: from here on the line is a warning
 
 
 @dataclass(frozen=True)
-class MemoryOutlook:
+class MemoryEstimate:
     """Bytes on top of what the process has already; `divisions`: into how many parts batches must be divided.
 
     `free`: None where the system does not say.
@@ -34,7 +34,7 @@ class MemoryOutlook:
         return self.needed > NEAR * self.free
 
 
-def memory_outlook(subject: PreflightContext, batch: DemandingBatch) -> MemoryOutlook:
+def estimate_memory(subject: PreflightContext, batch: DemandingBatch) -> MemoryEstimate:
     """What an update of the fullest batch will add; OpenworkError where not even one of single sentences fits.
 
     Where all of a batch does not fit, it is divided as an update would divide it (`training/step.py`). On a GPU that is
@@ -56,7 +56,7 @@ def memory_outlook(subject: PreflightContext, batch: DemandingBatch) -> MemoryOu
     while subject.device.type == "cpu" and needed > free and divisions < most:
         divisions *= 2
         needed = _needed(subject, batch, divisions)
-    return MemoryOutlook(needed, free, divisions)
+    return MemoryEstimate(needed, free, divisions)
 
 
 def _needed(subject: PreflightContext, batch: DemandingBatch, divisions: int) -> int:

@@ -8,10 +8,10 @@ from typing import Any
 from openwork.base.phrases import AsIs, Joined
 from openwork.runs.plan import duration, size_text
 from openwork.runs.preflight.coverage import Coverage
-from openwork.runs.preflight.disk import DiskOutlook
+from openwork.runs.preflight.disk import DiskEstimate
 from openwork.runs.preflight.finish import Finish, clock
 from openwork.runs.preflight.longest import DemandingBatch
-from openwork.runs.preflight.memory import MemoryOutlook
+from openwork.runs.preflight.memory import MemoryEstimate
 from openwork.runs.preflight.updates import UpdateTrial
 from openwork.runs.preflight.validation import ValidationTrial
 
@@ -24,11 +24,11 @@ class Preflight:
 
     batches: tuple[DemandingBatch, ...]
     beyond: int
-    memory: MemoryOutlook
+    memory: MemoryEstimate
     updates: UpdateTrial
     validation: ValidationTrial
     finish: Finish
-    disk: DiskOutlook
+    disk: DiskEstimate
     coverages: tuple[Coverage, ...]
     closed: Mapping[str, str]
     begun: datetime

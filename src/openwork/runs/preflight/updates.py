@@ -9,7 +9,7 @@ import torch
 from openwork.base.errors import OpenworkError
 from openwork.data.batching import assemble
 from openwork.runs.preflight.longest import DemandingBatch
-from openwork.runs.preflight.memory import MemoryOutlook
+from openwork.runs.preflight.memory import MemoryEstimate
 from openwork.runs.preflight.subject import PreflightContext
 from openwork.training.progress import Progress
 from openwork.training.step import is_out_of_memory
@@ -33,10 +33,10 @@ class UpdateTrial:
     peak: int | None = None
 
 
-def try_updates(subject: PreflightContext, batches: Sequence[DemandingBatch], outlook: MemoryOutlook) -> UpdateTrial:
+def try_updates(subject: PreflightContext, batches: Sequence[DemandingBatch], estimate: MemoryEstimate) -> UpdateTrial:
     """OpenworkError where memory is not enough, however a batch is divided."""
     updater, on_gpu = subject.updater, subject.device.type == "cuda"
-    updater.divisions = outlook.divisions
+    updater.divisions = estimate.divisions
     if on_gpu:
         torch.cuda.reset_peak_memory_stats(subject.device)
     try:

@@ -77,7 +77,7 @@ def begin_tuning(
     *,
     resumed: bool = False,
 ) -> None:
-    """Gives the model the bundle's weights and the adapters that are wished, and takes out of training what is frozen.
+    """Gives the model the bundle's weights and the adapters that are wanted, and takes out of training what is frozen.
 
     `resumed`: its weights will come from a checkpoint. Which of them are learnt is found out as at first.
     """
@@ -97,7 +97,7 @@ def begin_tuning(
 
 
 def made_tunable(model: SequenceModel, tuning: FineTuningSettings, fresh: Sequence[str] = ()) -> int:
-    """With adapters where they are wished, and without gradients for what stays; how many numbers that are."""
+    """With adapters where they are wanted, and without gradients for what stays; how many numbers that are."""
     if tuning.low_rank:
         adapt(model, tuning.low_rank_parts, tuning.low_rank, tuning.low_rank_scale)
         freeze_all_but_adapters(model, fresh)

@@ -34,8 +34,7 @@ def panics_as_errors() -> Iterator[None]:
 def call(work: Callable[[], Result], *, may_be_slow: bool) -> Result:
     """What the work gives; `DataError` for a panic.
 
-    `may_be_slow`: it is done by a thread of its own, while this one waits and hears Ctrl-C. The thread ends with the
-    process.
+    `may_be_slow`: a thread of its own does it, and this one can be interrupted. The thread ends with the process.
     """
     with panics_as_errors():
         return _in_thread(work) if may_be_slow else work()

@@ -1,4 +1,4 @@
-"""Batches made ready ahead of their use, by a thread beside the training.
+"""Batches prepared ahead of their use, by a thread beside the training.
 
 While an update is computed, the thread assembles the next batches and sends them to the device. Which batches come,
 and in which order, is the stream's affair and does not change: the thread walks ahead with a place of its own, and the
@@ -70,7 +70,7 @@ class _Walker(Generic[BatchT]):
 
 
 class PrefetchedStream(Generic[BatchT]):
-    """The batches of another stream, of which up to `ahead` are made ready before they are asked for."""
+    """The batches of another stream, of which up to `ahead` are prepared before they are asked for."""
 
     def __init__(self, stream: Stream[BatchT], ahead: int) -> None:
         self._stream = stream
@@ -100,7 +100,7 @@ class PrefetchedStream(Generic[BatchT]):
 
 @contextmanager
 def prefetched(stream: Stream[BatchT], ahead: int) -> Iterator[Stream[BatchT]]:
-    """The stream with up to `ahead` batches made ready while the block runs (0: itself); its end ends the thread."""
+    """The stream with up to `ahead` batches prepared while the block runs (0: itself); its end ends the thread."""
     if ahead == 0:
         yield stream
         return

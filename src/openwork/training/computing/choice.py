@@ -1,4 +1,4 @@
-"""How a training computes on its device: how batches are laid out, whether layers are compiled, what is made ready.
+"""How a training computes on its device: how batches are laid out, whether layers are compiled, what is prefetched.
 
 All ways give the same weights up to rounding, and each is there on every device; "auto" takes what pays on this one.
 Whether pieces of the source are masked is no such choice: a model that restores them asks for it.
@@ -51,7 +51,7 @@ def validation_arrangement(
 
 
 @contextmanager
-def made_ready(
+def prepared_stream(
     updater: Updater,
     stream: Stream[TrainingBatch],
     run: LoopState,

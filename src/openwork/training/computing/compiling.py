@@ -2,7 +2,7 @@
 
 Each layer is compiled by itself. All layers of a stack share one compiled form, so the wait is for one encoder layer
 and one decoder layer (forward and backward) and not for whole stacks; lengths are left open, so that it is once for all
-batches. Weights, their names and what a checkpoint holds stay as they are: the compiled forward is lent to the layers
+batches. Weights, their names and what a checkpoint holds stay as they are: the compiled forward is set to the layers
 for the time of a training, and only while they train; validation uses the layers as they were written.
 
 The random numbers of dropout are others than without compiling, so a run is repeated bit for bit by the same choice.
