@@ -3,12 +3,14 @@
 import queue
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 LONGEST_LINE = 100_000  # characters; a longer line is cut there and flagged
 LONGEST_READ = 4 * LONGEST_LINE + 8  # bytes kept of a line: always more than LONGEST_LINE characters
 MOST_LINES = 2048  # lines in a batch
+Report = Callable[[str], None]
+"""Called with a sentence for the user."""
 
 
 def clean_line(data: bytes) -> tuple[str, str]:
@@ -33,6 +35,14 @@ def clean_line(data: bytes) -> tuple[str, str]:
         text = text[:LONGEST_LINE]
         problems.append(f"longer than {LONGEST_LINE:,} characters, cut")
     return text, "; ".join(problems)
+
+
+def cleaned(data: bytes, place: str, report: Report) -> str:
+    """The text of a line; what is wrong with it is reported under its place."""
+    text, problem = clean_line(data)
+    if problem:
+        report(f"{place}: {problem}")
+    return text
 
 
 def standard_input() -> BinaryIO:

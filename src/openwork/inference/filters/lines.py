@@ -5,15 +5,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from openwork.base.lines import arriving_lines, clean_line, standard_input
+from openwork.base.lines import Report, arriving_lines, cleaned, standard_input
 from openwork.base.printing import json_text, write_data
 from openwork.data.glossary import Glossary
 from openwork.inference.guarded import GuardedTranslator
 from openwork.inference.requests import InputLine, ReadLine, Request, read_text
 from openwork.inference.translator import NO_TRANSLATION, Alternative, BatchTranslator, Translation
-
-Report = Callable[[str], None]
-"""Called with a sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +110,6 @@ def with_terms(read: ReadLine, glossary: Glossary) -> ReadLine:
         return replace(asked, request=replace(asked.request, required=required))
 
     return read_with_terms
-
-
-def cleaned(data: bytes, place: str, report: Report) -> str:
-    """The text of a line; what is wrong with it is reported under its place."""
-    text, problem = clean_line(data)
-    if problem:
-        report(f"{place}: {problem}")
-    return text
 
 
 def answer_stream(lines: LineFilter, report: Report, stream: BinaryIO | None = None, read: ReadLine = read_text) -> int:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.files import open_binary
-from openwork.base.lines import MOST_LINES, arriving_lines, lines_of, standard_input
+from openwork.base.lines import MOST_LINES, Report, arriving_lines, cleaned, lines_of, standard_input
 from openwork.base.printing import json_text, write_data
-from openwork.inference.filters.lines import Report, cleaned
 from openwork.inference.scorer import Scored, Scorer
 from openwork.metrics.ratio import Ratio, perplexity
 
