@@ -17,8 +17,8 @@ Call = Callable[..., Finished]
 # The command line; words of what is said, and of the remedy. FILE is a file of two lines, FOLDER an empty folder.
 REFUSED = [
     ("explain", "give one of these: a sentence, --example, --list", "openwork explain"),
-    ("explain Hallo --list", "give one of these: a sentence, --example, --list", "--bundle DIR"),
-    ("explain Hallo", "a sentence and --bundle go together", "openwork train --out wrote"),
+    ("explain Hallo Welt --list", "give one of these: a sentence, --example, --list", "openwork explain BUNDLE"),
+    ("explain Hallo", "a sentence and a bundle go together", "openwork train --out wrote"),
     ("explain --list --layer 0", "--layer, --head and --all are for a sentence", "leave them out"),
     ("train --corpus copy --plan --check-resume", "are different answers", "give one of them"),
     ("train --corpus copy --json --out FOLDER/a", "a plan, a profile or a preflight", "add --plan"),
@@ -27,7 +27,7 @@ REFUSED = [
     ("train --profile --out FOLDER", "there is no run to profile", "name a run file"),
     ("translate --bundle FOLDER --guard --alternatives 2", "--guard does not go with --alternatives", "leave one"),
     ("translate --bundle FOLDER --stream --guard", "--stream does not go with --guard", "leave one"),
-    ("translate", "no bundle was named", "--bundle DIR"),
+    ("translate", "no bundle was named", "openwork train --out wrote"),
     ("data check copy --languages en", "--languages en: no pair of languages", "--languages en-de"),
     ("data check", "there is nothing to check", "--source and --target"),
     ("data check --source FILE", "its other side was not named", "both files"),
@@ -59,12 +59,12 @@ REFUSED = [
     ("no-such-command", "no such command", "--help shows what there is"),
     ("train --no-such-option", "no such option", "--help shows what there is"),
     ("compare a", "missing argument", "--help shows what there is"),
-    ("evaluate", "missing option", "--help shows what there is"),
+    ("export FOLDER", "missing option", "--help shows what there is"),
     ("translate --bundle FOLDER --beam two", "invalid value for", "--help shows what there is"),
     ("translate --bundle", "requires an argument", "--help shows what there is"),
     ("translate --json=yes", "does not take a value", "--help shows what there is"),
-    ("translate surplus", "unexpected extra argument", "--help shows what there is"),
-    ("translate more surplus", "unexpected extra argument", "--help shows what there is"),
+    ("doctor surplus", "unexpected extra argument", "--help shows what there is"),
+    ("doctor more surplus", "unexpected extra argument", "--help shows what there is"),
 ]  # fmt: skip
 
 

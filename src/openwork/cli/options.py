@@ -129,7 +129,8 @@ def _as_typed(parameter: inspect.Parameter) -> list[inspect.Parameter]:
 def _one_bundle(parameter: inspect.Parameter, first: Any, by_name: Any) -> Any:
     """The bundle that is named. UsageError for two, or for none where one is needed."""
     if first and by_name:
-        raise UsageError(f"{first} and --bundle {by_name}: two bundles are named", hint="name one of them", code="U099")
+        one, other = (" ".join(map(str, named if isinstance(named, list) else [named])) for named in (first, by_name))
+        raise UsageError(f"{one} and --bundle {other}: two bundles are named", hint="name one of them", code="U099")
     if not (first or by_name) and parameter.default is inspect.Parameter.empty:
         raise UsageError("no bundle was named", hint=NAME_ONE, code="U032")
     return first or by_name
