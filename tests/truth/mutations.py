@@ -115,7 +115,7 @@ MUTATIONS = (
             "torch.arange(1, positions + 1, dtype=torch.float64)"),
         ("000.pe.pos0", "002.ch8.tgt.input.exact", "002.pe.rotation")),
     Mutation("positions multiplied and not added",
-        Expression(positions.SinusoidalPositions.forward, "x + self.rows", "x * self.rows"),
+        Expression(positions.SinusoidalPositions.at, "x + self.rows", "x * self.rows"),
         ("000.pe.sum", "002.ch8.exact.input", "002.ch8.tgt.input.given", "002.ch8.step.input")),
     Mutation("one learnt position too many",
         Expression(positions.LearnedPositions.__init__, "nn.Embedding(size, width)", "nn.Embedding(size + 1, width)"),
