@@ -92,7 +92,7 @@ def test_the_command_says_it_before_the_first_update(
     run = tmp_path / "run.toml"
     run.write_text(
         f"[data]\nsource = '{source}'\ntarget = '{target}'\n[text]\nvocabulary_size = 300\n"
-        f"[training]\nsteps = 2\nwarmup = 1\n[model]\n{KINDS[kind]}\nlongest = 4\n"
+        f"[training]\nsteps = 2\nwarmup = 1\n[model]\n{KINDS[kind]}\nmaximum_length = 4\n"
     )
     done = call("train", run, "--out", tmp_path / "out")
     assert done.code == 3
