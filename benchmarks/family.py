@@ -31,7 +31,7 @@ from openwork.data.pairs import training_pairs
 from openwork.data.records import Pair
 from openwork.evaluation.text_baselines import nearest
 from openwork.inference.translator import BatchTranslator
-from openwork.metrics.bootstrap import interval
+from openwork.metrics.significance import interval
 from openwork.runs.file.resolve import resolve_layer
 from openwork.runs.folder import RunFolder
 from openwork.runs.train import train_bundle

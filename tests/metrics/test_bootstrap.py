@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from openwork.evaluation.bits import Bits
-from openwork.metrics.bootstrap import interval
-from openwork.metrics.significance import Effort, compare_statistic
+from openwork.metrics.significance import Effort, compare_statistic, interval
 from openwork.metrics.translation import bleu
 
 COUNT = 400

@@ -7,10 +7,22 @@ import numpy as np
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.metrics.bootstrap import interval
-from openwork.metrics.correlation import pearson, ranks, spearman
-from openwork.metrics.labels import Labelled, accuracy, macro_f1, matthews, micro_f1
-from openwork.metrics.spans import Span, Spans, count_spans, is_bio, spans
+from openwork.metrics.labels import (
+    Labelled,
+    Span,
+    Spans,
+    accuracy,
+    count_spans,
+    is_bio,
+    macro_f1,
+    matthews,
+    micro_f1,
+    pearson,
+    ranks,
+    spans,
+    spearman,
+)
+from openwork.metrics.significance import interval
 
 RIGHT = ["a", "a", "a", "b", "b", "c"]
 SAID = ["a", "a", "b", "b", "c", "c"]

@@ -4,8 +4,7 @@ import importlib.util
 
 import pytest
 
-from openwork.metrics.languages import bleu_tokenisation, guess_language
-from openwork.metrics.translation import bleu, chrf
+from openwork.metrics.translation import bleu, bleu_tokenisation, chrf, guess_language
 
 REFERENCES = ["我爱北京天安门。", "今天天气很好。"]
 HYPOTHESES = ["我爱上海天安门。", "今天天气不好。"]

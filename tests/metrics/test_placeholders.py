@@ -7,8 +7,7 @@ import pytest
 
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
-from openwork.metrics.placeholders import placeholders_kept
-from openwork.metrics.ratio import Ratio
+from openwork.metrics.ratio import Ratio, placeholders_kept
 from openwork.text.placeholders import find_placeholders
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from openwork.base.errors import DataError
-from openwork.metrics.accuracy import exact_match
-from openwork.metrics.ratio import Ratio, perplexity
+from openwork.metrics.ratio import Ratio, exact_match, perplexity
 
 
 def test_a_mean_of_unequal_batches_by_hand() -> None:

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from openwork.metrics.rouge import longest_common, rouge, words
+from openwork.metrics.translation import longest_common, rouge, words
 
 
 def test_by_hand() -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.metrics.bootstrap import interval
-from openwork.metrics.significance import Effort, Statistic, compare, compare_statistic
+from openwork.metrics.significance import Effort, Statistic, compare, compare_statistic, interval
 from openwork.metrics.translation import bleu_metric
 
 REFERENCES = [

@@ -16,11 +16,8 @@ from openwork.evaluation.label_scores import check_not_empty
 from openwork.evaluation.saved import SavedEvaluation
 from openwork.inference.batches import OnProgress
 from openwork.inference.translator import BatchTranslator
-from openwork.metrics.accuracy import exact_match
-from openwork.metrics.languages import SPACED, bleu_tokenisation
-from openwork.metrics.placeholders import placeholders_kept
-from openwork.metrics.ratio import Ratio
-from openwork.metrics.translation import Score, bleu, chrf, lowercased_bleu
+from openwork.metrics.ratio import Ratio, exact_match, placeholders_kept
+from openwork.metrics.translation import SPACED, Score, bleu, bleu_tokenisation, chrf, lowercased_bleu
 from openwork.text.placeholders import find_placeholders
 
 Report = Callable[[str], None]

@@ -11,13 +11,22 @@ from numpy.typing import NDArray
 from openwork.base.errors import DataError
 from openwork.base.tasks import Measured
 from openwork.data.targets import is_word_number
-from openwork.metrics.bootstrap import SEED, interval
-from openwork.metrics.correlation import pearson, spearman
-from openwork.metrics.labels import Labelled, accuracy, check_counts, f1, macro_f1, matthews, micro_f1
-from openwork.metrics.rouge import rouge
-from openwork.metrics.significance import Difference, Effort, Statistic, compare_statistic
-from openwork.metrics.spans import Spans, count_spans, is_bio
-from openwork.metrics.translation import Score
+from openwork.metrics.labels import (
+    Labelled,
+    Spans,
+    accuracy,
+    check_counts,
+    count_spans,
+    f1,
+    is_bio,
+    macro_f1,
+    matthews,
+    micro_f1,
+    pearson,
+    spearman,
+)
+from openwork.metrics.significance import SEED, Difference, Effort, Statistic, compare_statistic, interval
+from openwork.metrics.translation import Score, rouge
 
 Examples = TypeVar("Examples", bound=Sequence[Any])
 

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from openwork.data.records import Pair
-from openwork.metrics.rouge import rouge
+from openwork.metrics.translation import rouge
 from openwork.text.scripts import plain_words
 
 By = Literal["lead", "nearest"]

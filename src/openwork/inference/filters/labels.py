@@ -10,7 +10,7 @@ from openwork.bundles.bundle import Bundle
 from openwork.inference.filler import Filled, GapFiller
 from openwork.inference.filters.lines import Answer, LineFilter
 from openwork.inference.labeller import LabelledText, Labeller, Place
-from openwork.metrics.spans import spans
+from openwork.metrics.labels import spans
 from openwork.models.interfaces import MaskedModel
 
 

@@ -11,7 +11,7 @@ from openwork.data.batching import assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
 from openwork.inspection.capture import recording
-from openwork.metrics.accuracy import exact_match
+from openwork.metrics.ratio import exact_match
 from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
 from openwork.text.labels import Labels

@@ -16,8 +16,7 @@ from openwork.evaluation.label_scores import label_scores
 from openwork.inference.labeller import Labeller
 from openwork.inference.translator import BatchTranslator
 from openwork.machine.precision import PrecisionName
-from openwork.metrics.accuracy import exact_match
-from openwork.metrics.ratio import Ratio
+from openwork.metrics.ratio import Ratio, exact_match
 from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
 from openwork.text.pair import TokenizerPair
