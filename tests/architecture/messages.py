@@ -80,6 +80,7 @@ TOLD = {
     "FiguresRow": slice(1),
 }
 CONSTANTS = ("FORMULA", "TERMS", "MORE_TERMS", "FOOTER", "FRAMED")  # sentences that a report quotes
+MARK = "msg"  # `base.messages.msg`
 LIST_OF_OPTIONS = "_TOP"  # names of options with spaces between, which are no sentences
 MIGRATION, WRITES_FILES = "migration", "run_text"
 TWO_WORDS = re.compile(r"[A-Za-z,;:)}] [A-Za-z({]")
@@ -151,6 +152,8 @@ def _spoken(call: ast.Call) -> Iterator[ast.expr]:
     if name in ERRORS or _says(call):
         yield from call.args[:1]
         yield from (keywords[key] for key in ("why", "hint") if key in keywords)
+    elif name == MARK:
+        yield from _parts(call.args[0])
     elif name in TOLD:
         for argument in call.args[TOLD[name]]:
             yield from _parts(argument)

@@ -34,7 +34,7 @@ def catalog() -> Catalog:
 
 
 def said() -> set[str]:
-    return {message.named for message in all_messages()} | set(COMPOSED)
+    return set(catalogues.extracted())
 
 
 def test_hints_install_only_packages_that_an_extra_names():

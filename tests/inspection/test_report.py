@@ -73,10 +73,10 @@ def test_the_parts_and_their_order():
     page = Page(render_report(filled()))
     headings = [
         "What was trained",
-        "How it learnt",
-        "How good it is",
-        "What it makes of held-out examples",
-        "Where it looks",
+        "Learning curves",
+        "Scores",
+        "Outputs on held-out examples",
+        "Attention weights",
         "Machine and times",
         "What to try next",
     ]

@@ -212,7 +212,7 @@ def test_a_result_is_shown_in_both_languages_and_needs_no_network() -> None:
         and "holds: one matrix R(k) takes every PE(pos) to PE(pos + k), but for rounding" in lines
     )
     chinese = catalogue("zh").translate
-    english, other = page(study, result, "en", str), page(study, result, "zh", chinese)
+    english, other = page(study, result, "en"), page(study, result, "zh")
     assert study.see in english and '<html lang="zh">' in other and "成立：" in other and "同一个矩阵" in other
     assert study.see not in other
     for text in (english, other):
@@ -225,7 +225,7 @@ def test_a_claim_that_fails_is_said_to_fail() -> None:
     study = STUDIES["position-rotation"]
     result = Result(None, (Claim("water is dry", False),), (), ())
     assert "does not hold: water is dry" in list(result_lines(study, result))
-    assert 'class="fails"' in page(study, result, "en", str)
+    assert 'class="wrong"' in page(study, result, "en")
 
 
 def test_every_study_is_listed() -> None:

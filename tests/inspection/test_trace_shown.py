@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openwork.base.look import ROLES
 from openwork.base.messages import catalogue
 from openwork.base.phrases import shown_width
-from openwork.inspection.look import ROLES
 from openwork.inspection.trace import Printed, Statement, Step, Trace
 from openwork.inspection.trace_page import trace_page
 from openwork.inspection.trace_table import GAP, Limits, corners, tables, writer
@@ -175,14 +175,15 @@ class Reader(HTMLParser):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_is_complete_in_itself(language: str):
-    html = trace_page(TRACE, language, catalogue(language).translate)
+    html = trace_page(TRACE, language)
     page = Reader(html)
     assert "script" not in page.tags and "http:" not in html and "https:" not in html and "url(" not in html
     within = [link.removeprefix("#") for link in page.links if link.startswith("#")]
     assert set(page.links) == {f"#{link}" for link in within} | {"data:,"}
     assert set(within) <= set(page.identities)
     assert f'<html lang="{language}">' in html and "prefers-color-scheme: dark" in html
-    for shown in ("0.7500", "softmax(<scores>)", "-inf", "爱", "openwork.nn.kernels.reference.softmax_over", "002"):
+    code, document = "openwork.nn.kernels.reference.softmax_over", "Transformer 模型全景分析报告"
+    for shown in ("0.7500", "softmax(<scores>)", "-inf", "爱", code, document):
         assert shown in page.text
     assert ("每个位置的向量，变宽" in page.text) == (language == "zh")
     assert ("loads nothing" in page.text) == (language == "en")
@@ -194,14 +195,14 @@ def test_the_page_is_complete_in_itself(language: str):
 
 
 def test_paper_is_light_and_holds_wide_tables():
-    html = trace_page(TRACE, "en", english)
+    html = trace_page(TRACE, "en")
     assert ['class="matrix wide"' in section for section in html.split("<section")[1:]] == [False] * 3 + [True, False]
     _, dark, *printed = re.findall(r"--paper: (#\w+)", html)
     assert printed == [ROLES["paper"].light] != [dark]
 
 
 def test_only_weights_are_shaded():
-    html = trace_page(TRACE, "en", english)
+    html = trace_page(TRACE, "en")
     sections = html.split("<section")[1:]
     assert ["color-mix" in section for section in sections] == [False, False, True, False, False]
     assert "var(--blue) 38%" in sections[2]  # 0.75 of the half that keeps numbers readable

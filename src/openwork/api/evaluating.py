@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from openwork.api.models import TrainedModel
-from openwork.api.texts import html_table, ignore_report, pairs, watched
+from openwork.api.texts import ignore_report, pairs, watched
 from openwork.base.errors import UsageError
+from openwork.base.pages import render
 from openwork.base.tasks import task_of
 from openwork.evaluation.evaluate import EvaluationSet, evaluate_bundle
 from openwork.evaluation.labels import evaluate_labels
@@ -50,7 +51,7 @@ class Scores(Mapping[str, Score]):
              score.signature)
             for score in self.values()
         ]  # fmt: skip
-        return html_table(("metric", "score", "95 %", "signature"), rows)
+        return render("table.html", columns=("metric", "score", "95 %", "signature"), rows=rows)
 
 
 def evaluate(

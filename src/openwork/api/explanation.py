@@ -18,8 +18,7 @@ class Explanation:
 
     def to_html(self) -> str:
         """A page that needs no other file."""
-        language = find_language(os.environ)
-        return trace_page(self.trace, language, catalogue(language).translate)
+        return trace_page(self.trace, find_language(os.environ))
 
     def _repr_html_(self) -> str:
         return self.to_html()

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from html import escape
 from pathlib import Path
 from typing import TypeVar
 
@@ -69,10 +68,3 @@ def watched(total: int, what: str, *, progress: bool) -> Iterator[OnProgress]:
 
 def ignore_report(line: str) -> None:
     """For callers who want no progress lines."""
-
-
-def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table for a notebook."""
-    cells = [("th", head), *(("td", row) for row in rows)]
-    lines = ("".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) for tag, row in cells)
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"

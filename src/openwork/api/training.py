@@ -3,13 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from openwork.api.models import TrainedModel, load
-from openwork.api.texts import as_path, html_table, ignore_report
+from openwork.api.texts import as_path, ignore_report
 from openwork.base.errors import UsageError
+from openwork.base.pages import render
 from openwork.base.toml import write_value
 from openwork.runs.file.resolve import resolve
 from openwork.runs.length import MinutesBudget
@@ -42,7 +42,7 @@ class Run:
             (f"{one.step:,}", f"{one.loss:.3f}", "" if score is None else f"{score:.2f}")
             for one, score in zip(self.validations, scores, strict=True)
         ]
-        return f"<p>{escape(repr(self))}</p>{html_table(('update', 'loss', name), rows)}"
+        return render("table.html", caption=repr(self), columns=("update", "loss", name), rows=rows)
 
 
 def train(

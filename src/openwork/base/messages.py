@@ -36,6 +36,11 @@ def find_language(environment: Mapping[str, str]) -> str:
     return "en"
 
 
+def msg(text: str) -> str:
+    """Marks a sentence for the catalogues (as `N_` does in C); it is translated when it is shown."""
+    return text
+
+
 @dataclass(frozen=True)
 class Template:
     """A sentence with gaps, or without: the fixed parts around them, one more than there are gaps."""

@@ -1,5 +1,6 @@
 """openwork data list, prepare, stats, check"""
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
 from openwork.cli.options import AsJson, as_command
-from openwork.cli.terminal import print_result, report, translated
+from openwork.cli.terminal import print_result, report
 
 app = typer.Typer(no_args_is_help=True, help="List, fetch, measure and check corpora.")
 
@@ -159,9 +160,10 @@ def check(
     checked = check_splits(read_splits(corpus, files.splits(), folder), pair, report)
     if html is not None:
         from openwork.base.files import atomic_write_text
+        from openwork.base.messages import find_language
         from openwork.data.check.page import page_of
 
-        atomic_write_text(html, page_of(checked, translated))
+        atomic_write_text(html, page_of(checked, find_language(os.environ)))
     print_result(lambda: report_values(checked), lambda: report_lines(checked), as_json=as_json)
 
 

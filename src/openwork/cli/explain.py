@@ -142,7 +142,7 @@ def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:
     language = find_language(os.environ)
     translate = catalogue(language).translate
     if html is not None:
-        atomic_write_text(html, trace_page(trace, language, translate))
+        atomic_write_text(html, trace_page(trace, language))
         report(f"written to {html}")
     if as_json:
         write_json(trace.to_json())

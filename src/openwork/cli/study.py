@@ -8,7 +8,7 @@ import typer
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
 from openwork.cli.options import AsJson
-from openwork.cli.terminal import print_lines, print_result, report, translated
+from openwork.cli.terminal import print_lines, print_result, report
 
 
 def study(
@@ -48,7 +48,7 @@ def study(
         check_file(html, is_page)
     result = chosen.run(sizes)
     if html is not None:
-        atomic_write_text(html, page(chosen, result, find_language(os.environ), translated))
+        atomic_write_text(html, page(chosen, result, find_language(os.environ)))
         report(f"written to {html}")
     if as_json:
         write_json(chosen.to_json(sizes, result))

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import torch
 
+from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
 from openwork.inference.translator import BatchTranslator
 from openwork.inspection.capture import cross_attention
@@ -28,6 +29,8 @@ def draw_attention(bundle: Bundle, text: str) -> AttentionExample:
         weights=weights.float().cpu().numpy(),
         row_labels=tuple(pairwise(pieces)),
         column_labels=tuple(source_tokenizer.piece(number) for number in source),
-        caption="Cross-attention of the last decoder layer, the mean over its heads. Each row sums to 1. "
-        "Attention shows where the model looks; it is not by itself an explanation of what it says.",
+        caption=msg(
+            "Cross-attention of the last decoder layer, the mean over its heads. Each row sums to 1. "
+            "Attention shows where the model looks; it is not by itself an explanation of what it says."
+        ),
     )

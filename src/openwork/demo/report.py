@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from openwork.base.messages import find_language, msg
 from openwork.data.corpora.dates import LOCALES
 from openwork.demo.result import DemoResult
 from openwork.inspection.plots import Series
@@ -27,16 +28,16 @@ def demo_content(
     """All of it, from measured values alone."""
     worst = result.worst_locale
     return ReportContent(
-        title="A Transformer learns to read dates",
-        summary=(
+        title=msg("A Transformer learns to read dates"),
+        summary=msg(
             f"Trained from nothing on {settings.data.count:,} dates as people write them in {len(result.by_locale)} "
             f"locales and {len({LOCALES[locale] for locale in result.by_locale})} scripts, to write them as ISO 8601. "
             "None of the dates below was seen in training."
         ),
         headline=(
-            ("exactly right", f"{100 * result.total.value:.2f} %"),
-            ("worst locale", f"{worst}, {100 * result.by_locale[worst].value:.1f} %"),
-            ("held-out dates", f"{result.total.count:,}"),
+            (msg("exactly right"), f"{100 * result.total.value:.2f} %"),
+            (msg("worst locale"), f"{worst}, {100 * result.by_locale[worst].value:.1f} %"),
+            (msg("held-out dates"), f"{result.total.count:,}"),
         ),
         settings=_settings(settings),
         curves=_curves(records),
@@ -44,11 +45,12 @@ def demo_content(
         samples=_samples(result, given),
         attention=attention,
         machine=_machine(result, records),
+        language=find_language(os.environ),
         next_steps=(
-            NextStep("Translate a date of your own", "openwork demo '14. März 2031'"),
-            NextStep("Use it as a filter", "openwork translate openwork-demo < dates.txt"),
+            NextStep(msg("Translate a date of your own"), "openwork demo '14. März 2031'"),
+            NextStep(msg("Use it as a filter"), "openwork translate openwork-demo < dates.txt"),
             NextStep(
-                "Train a translator on your own two files, line for line",
+                msg("Train a translator on your own two files, line for line"),
                 "openwork train --source your.en --target your.de --out en-de",
             ),
         ),
@@ -58,22 +60,25 @@ def demo_content(
 def _settings(settings: RunSettings) -> Facts:
     model, training = settings.model.model_dump(exclude_none=True), settings.training
     facts = [(key.replace("_", " "), str(value)) for key, value in model.items()]
-    facts += [("updates", f"{training.steps:,}"), ("tokens a batch", f"{settings.batches.tokens:,}")]
-    facts += [("peak learning rate", f"{training.learning_rate:g}"), ("label smoothing", f"{training.label_smoothing}")]
+    facts += [(msg("updates"), f"{training.steps:,}"), (msg("tokens a batch"), f"{settings.batches.tokens:,}")]
+    facts += [
+        (msg("peak learning rate"), f"{training.learning_rate:g}"),
+        (msg("label smoothing"), f"{training.label_smoothing}"),
+    ]
     return tuple(facts)
 
 
 def _curves(records: Records) -> tuple[Curve, ...]:
     steps = [record for record in records if record["kind"] == "step"]
     validations = [record for record in records if record["kind"] == "validation"]
-    likelihood = Series("training", [(record["step"], record["likelihood"]) for record in steps])
-    held_out = Series("held out", [(record["step"], record["loss"]) for record in validations])
-    exact = Series("held out", [(record["step"], 100 * record["exact"]) for record in validations])
-    rate = Series("rate", [(record["step"], record["learning_rate"]) for record in steps])
+    likelihood = Series(msg("training"), [(record["step"], record["likelihood"]) for record in steps])
+    held_out = Series(msg("held out"), [(record["step"], record["loss"]) for record in validations])
+    exact = Series(msg("held out"), [(record["step"], 100 * record["exact"]) for record in validations])
+    rate = Series(msg("rate"), [(record["step"], record["learning_rate"]) for record in steps])
     return (
-        Curve("Loss", "update", "nats per token", (likelihood, held_out), log_y=True),
-        Curve("Exactly right", "update", "per cent", (exact,)),
-        Curve("Learning rate", "update", "rate", (rate,)),
+        Curve(msg("Loss"), msg("update"), msg("nats per token"), (likelihood, held_out), log_y=True),
+        Curve(msg("Exactly right"), msg("update"), msg("per cent"), (exact,)),
+        Curve(msg("Learning rate"), msg("update"), msg("rate"), (rate,)),
     )
 
 
@@ -83,14 +88,16 @@ def _locales(result: DemoResult) -> ScoreTable:
         (locale, LOCALES[locale], f"{ratio.total:.0f} of {ratio.count}", f"{100 * ratio.value:.1f} %")
         for locale, ratio in ordered
     )
-    return ScoreTable("Locale by locale, the worst first", ("locale", "script", "right", "share"), rows)
+    return ScoreTable(
+        msg("Locale by locale, the worst first"), (msg("locale"), msg("script"), msg("right"), msg("share")), rows
+    )
 
 
 def _samples(result: DemoResult, given: Sequence[tuple[str, str]]) -> tuple[Sample, ...]:
     pairs = list(zip(result.examples, result.translations, strict=True))
     wrong = [pair for pair in pairs if pair[0].iso != pair[1]]
     right = [pair for pair in pairs if pair[0].iso == pair[1]]
-    own = [Sample(source, translation, note="yours") for source, translation in given]
+    own = [Sample(source, translation, note=msg("yours")) for source, translation in given]
     held_out = [
         Sample(
             example.expression, translation, example.iso, right=example.iso == translation,
@@ -105,8 +112,8 @@ def _machine(result: DemoResult, records: Records) -> Facts:
     finished = [record for record in records if record["kind"] == "finished"]
     trained = f"{finished[-1]['seconds']:.0f} s in updates" if finished else ""
     return (
-        ("processor", f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"),
-        ("Python and torch", f"{platform.python_version()}, {torch.__version__}"),
-        ("training", trained),
-        ("translating the held-out dates", f"{result.seconds:.1f} s"),
+        (msg("processor"), f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"),
+        (msg("Python and torch"), f"{platform.python_version()}, {torch.__version__}"),
+        (msg("training"), trained),
+        (msg("translating the held-out dates"), f"{result.seconds:.1f} s"),
     )

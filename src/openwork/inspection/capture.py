@@ -6,11 +6,11 @@ Nothing is stored on a module: the record is a value that the caller gets, and t
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from html import escape
 
 import torch
 from torch import Tensor, nn
 
+from openwork.base.pages import render
 from openwork.nn.attention import KernelAttention
 from openwork.nn.kernels import Kernel
 from openwork.nn.kernels.recording import RecordingKernel
@@ -26,12 +26,8 @@ class AttentionRecord:
         return f"AttentionRecord({len(self.weights)} attentions, {sum(map(len, self.weights.values()))} calls)"
 
     def _repr_html_(self) -> str:
-        rows = [
-            f"<tr><td>{escape(name)}</td><td>{' x '.join(map(str, call.shape))}</td></tr>"
-            for name, calls in self.weights.items()
-            for call in calls
-        ]
-        return f"<table><tr><th>attention</th><th>batch, head, query, key</th></tr>{''.join(rows)}</table>"
+        rows = [(name, " x ".join(map(str, call.shape))) for name, calls in self.weights.items() for call in calls]
+        return render("table.html", columns=("attention", "batch, head, query, key"), rows=rows)
 
 
 @contextmanager

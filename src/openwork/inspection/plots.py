@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from openwork.base.look import SERIES, paint, stroke
 from openwork.inspection.axis import Axis, axis_for, tick_text
-from openwork.inspection.look import SERIES, paint, stroke
 from openwork.inspection.svg import Markup, element, figure, number, text_width
 
 WIDTH, HEIGHT = 640.0, 340.0

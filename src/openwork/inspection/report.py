@@ -3,16 +3,16 @@
 `ReportContent` holds plain values; whoever trained fills it. Every text in it is escaped, whatever it holds.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
 
 from openwork.base.files import atomic_write_text
+from openwork.base.pages import render, translator
 from openwork.inspection.attention_view import RowLabel, attention_map
-from openwork.inspection.page import page, scrolling
 from openwork.inspection.plots import Series, line_chart
-from openwork.inspection.svg import Markup, element
 
 # What is shown as a name beside its value: ("batch", "4,096 tokens").
 Facts = tuple[tuple[str, str], ...]
@@ -100,102 +100,13 @@ def write_report(path: Path, content: ReportContent) -> None:
 
 def render_report(content: ReportContent) -> str:
     """The HTML of a report."""
-    body = [
-        element("h1", content.title),
-        element("p", content.summary, class_="summary") if content.summary else Markup(""),
-        _headline(content.headline),
-        _section("What was trained", _facts(content.settings)),
-        _section("How it learnt", *(_curve(curve) for curve in content.curves)),
-        _section("How good it is", *(_score_table(table) for table in content.scores)),
-        _section("What it makes of held-out examples", _samples(content.samples)),
-        _section("Where it looks", *(_attention(example) for example in content.attention)),
-        _section("Machine and times", _facts(content.machine)),
-        _section("What to try next", *(_next_step(step) for step in content.next_steps)),
-    ]
-    return page(content.title, body, content.language)
+    translate = translator(content.language)
 
+    def drawn(part: Curve | AttentionExample) -> Markup:
+        if isinstance(part, AttentionExample):
+            return Markup(attention_map(part.weights, part.row_labels, part.column_labels, translate(part.title)))
+        series = [replace(one, name=translate(one.name)) for one in part.series]
+        title, across, upward = map(translate, (part.title, part.x_label, part.y_label))
+        return Markup(line_chart(series, title, across, upward, log_y=part.log_y))
 
-def _section(heading: str, *parts: Markup) -> Markup:
-    """A section with its heading; nothing where there is nothing to show."""
-    shown = [part for part in parts if part]
-    return element("section", element("h2", heading), *shown) if shown else Markup("")
-
-
-def _headline(facts: Facts) -> Markup:
-    pairs = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
-    return element("dl", *pairs, class_="headline") if pairs else Markup("")
-
-
-def _facts(facts: Facts) -> Markup:
-    rows = [
-        element("tr", element("th", name, scope="row"), element("td", value, class_="text")) for name, value in facts
-    ]
-    return scrolling("facts", element("table", element("tbody", *rows))) if rows else Markup("")
-
-
-def _curve(curve: Curve) -> Markup:
-    chart = line_chart(curve.series, curve.title, curve.x_label, curve.y_label, log_y=curve.log_y)
-    return _figure(curve.title, Markup(chart), curve.caption)
-
-
-def _attention(example: AttentionExample) -> Markup:
-    drawn = attention_map(example.weights, example.row_labels, example.column_labels, example.title)
-    return _figure(example.title, Markup(drawn), example.caption)
-
-
-def _figure(name: str, drawing: Markup, caption: str) -> Markup:
-    below = element("figcaption", caption) if caption else Markup("")
-    return element("figure", scrolling(name, drawing), below)
-
-
-def _score_table(table: ScoreTable) -> Markup:
-    def header(place: int, name: str) -> Markup:
-        return element("th", name, scope="col", class_="number" if place else None)
-
-    head = element("tr", *(header(place, name) for place, name in enumerate(table.columns)))
-    rows = [
-        element("tr", element("th", row[0], scope="row"), *(element("td", cell, class_="number") for cell in row[1:]))
-        for row in table.rows
-    ]
-    whole = element("table", element("thead", head), element("tbody", *rows))
-    note = element("p", table.caption, class_="note") if table.caption else Markup("")
-    return Markup(element("h3", table.title) + note + scrolling(table.title, whole))
-
-
-def _samples(samples: tuple[Sample, ...]) -> Markup:
-    """One table; columns that no sample fills are left out."""
-    if not samples:
-        return Markup("")
-    judged = any(sample.right is not None for sample in samples)
-    expected = any(sample.reference for sample in samples)
-    noted = any(sample.note for sample in samples)
-    names = [("", judged), ("source", True), ("output", True), ("expected", expected), ("", noted)]
-    head = element("tr", *(element("th", name, scope="col") for name, shown in names if shown))
-    rows = []
-    for sample in samples:
-        cells = [
-            (_verdict(sample.right), judged),
-            (_words(sample.source, sample.source_language), True),
-            (_words(sample.translation, sample.target_language), True),
-            (_words(sample.reference, sample.target_language), expected),
-            (element("td", sample.note, class_="note"), noted),
-        ]
-        rows.append(element("tr", *(cell for cell, shown in cells if shown)))
-    table = element("table", element("thead", head), element("tbody", *rows))
-    return scrolling("examples", table)
-
-
-def _verdict(right: bool | None) -> Markup:
-    if right is None:
-        return element("td", "")
-    return element("td", "✓ right", class_="right") if right else element("td", "✗ wrong", class_="wrong")
-
-
-def _words(content: str, language: str) -> Markup:
-    """Text of the corpus: in its own language, and in its own direction."""
-    return element("td", content, class_="text", lang=language or None, dir="auto")
-
-
-def _next_step(step: NextStep) -> Markup:
-    command = element("pre", element("code", step.command)) if step.command else Markup("")
-    return Markup(element("p", step.description) + command)
+    return render("report.html", content.language, title=content.title, content=content, drawn=drawn)

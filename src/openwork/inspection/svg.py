@@ -3,21 +3,13 @@
 Text stays text, so that a figure can be searched, copied and read aloud.
 """
 
-import re
 import unicodedata
 from xml.sax.saxutils import escape, quoteattr
 
-from openwork.base.printing import escaped
-from openwork.inspection.look import FONTS, PAPER, dark_style
+from markupsafe import Markup
 
-# Characters that no XML document may hold, not even escaped.
-_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-class Markup(str):
-    """Text that is already markup: written as it is, where a plain `str` is escaped."""
-
-    __slots__ = ()
+from openwork.base.look import FONTS, PAPER, dark_style
+from openwork.base.pages import legal
 
 
 def element(tag: str, *children: str, **attributes: str | float | None) -> Markup:
@@ -26,7 +18,7 @@ def element(tag: str, *children: str, **attributes: str | float | None) -> Marku
     HTML alike: an element without children is closed by a tag of its own.
     """
     written = "".join(
-        f" {name.rstrip('_').replace('_', '-')}={quoteattr(_legal(value if isinstance(value, str) else number(value)))}"
+        f" {name.rstrip('_').replace('_', '-')}={quoteattr(legal(value if isinstance(value, str) else number(value)))}"
         for name, value in attributes.items()
         if value is not None
     )
@@ -36,7 +28,7 @@ def element(tag: str, *children: str, **attributes: str | float | None) -> Marku
 
 def text(content: str) -> Markup:
     """A plain string as markup: `<` becomes `&lt;`, what XML forbids U+FFFD; what turns the order of text is shown."""
-    return Markup(escape(_legal(content)))
+    return Markup(escape(legal(content)))
 
 
 def number(value: float) -> str:
@@ -77,7 +69,3 @@ def text_width(content: str, size: float) -> float:
 def shortened(content: str, most: int) -> str:
     """At most so many characters, the last an ellipsis where some were cut."""
     return content if len(content) <= most else content[: most - 1] + "…"
-
-
-def _legal(content: str) -> str:
-    return escaped(_FORBIDDEN.sub("\ufffd", content))

@@ -29,6 +29,13 @@ class Table:
     cells: tuple[tuple[str, ...], ...]
     values: np.ndarray
 
+    def grid(self) -> Iterator[tuple[str | None, list[tuple[str, float] | None]]]:
+        """Each row's name with its cells as text and value; None for a gap."""
+        filled = zip(self.cells, self.values.tolist(), strict=True)
+        for name in self.rows:
+            cells = iter(()) if name is None else zip(*next(filled), strict=True)
+            yield name, [None if name is None or column is None else next(cells) for column in self.columns]
+
 
 @dataclass(frozen=True)
 class Limits:
