@@ -2,7 +2,7 @@
 
 import pytest
 
-from openwork.base.look import BLUE, PAPER, ROLES, mixed, readable_on
+from openwork.base.pages import BLUE, PAPER, ROLES, mixed, readable_on
 
 
 def luminance(colour: tuple[float, float, float]) -> float:

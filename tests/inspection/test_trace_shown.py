@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from openwork.base.look import ROLES
 from openwork.base.messages import catalogue
+from openwork.base.pages import ROLES
 from openwork.base.phrases import shown_width
 from openwork.inspection.trace import Printed, Statement, Step, Trace
 from openwork.inspection.trace_page import trace_page

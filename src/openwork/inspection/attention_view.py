@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from openwork.base.look import BLUE, PAPER, mixed, paint, readable_on, stroke
+from openwork.base.pages import BLUE, PAPER, mixed, paint, readable_on, stroke
 from openwork.inspection.svg import Markup, element, figure, number, shortened, text_width
 
 CELL, SMALLEST_CELL = 34.0, 12.0

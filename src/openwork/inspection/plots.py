@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from openwork.base.look import SERIES, paint, stroke
+from openwork.base.pages import SERIES, paint, stroke
 from openwork.inspection.axis import Axis, axis_for, tick_text
 from openwork.inspection.svg import Markup, element, figure, number, text_width
 

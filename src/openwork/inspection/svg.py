@@ -8,8 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from markupsafe import Markup
 
-from openwork.base.look import FONTS, PAPER, dark_style
-from openwork.base.pages import legal
+from openwork.base.pages import FONTS, PAPER, dark_style, legal
 
 
 def element(tag: str, *children: str, **attributes: str | float | None) -> Markup:
