@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from openwork.base.messages import msg
 from openwork.base.pages import BLUE, PAPER, mixed, paint, readable_on, stroke
 from openwork.inspection.svg import Markup, element, figure, number, shortened, text_width
 
@@ -16,6 +17,7 @@ WIDEST_GRID = 1000.0
 LABEL, SMALL = 13.0, 11.0
 EDGE = 18.0
 LONGEST_LABEL = 24
+ROW_TITLE, COLUMN_TITLE, SCALE_TITLE = msg("decoder's input → predicted piece"), msg("source"), msg("weight")
 # Sums of float32 weights are not exactly 1.
 SLACK = 1e-4
 
@@ -41,8 +43,9 @@ def attention_map(
     column_labels: Sequence[str],
     title: str,
     *,
-    row_title: str = "decoder's input → predicted piece",
-    column_title: str = "source",
+    row_title: str = ROW_TITLE,
+    column_title: str = COLUMN_TITLE,
+    scale_title: str = SCALE_TITLE,
 ) -> str:
     """A heat map of `weights` (T, S): row t is what position t attends to; returns SVG.
 
@@ -75,7 +78,7 @@ def attention_map(
         *_column_names(keys, left, top, cell, leaning),
         element("g", *cells, data_part="cells"),
         element("rect", x=left, y=top, width=grid_width, height=grid_height, **stroke("rule")),
-        _legend(left, top + grid_height + 22),
+        _legend(left, top + grid_height + 22, scale_title),
     ]
     needed = text_width(row_title, SMALL) + 2 * EDGE
     return figure(width, max(top + grid_height + 66, needed), title, *parts)
@@ -169,7 +172,7 @@ def _side_title(row_title: str, middle: float) -> Markup:
     return element("text", row_title, font_size=SMALL, **place, **_part("row-title"), **paint("muted"))
 
 
-def _legend(x: float, y: float) -> Markup:
+def _legend(x: float, y: float, title: str) -> Markup:
     """Eleven steps of the scale, 0 to 1."""
     steps = [
         element("rect", x=x + 16 * i, y=y, width=16, height=12, fill_opacity=f"{i / 10:.1f}", **paint("blue"))
@@ -182,5 +185,5 @@ def _legend(x: float, y: float) -> Markup:
         )
         for place, label in ((0, "0"), (5, "0.5"), (10, "1"))
     ]
-    name = element("text", "weight", x=x + 16 * 11 + 8, y=y + 10, font_size=SMALL, **paint("muted"))
+    name = element("text", title, x=x + 16 * 11 + 8, y=y + 10, font_size=SMALL, **paint("muted"))
     return element("g", *steps, frame, *numbers, name, data_part="legend")

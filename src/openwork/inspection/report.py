@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from openwork.base.files import atomic_write_text
 from openwork.base.pages import render, translator
-from openwork.inspection.attention_view import RowLabel, attention_map
+from openwork.inspection.attention_view import COLUMN_TITLE, ROW_TITLE, SCALE_TITLE, RowLabel, attention_map
 from openwork.inspection.plots import Series, line_chart
 
 # What is shown as a name beside its value: ("batch", "4,096 tokens").
@@ -104,7 +104,9 @@ def render_report(content: ReportContent) -> str:
 
     def drawn(part: Curve | AttentionExample) -> Markup:
         if isinstance(part, AttentionExample):
-            return Markup(attention_map(part.weights, part.row_labels, part.column_labels, translate(part.title)))
+            names = map(translate, (ROW_TITLE, COLUMN_TITLE, SCALE_TITLE))
+            titles = dict(zip(("row_title", "column_title", "scale_title"), names, strict=True))
+            return Markup(attention_map(part.weights, part.row_labels, part.column_labels, part.title, **titles))
         series = [replace(one, name=translate(one.name)) for one in part.series]
         title, across, upward = map(translate, (part.title, part.x_label, part.y_label))
         return Markup(line_chart(series, title, across, upward, log_y=part.log_y))
