@@ -15,14 +15,13 @@ from openwork.data.store import write_store
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.metrics.translation import chrf
-from openwork.runs.card import write_card
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
+from openwork.runs.finish import write_card
 from openwork.runs.folder import settings_of_run
 from openwork.runs.languages import with_languages
 from openwork.runs.train import train_bundle
-from openwork.runs.validation.scoring import TranslationScoring
-from openwork.runs.validation.validator import Validator
+from openwork.runs.validation import TranslationScoring, Validator
 from openwork.training.progress import Progress, Validation
 
 

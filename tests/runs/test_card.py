@@ -3,8 +3,8 @@
 from openwork.base.config import read_run
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.filters import FilterReport
-from openwork.runs.card import write_card
 from openwork.runs.file.resolve import resolve_run
+from openwork.runs.finish import write_card
 from openwork.training.progress import Progress, Validation
 
 VALIDATION = Validation(step=7, loss=0.5, perplexity=1.6487, bleu=12.345)

@@ -15,8 +15,7 @@ from journeys.command import Finished
 from openwork.base.config import Layer
 from openwork.checks.check import CheckResult, Status
 from openwork.data import batching
-from openwork.runs.coach.checks import LESSONS, coach, coach_trial
-from openwork.runs.coach.report import coach_lines, coach_values
+from openwork.runs.coach.checks import LESSONS, coach, coach_lines, coach_trial, coach_values
 from openwork.runs.coach.trial import smoothing_floor, trial_of
 from openwork.runs.file.resolve import resolve_layer
 from openwork.runs.file.settings import RunSettings

@@ -11,8 +11,8 @@ import torch
 from openwork.runs.assembly import new_model
 from openwork.runs.corpus import prepare_corpus
 from openwork.runs.folder import RunFolder
+from openwork.runs.probe import LearningProbe, attention_figures, frequency_entropy
 from openwork.runs.train import train_bundle
-from openwork.runs.validation.probe import LearningProbe, attention_figures, frequency_entropy
 from openwork.training.signs import SIGNS
 from runs.test_coach import RECURRENT, TRANSFORMER, answer_seen, dead_padding, settings_of, spaces_lost
 

@@ -18,8 +18,7 @@ from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_model
 from openwork.models.settings import EncoderSettings
 from openwork.runs.file.resolve import resolve_run
-from openwork.runs.validation.scoring import MaskedScoring, scoring_of
-from openwork.runs.validation.validator import Validator
+from openwork.runs.validation import MaskedScoring, Validator, scoring_of
 from openwork.training.computing.choice import validation_arrangement
 from openwork.training.settings import TrainingSettings
 

@@ -17,15 +17,13 @@ from openwork.base.errors import OpenworkError
 from openwork.cost.cost import cost_of
 from openwork.data.batching import assemble
 from openwork.runs import train as training_module
-from openwork.runs.assembly import prepare_training, resolve_computing
+from openwork.runs.assembly import TrainingSetup, prepare_training, resolve_computing
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.folder import RunFolder
-from openwork.runs.preflight import disk, memory, updates
+from openwork.runs.preflight import disk, memory, trials
 from openwork.runs.preflight.check import preflight
-from openwork.runs.preflight.finish import clock
-from openwork.runs.preflight.longest import beyond_budget, demanding_batches
-from openwork.runs.preflight.report import preflight_lines, preflight_warnings
-from openwork.runs.preflight.subject import PreflightContext
+from openwork.runs.preflight.memory import beyond_budget, demanding_batches
+from openwork.runs.preflight.report import clock, preflight_lines, preflight_warnings
 from openwork.runs.train import train_bundle
 from openwork.training.checkpoint import OPTIMISER, WEIGHTS, checkpoints
 from openwork.training.moments import LoopState
@@ -40,27 +38,26 @@ Call = Callable[..., Finished]
 CPU = torch.device("cpu")
 
 
-def make_subject(folder: Path, text: str = TINY, /, **changes: object) -> PreflightContext:
-    """A run that stands setup in the folder."""
+def make_setup(folder: Path, text: str = TINY, /, **changes: object) -> TrainingSetup:
+    """A training that is prepared in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = resolve_computing(resolve_run(read_run_file(run_file(folder, text, **changes))), None, CPU)
     run = RunFolder(folder / "out")
     with run.locked(settings):
         pass
-    setup, _ = prepare_training(settings, run, CPU, lambda line: None)
-    return setup.subject(settings, run)
+    return prepare_training(settings, run, CPU, lambda line: None)
 
 
 @pytest.fixture(scope="module")
-def subject(tmp_path_factory: pytest.TempPathFactory) -> PreflightContext:
+def setup(tmp_path_factory: pytest.TempPathFactory) -> TrainingSetup:
     """The tiny run; its preflight leaves it as it was."""
-    return make_subject(tmp_path_factory.mktemp("subject"))
+    return make_setup(tmp_path_factory.mktemp("setup"))
 
 
-def changed(subject: PreflightContext, **training: object) -> PreflightContext:
-    settings = subject.settings
+def changed(setup: TrainingSetup, **training: object) -> TrainingSetup:
+    settings = setup.settings
     return replace(
-        subject, settings=settings.model_copy(update={"training": settings.training.model_copy(update=training)})
+        setup, settings=settings.model_copy(update={"training": settings.training.model_copy(update=training)})
     )
 
 
@@ -94,31 +91,31 @@ def test_the_run_is_the_same_without_it(tmp_path: Path, monkeypatch: pytest.Monk
     assert found[0] == found[1]
 
 
-def test_nothing_is_left_in_the_run(subject: PreflightContext):
+def test_nothing_is_left_in_the_run(setup: TrainingSetup):
     before = torch.get_rng_state()
-    preflight(subject)
+    preflight(setup)
     assert torch.equal(torch.get_rng_state(), before)
-    assert subject.optimiser.state == {} and subject.updater.divisions == 1
-    assert checkpoints(subject.out.checkpoints) == []
+    assert setup.optimiser.state == {} and setup.updater.divisions == 1
+    assert checkpoints(setup.folder.checkpoints) == []
 
 
 # ------------------------------------------------------------------------------------------------ the longest batch
 
 
-def test_the_batch_that_keeps_most_is_tried(subject: PreflightContext, monkeypatch: pytest.MonkeyPatch):
+def test_the_batch_that_keeps_most_is_tried(setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch):
     """Found from the lengths alone; by the other way, every batch is put together and asked."""
-    size = subject.tokenizers.source.vocabulary_size
+    size = setup.corpus.tokenizers.source.vocabulary_size
 
     def kept(rows: Any) -> float:
-        batch = assemble(subject.train, rows)
+        batch = assemble(setup.corpus.train, rows)
         source, target = batch.source.shape[1], batch.target_output.shape[1]
-        cost = cost_of(subject.settings.model, size, source_length=source, target_length=target)
+        cost = cost_of(setup.settings.model, size, source_length=source, target_length=target)
         return cost.kept(len(rows) * target)
 
-    batch, *others = demanding_batches(subject)
-    assert kept(batch.rows) == max(kept(rows) for rows in subject.stream.epoch(0))
+    batch, *others = demanding_batches(setup)
+    assert kept(batch.rows) == max(kept(rows) for rows in setup.stream.epoch(0))
     assert batch.cost.kept(batch.target_tokens) == kept(batch.rows)
-    longest = max(len(side) for row in range(len(subject.train)) for side in subject.train.pair(row)) + 1
+    longest = max(len(side) for row in range(len(setup.corpus.train)) for side in setup.corpus.train.pair(row)) + 1
     assert max(max(one.source, one.target) for one in (batch, *others)) == longest
 
     tried: list[int] = []
@@ -129,15 +126,15 @@ def test_the_batch_that_keeps_most_is_tried(subject: PreflightContext, monkeypat
         return update(self, batches, *rest, **more)
 
     monkeypatch.setattr(Updater, "update", watched)
-    preflight(subject)
+    preflight(setup)
     assert tried[: 1 + len(others)] == [one.sentences for one in (batch, *others)] and len(tried) > 1 + len(others)
 
 
 def test_pairs_longer_than_a_batch_are_told(tmp_path: Path):
-    subject = make_subject(tmp_path, tokens=6)
-    longer = [max(*map(len, subject.train.pair(row))) + 1 > 6 for row in range(len(subject.train))]
-    assert beyond_budget(subject) == sum(longer) > 0
-    assert any(f"{sum(longer):,} pair(s) are longer" in line for line in preflight_warnings(preflight(subject)))
+    setup = make_setup(tmp_path, tokens=6)
+    longer = [max(*map(len, setup.corpus.train.pair(row))) + 1 > 6 for row in range(len(setup.corpus.train))]
+    assert beyond_budget(setup) == sum(longer) > 0
+    assert any(f"{sum(longer):,} pair(s) are longer" in line for line in preflight_warnings(preflight(setup)))
 
 
 def want_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
@@ -161,50 +158,48 @@ def test_a_batch_that_does_not_fit_is_divided_from_the_first_update(call: Call, 
     assert state["progress"]["divisions"] == 4
 
 
-def test_one_sentence_that_does_not_fit_is_refused(subject: PreflightContext, monkeypatch: pytest.MonkeyPatch):
+def test_one_sentence_that_does_not_fit_is_refused(setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch):
     want_memory(monkeypatch, 0)
     with pytest.raises(OpenworkError, match="not enough memory for an update, even sentence by sentence"):
-        preflight(subject)
-    assert subject.optimiser.state == {}
-    subject.updater.divisions = 1
+        preflight(setup)
+    assert setup.optimiser.state == {}
+    setup.updater.divisions = 1
 
 
-def test_an_optimiser_that_does_not_fit_is_refused(subject: PreflightContext, monkeypatch: pytest.MonkeyPatch):
+def test_an_optimiser_that_does_not_fit_is_refused(setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch):
     def step(*_: object) -> None:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr(subject.optimiser, "step", step)
+    monkeypatch.setattr(setup.optimiser, "step", step)
     with pytest.raises(OpenworkError, match="what the optimiser keeps"):
-        preflight(subject)
+        preflight(setup)
 
 
 @pytest.mark.parametrize("part", ["loss", "translator.translate"])
-def test_a_validation_that_does_not_fit_is_refused(
-    subject: PreflightContext, part: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_validation_that_does_not_fit_is_refused(setup: TrainingSetup, part: str, monkeypatch: pytest.MonkeyPatch):
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("CUDA out of memory")
 
-    owner = subject.validator.translator if "." in part else subject.validator
+    owner = setup.validator.translator if "." in part else setup.validator
     monkeypatch.setattr(owner, part.rpartition(".")[2], fail)
     with pytest.raises(OpenworkError, match="longest validation sentences") as caught:
-        preflight(subject)
-    longest = max(len(side) for row in range(len(subject.valid)) for side in subject.valid.pair(row))
+        preflight(setup)
+    longest = max(len(side) for row in range(len(setup.corpus.valid)) for side in setup.corpus.valid.pair(row))
     assert f"{longest} pieces" in caught.value.why
 
 
-def test_our_own_mistakes_are_not_called_memory(subject: PreflightContext, monkeypatch: pytest.MonkeyPatch):
+def test_our_own_mistakes_are_not_called_memory(setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch):
     def fail(*_: object) -> None:
         raise RuntimeError("shapes do not fit")
 
-    monkeypatch.setattr(subject.validator, "loss", fail)
+    monkeypatch.setattr(setup.validator, "loss", fail)
     with pytest.raises(RuntimeError, match="shapes do not fit"):
-        preflight(subject)
+        preflight(setup)
 
 
-def test_only_the_longest_are_translated(subject: PreflightContext, monkeypatch: pytest.MonkeyPatch):
+def test_only_the_longest_are_translated(setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch):
     """All validation sentences are given and the first batch, of the longest, is all that is searched."""
-    translator, searched = subject.validator.translator, []
+    translator, searched = setup.validator.translator, []
     plain = type(translator)._search
 
     def search(self: Any, model: Any, settings: Any, present: Any, sources: Any) -> Any:
@@ -213,8 +208,8 @@ def test_only_the_longest_are_translated(subject: PreflightContext, monkeypatch:
 
     monkeypatch.setattr(type(translator), "_search", search)
     monkeypatch.setattr("openwork.inference.translator.LEAST_TOKENS", 1)
-    found = preflight(subject)
-    lengths = sorted(subject.valid.source_lengths[:5].tolist(), reverse=True)
+    found = preflight(setup)
+    lengths = sorted(setup.corpus.valid.source_lengths[:5].tolist(), reverse=True)
     assert searched[0] == lengths[: found.validation.sentences] and found.validation.sentences < 5
     assert found.validation.seconds > 0
 
@@ -233,27 +228,27 @@ def test_a_model_too_large_for_the_machine_is_refused(call: Call, tmp_path: Path
     assert not (tmp_path / "out/checkpoints").exists()
 
 
-def test_little_memory_is_warned_of_and_less_divides(subject: PreflightContext, monkeypatch: pytest.MonkeyPatch):
+def test_little_memory_is_warned_of_and_less_divides(setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch):
     free(monkeypatch, 1e18)
-    needed = preflight(subject).memory.needed
+    needed = preflight(setup).memory.needed
     said: dict[float, tuple[int, bool]] = {}
     for share in (1.3, 1.2, 0.99):
         free(monkeypatch, share * needed)
-        found = preflight(subject)
+        found = preflight(setup)
         said[share] = found.divisions, any("little memory" in line for line in preflight_warnings(found))
     assert said == {1.3: (1, False), 1.2: (1, True), 0.99: (2, False)}
     assert any("computed in 2 parts" in line for line in preflight_lines(found))
     assert found.memory.needed < 0.99 * needed
-    subject.updater.divisions = 1
+    setup.updater.divisions = 1
 
 
-def test_moments_and_parts_count(subject: PreflightContext, monkeypatch: pytest.MonkeyPatch):
+def test_moments_and_parts_count(setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch):
     """Adam keeps two numbers a weight, and a moving average that is there already is not asked for again."""
     free(monkeypatch, 1e18)
-    weights = sum(parameter.numel() for parameter in subject.model.parameters())
-    batch = demanding_batches(subject)[0]
-    adam = memory.estimate_memory(subject, batch).needed
-    assert adam - memory.estimate_memory(changed(subject, optimiser="adafactor"), batch).needed == 8 * weights
+    weights = sum(parameter.numel() for parameter in setup.model.parameters())
+    batch = demanding_batches(setup)[0]
+    adam = memory.estimate_memory(setup, batch).needed
+    assert adam - memory.estimate_memory(changed(setup, optimiser="adafactor"), batch).needed == 8 * weights
     assert adam > (1 + 2) * 4 * weights
 
 
@@ -276,15 +271,15 @@ def test_a_disk_too_small_is_refused_with_numbers(call: Call, tmp_path: Path, mo
 
 def test_the_size_of_a_checkpoint_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Within what the files' own headers take; and between least and most it is a warning."""
-    subject = make_subject(tmp_path, TINY.replace("average = 2", "average = 2\nema = 0.9"))
-    found = preflight(subject).disk
-    train_bundle(subject.settings, subject.out.path, lambda line: None)
-    newest = tree(checkpoints(subject.out.checkpoints)[-1])
+    setup = make_setup(tmp_path, TINY.replace("average = 2", "average = 2\nema = 0.9"))
+    found = preflight(setup).disk
+    train_bundle(setup.settings, setup.folder.path, lambda line: None)
+    newest = tree(checkpoints(setup.folder.checkpoints)[-1])
     written = sum(len(data) for name, data in newest.items() if name.endswith(".safetensors"))
     assert {WEIGHTS, OPTIMISER} <= newest.keys()
     assert 0 <= written - found.checkpoint < 20_000
     assert found.least_needed == found.most_needed == round(1.1 * (3 * found.checkpoint + found.bundle))
-    long = changed(subject, steps=400)
+    long = changed(setup, steps=400)
     room(monkeypatch, 1e12)
     estimate = preflight(long).disk
     assert (estimate.most, estimate.is_near) == (5, False)
@@ -296,7 +291,7 @@ def test_the_size_of_a_checkpoint_is_known(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("average", [1, 2, 3])
-def test_how_many_checkpoints_stand_side_by_side(average: int, tmp_path: Path, subject: PreflightContext):
+def test_how_many_checkpoints_stand_side_by_side(average: int, tmp_path: Path, setup: TrainingSetup):
     """The observer itself, on figures that rise and on figures whose best is far back."""
     settings = TrainingSettings(steps=45, validate_every=4, average=average, metric="loss", patience=99)
     least, most = kept_at_once(settings)
@@ -306,7 +301,7 @@ def test_how_many_checkpoints_stand_side_by_side(average: int, tmp_path: Path, s
     losses["any"] = random.Random(average).sample(losses["better and better"], 12)
     for name, figures in losses.items():
         folder = tmp_path / name
-        observer = CheckpointObserver(folder, subject.model, subject.optimiser)
+        observer = CheckpointObserver(folder, setup.model, setup.optimiser)
         run = LoopState(settings, Progress(), [observer])
         before = 0
         counted[name] = 0
@@ -321,10 +316,8 @@ def test_how_many_checkpoints_stand_side_by_side(average: int, tmp_path: Path, s
     assert least <= counted["any"] <= most
 
 
-def test_a_resumed_run_wants_room_for_one_more(
-    tmp_path: Path, subject: PreflightContext, monkeypatch: pytest.MonkeyPatch
-):
-    there = replace(subject, out=RunFolder(tmp_path))
+def test_a_resumed_run_wants_room_for_one_more(tmp_path: Path, setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch):
+    there = replace(setup, folder=RunFolder(tmp_path))
     for step in (4, 8):
         (tmp_path / f"checkpoints/step-{step:08d}").mkdir(parents=True)
     room(monkeypatch, 1e9)
@@ -345,19 +338,19 @@ def test_the_clock(seconds: float, said: str):
     assert clock(seconds, datetime(2026, 11, 22, 13, 13, 0)) == said
 
 
-def test_the_time_is_that_of_updates_and_validations(subject: PreflightContext):
-    found = preflight(subject)
+def test_the_time_is_that_of_updates_and_validations(setup: TrainingSetup):
+    found = preflight(setup)
     found = replace(found, begun=datetime(2026, 11, 22, 13, 13), finish=replace(found.finish, seconds=3121.0))
     line = next(line for line in preflight_lines(found) if line.startswith("time: "))
-    passes = 12 / len(subject.stream.epoch(0))
+    passes = 12 / len(setup.stream.epoch(0))
     assert line == (
         f"time: about 52 minutes, until 14:05, for 12 updates ({passes:.3g} passes over the pairs) and 6 validations"
     )
-    again = preflight(subject)
+    again = preflight(setup)
     assert again.finish.seconds == pytest.approx(12 * again.updates.usual + 6 * again.validation.seconds)
 
 
-def test_of_many_accumulated_batches_a_few_are_timed(subject: PreflightContext, monkeypatch: pytest.MonkeyPatch):
+def test_of_many_accumulated_batches_a_few_are_timed(setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch):
     """An update of a thousand takes a thousand times as long as one of them, and is not waited for."""
     sizes: list[int] = []
 
@@ -365,11 +358,11 @@ def test_of_many_accumulated_batches_a_few_are_timed(subject: PreflightContext, 
         sizes.append(len(batches))
         return 2.0 * len(batches)
 
-    monkeypatch.setattr(updates, "timed_trial", timed)
-    monkeypatch.setattr(updates.time, "perf_counter", lambda: 0.0)
-    assert updates._usual(changed(subject, accumulate=3)) == 6.0
-    assert updates._usual(changed(subject, accumulate=1000)) == 2000.0
-    assert set(sizes) == {3, updates.MOST_BATCHES}
+    monkeypatch.setattr(trials, "timed_trial", timed)
+    monkeypatch.setattr(trials.time, "perf_counter", lambda: 0.0)
+    assert trials._usual(changed(setup, accumulate=3)) == 6.0
+    assert trials._usual(changed(setup, accumulate=1000)) == 2000.0
+    assert set(sizes) == {3, trials.MOST_BATCHES}
 
 
 # ------------------------------------------------------------------------------------------------ vocabulary and search

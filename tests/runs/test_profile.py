@@ -74,7 +74,6 @@ def test_operations_are_those_of_the_cost_model():
     settings = RunSettings.model_validate({"data": {"corpus": "copy"}})
     cost = cost_of(settings.model, 100, source_length=7.5, target_length=5.0)
     updates = profiling.Updates((), 2.0)
-    machine = profiling.MeasuredMachine("cpu", 1, 1e9)
 
     class Timed(profiling.Updates):
         target_tokens = 100  # type: ignore[assignment]
@@ -82,7 +81,7 @@ def test_operations_are_those_of_the_cost_model():
     def profile(r_drop: float) -> profiling.StepProfile:
         training = settings.training.model_copy(update={"r_drop": r_drop})
         changed = settings.model_copy(update={"training": training})
-        return profiling.StepProfile(changed, machine, cost, Timed((), 2.0), updates, None)  # type: ignore[arg-type]
+        return profiling.StepProfile(changed, "cpu", 1, 1e9, cost, Timed((), 2.0), updates, None)  # type: ignore[arg-type]
 
     assert profile(0.0).flops_per_second == 50 * cost.training_flops
     assert profile(1.0).flops_per_second == 100 * cost.training_flops

@@ -14,7 +14,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_transformer
 from openwork.models.settings import TransformerSettings
-from openwork.runs.reach import check_reach
+from openwork.runs.assembly import check_maximum_length
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.bytepair import train_byte_pair
 
@@ -67,14 +67,14 @@ def stores(folder: Path, lengths: list[int]) -> TokenStore:
 
 def test_training_counts_the_pairs_that_are_too_long(tmp_path: Path) -> None:
     train, valid = stores(tmp_path / "train", [3, 9, 10, 12]), stores(tmp_path / "valid", [3, 9])
-    check_reach(None, train, valid)
-    check_reach(13, train, valid)
+    check_maximum_length(None, train, valid)
+    check_maximum_length(13, train, valid)
     with pytest.raises(ConfigError, match="2 training pairs have a sentence of more than 10 tokens") as refused:
-        check_reach(10, train, valid)
+        check_maximum_length(10, train, valid)
     assert "the longest has 13 tokens" in refused.value.why
     assert "set model.maximum_length to 13 or more" in refused.value.hint
     with pytest.raises(ConfigError, match="1 validation pairs"):
-        check_reach(9, stores(tmp_path / "short", [3]), valid)
+        check_maximum_length(9, stores(tmp_path / "short", [3]), valid)
 
 
 KINDS = {

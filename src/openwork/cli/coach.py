@@ -31,10 +31,9 @@ def coach(
     settings = resolve(run_file, assignments or [], {}, report).settings
 
     from openwork.checks.report import all_passed
-    from openwork.runs.coach.checks import coach as examine_run  # here: a wrong setting is told before torch
-    from openwork.runs.coach.report import coach_lines, coach_values
+    from openwork.runs.coach import checks  # here: a wrong setting is reported before torch is loaded
 
-    outcomes = examine_run(settings, report)
-    print_result(lambda: coach_values(outcomes), lambda: coach_lines(outcomes), as_json=as_json)
+    outcomes = checks.coach(settings, report)
+    print_result(lambda: checks.coach_values(outcomes), lambda: checks.coach_lines(outcomes), as_json=as_json)
     if not all_passed(outcomes):
         raise typer.Exit(OpenworkError.exit_code)

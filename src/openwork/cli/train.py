@@ -248,15 +248,14 @@ def _profile(settings: "RunSettings", out: Path | None, *, as_json: bool) -> Non
     import os
 
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # read when torch is loaded: silences its profiler
-    from openwork.runs.profile import profile_training
-    from openwork.runs.profile_report import profile_lines, profile_values
+    from openwork.runs.profile import profile_lines, profile_training, profile_values
 
     profile = profile_training(settings, out, report)
     print_result(lambda: profile_values(profile), lambda: profile_lines(profile), as_json=as_json)
 
 
 def _preflight(settings: "RunSettings", out: Path | None, *, as_json: bool) -> None:
-    from openwork.runs.preflight.alone import preflight_alone
+    from openwork.runs.preflight.check import preflight_alone
     from openwork.runs.preflight.report import preflight_lines, preflight_values
 
     found = preflight_alone(settings, out, report)

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
+from openwork.base.errors import ConfigError
 from openwork.base.tasks import task_of
 from openwork.cost.cost import weights_of
 from openwork.data.batching import BatchPlan
 from openwork.data.languages import languages_of
+from openwork.data.store import TokenStore
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.machine.available import check_memory, free_memory
@@ -17,24 +20,21 @@ from openwork.machine.workers import choose_workers
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.label_model import LabelModel
-from openwork.runs.corpus import RunCorpus, Say, prepare_corpus
+from openwork.runs.corpus import Report, RunCorpus, prepare_corpus
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
-from openwork.runs.preflight.subject import PreflightContext
-from openwork.runs.reach import check_reach
-from openwork.runs.train_state import TrainState, resume
 from openwork.runs.tuning.fine_tuning import begin_tuning, check_fine_tuning
-from openwork.runs.validation.scoring import scoring_of
-from openwork.runs.validation.validator import Validator
+from openwork.runs.validation import Validator, scoring_of
 from openwork.text.pair import TokenizerPair
 from openwork.text.word_level import word_starts
 from openwork.training.batches.batch import BatchStream
-from openwork.training.checkpoint import checkpoints
+from openwork.training.checkpoint import checkpoints, resume_latest
 from openwork.training.computing.choice import arrangement, validation_arrangement
 from openwork.training.moving_average import MovingAverage
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress
 from openwork.training.schedules import make_schedule
+from openwork.training.settings import TrainingSettings
 from openwork.training.step import Updater
 
 
@@ -50,9 +50,9 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
 
 
 def settle_computing(settings: RunSettings, folder: RunFolder | None) -> tuple[RunSettings, torch.device]:
-    """The settings with precision and workers decided for this machine, and its device, which computes so from now on.
+    """The settings with precision and workers decided for this machine, and its device, set to compute so.
 
-    ConfigError for a fine-tuning that cannot be.
+    ConfigError for a fine-tuning that is impossible.
     """
     device = choose_device()
     settings = resolve_computing(settings, folder, device)
@@ -75,34 +75,41 @@ def resolve_computing(settings: RunSettings, folder: RunFolder | None, device: t
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """All parts of a training that is about to begin, or to go on."""
+    """All parts of a training, and how far the run in its folder has come."""
 
+    settings: RunSettings
+    folder: RunFolder
     corpus: RunCorpus
-    state: TrainState
+    model: SequenceModel
+    optimiser: torch.optim.Optimizer
+    moving_average: MovingAverage | None
+    progress: Progress
     validator: Validator
     stream: BatchStream
     updater: Updater
 
-    def subject(self, settings: RunSettings, out: RunFolder) -> PreflightContext:
-        """As the preflight looks at it, for a run that will be written to `out`."""
-        pairs, average = self.corpus.train_pairs, self.state.moving_average
-        return PreflightContext(settings, out, self.updater, self.stream, self.validator, pairs, average)
+    def restore_newest(self) -> int | None:
+        """Restores the newest checkpoint and returns its update; None if there is no checkpoint."""
+        parts = self.model, self.optimiser, self.moving_average
+        found = resume_latest(self.folder.checkpoints, *parts, in_trouble=False)
+        return None if found is None else found.progress.step
 
 
 def prepare_training(
-    settings: RunSettings, folder: RunFolder, device: torch.device, say: Say
-) -> tuple[TrainingSetup, Progress]:
-    """Data, model and what trains it, and how far the run in the folder has come."""
-    return prepare_with(prepare_corpus(settings, folder, say), settings, folder, device, say)
-
-
-def prepare_with(
-    corpus: RunCorpus, settings: RunSettings, folder: RunFolder, device: torch.device, say: Say
-) -> tuple[TrainingSetup, Progress]:
-    """The same with data that are there already."""
-    state, progress = _begin(settings, folder, corpus, device, say)
-    model, training = state.model, settings.training
-    precision = choose_precision(training.precision, device)
+    settings: RunSettings, folder: RunFolder, device: torch.device, report: Report, corpus: RunCorpus | None = None
+) -> TrainingSetup:
+    """Data (unless they are given), model, and what trains it: fresh, from a bundle, or from the newest checkpoint."""
+    corpus = corpus or prepare_corpus(settings, folder, report)
+    training, precision = settings.training, choose_precision(settings.training.precision, device)
+    model = new_model(settings, corpus.tokenizers)
+    check_maximum_length(model.maximum_length, corpus.train, corpus.valid, continues=model.continues)
+    millions = count_weights(model) / 1e6
+    report(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
+    begin_tuning(settings, model, corpus.tokenizers, report, resumed=bool(checkpoints(folder.checkpoints)))
+    model.to(device)
+    optimiser = make_optimiser(model, training)
+    moving_average = MovingAverage(model, training.ema) if training.ema else None
+    progress = _resume(folder, model, optimiser, moving_average, training, report)
     translator = BatchTranslator(model, corpus.tokenizers, DecodingSettings(beam=1), precision=precision)
     same, language = validation_arrangement(training, model), languages_of(settings.data)[1]
     scoring = scoring_of(task_of(settings.model), model, translator, corpus.valid, same, precision, language)
@@ -112,21 +119,48 @@ def prepare_with(
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
-    updater = Updater(model, state.optimiser, make_schedule(training, settings.model.width), training, precision)
-    return TrainingSetup(corpus, state, validator, stream, updater), progress
+    updater = Updater(model, optimiser, make_schedule(training, settings.model.width), training, precision)
+    return TrainingSetup(
+        settings, folder, corpus, model, optimiser, moving_average, progress, validator, stream, updater
+    )
 
 
-def _begin(
-    settings: RunSettings, folder: RunFolder, corpus: RunCorpus, device: torch.device, say: Say
-) -> tuple[TrainState, Progress]:
-    """With fresh weights, with those of a bundle, or where the run in the folder stopped."""
-    model = new_model(settings, corpus.tokenizers)
-    check_reach(model.maximum_length, corpus.train, corpus.valid, continues=model.continues)
-    millions = count_weights(model) / 1e6
-    say(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
-    begin_tuning(settings, model, corpus.tokenizers, say, resumed=bool(checkpoints(folder.checkpoints)))
-    model.to(device)
-    optimiser = make_optimiser(model, settings.training)
-    moving_average = MovingAverage(model, settings.training.ema) if settings.training.ema else None
-    state = TrainState(model, optimiser, moving_average)
-    return state, resume(folder, state, settings.training, say)
+def _resume(
+    folder: RunFolder,
+    model: SequenceModel,
+    optimiser: torch.optim.Optimizer,
+    moving_average: MovingAverage | None,
+    training: TrainingSettings,
+    report: Report,
+) -> Progress:
+    """Restores the newest checkpoint, if there is one."""
+    resumed = resume_latest(folder.checkpoints, model, optimiser, moving_average)
+    if resumed is None:
+        return Progress()
+    for error in resumed.damaged:
+        report(f"passed over a damaged checkpoint: {error.what}")
+    progress = resumed.progress
+    report(f"continuing after update {progress.step:,} from {resumed.path}")
+    every, last = training.validate_every, training.steps
+    # A longer run does not make the last validation of the shorter one.
+    progress.validations = [one for one in progress.validations if one.step % every == 0 or one.step == last]
+    return progress
+
+
+def check_maximum_length(longest: int | None, train: TokenStore, valid: TokenStore, *, continues: bool = False) -> None:
+    """ConfigError that counts the pairs with a sentence of more than `longest` tokens, where learned positions end.
+
+    `continues`: source and target are one sentence, with one end symbol.
+    """
+    if longest is None:
+        return
+    for kind, store in (("training", train), ("validation", valid)):
+        lengths = (np.add if continues else np.maximum)(store.source_lengths, store.target_lengths) + 1  # end symbol
+        beyond, most = int((lengths > longest).sum()), int(lengths.max())
+        if beyond:
+            raise ConfigError(
+                f"{beyond:,} {kind} pairs have a sentence of more than {longest:,} tokens, where learned positions end",
+                why=f"the longest has {most:,} tokens, the end symbol counted",
+                hint=f"set model.maximum_length to {most} or more, or drop such pairs with filters.maximum_characters",
+                code="C047",
+            )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -19,62 +20,59 @@ from openwork.machine.device import choose_device
 from openwork.models.build import build_model
 from openwork.models.empty_weights import uninitialised
 from openwork.models.weights import read_tensors, restore_weights
+from openwork.runs.corpus import GOLDEN_EXAMPLES
 from openwork.runs.folder import RunFolder, settings_of_run
 from openwork.text.pair import TokenizerPair
 from openwork.training.averaging import average
 from openwork.training.checkpoint import checkpoints, load_weights
 from openwork.training.low_rank import merged_tensors
 
-GOLDEN_EXAMPLES = 5
-
-
-@dataclass(frozen=True)
-class Home:
-    """What the weights belong to."""
-
-    settings: BundleSettings
-    tokenizers: TokenizerPair
-    sources: tuple[str, ...]  # to try the new bundle with
-
 
 @dataclass(frozen=True)
 class Member:
-    """One set of weights."""
+    """One set of weights: where it is, how to read it, and how to read what it belongs to."""
 
     path: Path
     weights: Callable[[], Mapping[str, Tensor]]
-    home: Callable[[], Home]
+    home: Callable[[], "Home"]
+
+
+class Home(NamedTuple):
+    """What the weights belong to; `sources` are for the examples of the new bundle."""
+
+    settings: BundleSettings
+    tokenizers: TokenizerPair
+    sources: tuple[str, ...]
 
 
 def average_bundles(
-    paths: Sequence[Path], last: int | None, out: Path, say: Callable[[str], None], *, overwrite: bool = False
+    paths: Sequence[Path], last: int | None, out: Path, report: Callable[[str], None], *, overwrite: bool = False
 ) -> None:
     """Writes the mean of all checkpoints that `paths` name: runs (their last ones), checkpoints and bundles.
 
-    One alone is written as it is.
-
-    BundleError in a sentence for weights or vocabularies that are not the same model's; `overwrite` allows a folder
-    that holds another bundle.
+    One alone is written as it is. BundleError for weights or vocabularies of different models; `overwrite` allows a
+    folder that holds another bundle.
     """
     members = [member for path in paths for member in find_members(path, last)]
     check_folder(out, BUNDLE, paths, overwrite=overwrite)
-    home = _shared_home(members)
+    settings, tokenizers, sources = _shared_home(members)
     for member in members:
-        say(f"averaging {member.path}")
+        report(f"averaging {member.path}")
     mean = average(_alike(members))
-    sizes = home.tokenizers.source.vocabulary_size, home.tokenizers.target.vocabulary_size
     with uninitialised():
-        model = build_model(home.settings.model, *sizes)
+        model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
     restore_weights(model, mean, str(members[0].path))
     model.to(choose_device()).eval()
-    bundle = Bundle(home.settings, home.tokenizers, model, card=_card(members))
-    write_bundle(out, make_golden(bundle, home.sources))
+    title = f"# Mean of {len(members)} sets of weights" if len(members) > 1 else "# The weights of a checkpoint"
+    names = [f"- {member.path}" for member in members]
+    card = "\n".join([title, "", f"Written by openwork {__version__}; not evaluated yet.", "", *names, ""])
+    write_bundle(out, make_golden(Bundle(settings, tokenizers, model, card=card), sources))
 
 
 def find_members(path: Path, last: int | None) -> list[Member]:
-    """A bundle or a checkpoint by itself, or the checkpoints of a run, of which `last` takes so many newest ones."""
+    """A bundle, a checkpoint, or the checkpoints of a run, with `last` the newest ones alone."""
     if (path / MANIFEST).is_file():
-        return [Member(path, lambda: _bundle_weights(path), lambda: _home_of_bundle(path))]
+        return [Member(path, lambda: read_tensors(whole_bundle(path) / WEIGHTS), lambda: _home_of_bundle(path))]
     if (path / "checkpoints").is_dir():
         return _members_of_run(path, last)
     if is_checkpoint(path):
@@ -105,37 +103,21 @@ def _checkpoint(path: Path) -> Member:
     return Member(path, lambda: merged_tensors(load_weights(path)), lambda: _home_of_run(path.resolve().parents[1]))
 
 
-def _bundle_weights(path: Path) -> Mapping[str, Tensor]:
-    return read_tensors(whole_bundle(path) / WEIGHTS)
-
-
 def _home_of_bundle(path: Path) -> Home:
     bundle = load_bundle(path)
     return Home(bundle.settings, bundle.tokenizers, tuple(golden.source for golden in bundle.golden))
 
 
 def _home_of_run(path: Path) -> Home:
+    """Its sources are the first validation sentences, decoded from their pieces."""
     folder = RunFolder(path)
-    settings = folder.read_settings()
-    if settings is None:
-        raise BundleError(
-            f"{path}: the run of these checkpoints has lost its run.toml",
-            hint="copy the whole folder of the run",
-            code="B037",
-        )
-    tokenizers = TokenizerPair.load(folder.tokenizers)
-    if (folder.bundle / CONFIG).is_file():  # what the bundle says of languages and search counts more
+    settings, tokenizers = folder.settings_of_checkpoints(), TokenizerPair.load(folder.tokenizers)
+    kept = settings_of_run(settings)
+    if (folder.bundle / CONFIG).is_file():  # the bundle's languages and search take precedence
         kept, _ = read_bundle_settings(whole_bundle(folder.bundle), folder.bundle)
-    else:
-        kept = settings_of_run(settings)
-    return Home(kept, tokenizers, _some_sources(folder, tokenizers))
-
-
-def _some_sources(folder: RunFolder, tokenizers: TokenizerPair) -> tuple[str, ...]:
-    """The first validation sentences, as far as the vocabulary can say them."""
     store = TokenStore.open(folder.stores / "valid")
     rows = [store.pair(index)[0].tolist() for index in range(min(GOLDEN_EXAMPLES, len(store)))]
-    return tuple(tokenizers.source.decode(row) for row in rows)
+    return Home(kept, tokenizers, tuple(tokenizers.source.decode(row) for row in rows))
 
 
 def _shared_home(members: Sequence[Member]) -> Home:
@@ -175,9 +157,3 @@ def _alike(members: Sequence[Member]) -> Iterator[Mapping[str, Tensor]]:
 
 def _shape(shape: tuple[int, ...] | None) -> str:
     return "missing" if shape is None else " x ".join(map(str, shape))
-
-
-def _card(members: Sequence[Member]) -> str:
-    lines = [f"- {member.path}" for member in members]
-    title = f"# Mean of {len(members)} sets of weights" if len(members) > 1 else "# The weights of a checkpoint"
-    return "\n".join([title, "", f"Written by openwork {__version__}; not evaluated yet.", "", *lines, ""])

@@ -1,8 +1,8 @@
-"""`openwork train --check-resume`: a training, killed and restarted, must come to where it came undisturbed.
+"""`openwork train --check-resume`: a training, killed and restarted, must give the same state as one undisturbed.
 
-Some updates are made, a checkpoint is written, as many updates again, and a second checkpoint. Then the process is
-killed as a power cut would do it, the second checkpoint is put aside, and the same command is run again: it begins at
-the first checkpoint and must write the second one once more, number by number the same.
+The training makes some updates, writes a checkpoint, makes as many updates again, and writes a second checkpoint. Then
+the process is killed as by a power cut, the second checkpoint is moved away, and the same command is run again: it
+begins at the first checkpoint and must write the second one again with the same numbers.
 """
 
 import json
@@ -37,7 +37,7 @@ POLLS = 0.05  # seconds
 
 @dataclass(frozen=True)
 class StateDifference:
-    """One part of a training's state, undisturbed and resumed: how far apart, 0 for bit by bit the same."""
+    """The difference of one part of a training's state, undisturbed and resumed; 0 for bit by bit the same."""
 
     name: str
     difference: float
@@ -45,11 +45,10 @@ class StateDifference:
 
     @property
     def holds(self) -> bool:
-        """Whether they are near enough."""
         return self.difference <= self.allowed
 
 
-def check_resume(settings: RunSettings, say: Callable[[str], None]) -> list[StateDifference]:
+def check_resume(settings: RunSettings, report: Callable[[str], None]) -> list[StateDifference]:
     """What a training by these settings is after a kill and a restart, compared with one that was left alone."""
     if settings.training.steps <= 2 * UPDATES:
         raise ConfigError(
@@ -57,56 +56,49 @@ def check_resume(settings: RunSettings, say: Callable[[str], None]) -> list[Stat
             hint=f"the check makes {2 * UPDATES} updates; give more",
             code="C041",
         )
-    on_processor = choose_device().type == "cpu"
+    training = settings.training
+    early = training.model_copy(  # records each update and writes checkpoints soon: neither changes a weight
+        update={
+            "validate_every": UPDATES, "validation_sentences": min(SENTENCES, training.validation_sentences),
+            "log_every": 1, "tensorboard": False,
+        }
+    )  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="openwork-check-resume-") as place:
-        run_file, out = Path(place) / "run.toml", Path(place) / "run"
-        atomic_write_text(run_file, to_toml(_with_early_checkpoints(settings)))
-        say(f"training without a disturbance for {2 * UPDATES} updates")
+        run_file, out, folder = Path(place) / "run.toml", Path(place) / "run", RunFolder(Path(place) / "run")
+        atomic_write_text(run_file, to_toml(settings.model_copy(update={"training": early})))
+        report(f"training without a disturbance for {2 * UPDATES} updates")
         _train_and_kill(run_file, out)
         aside = Path(place) / "undisturbed"
-        checkpoints(RunFolder(out).checkpoints)[-1].rename(aside)
-        say(f"killed; restarting at the checkpoint of update {UPDATES}")
+        checkpoints(folder.checkpoints)[-1].rename(aside)
+        report(f"killed; restarting at the checkpoint of update {UPDATES}")
         _train_and_kill(run_file, out)
-        resumed, records = checkpoints(RunFolder(out).checkpoints)[-1], list(read_records(RunFolder(out).records))
-        return list(_compare(aside, resumed, records, 0.0 if on_processor else GPU_TOLERANCE))
+        resumed, records = checkpoints(folder.checkpoints)[-1], list(read_records(folder.records))
+        return list(_compare(aside, resumed, records, 0.0 if choose_device().type == "cpu" else GPU_TOLERANCE))
 
 
 def resume_lines(found: Sequence[StateDifference]) -> Iterator[str]:
     """The report."""
     for one in found:
-        yield Joined(one.name, AsIs(": "), _verdict_line(one))
+        if one.difference == 0:
+            verdict = "the same, bit for bit"
+        elif one.holds:
+            verdict = f"apart by {one.difference:.1e} of the greatest number; up to {one.allowed:.0e} is rounding"
+        else:
+            verdict = f"NOT the same, apart by {one.difference:.1e} of the greatest number"
+        yield Joined(one.name, AsIs(": "), verdict)
     if all(one.holds for one in found):
         yield "a training that is killed and run again goes on as if nothing had happened"
     else:
         yield "a training that is killed and run again would become another one: please report this"
 
 
-def _verdict_line(one: StateDifference) -> str:
-    if one.difference == 0:
-        return "the same, bit for bit"
-    if one.holds:
-        return f"apart by {one.difference:.1e} of the greatest number; up to {one.allowed:.0e} is rounding"
-    return f"NOT the same, apart by {one.difference:.1e} of the greatest number"
-
-
-def _with_early_checkpoints(settings: RunSettings) -> RunSettings:
-    """The same training, which tells each update and writes checkpoints soon: neither changes a weight."""
-    changes = {
-        "validate_every": UPDATES,
-        "validation_sentences": min(SENTENCES, settings.training.validation_sentences),
-        "log_every": 1,
-        "tensorboard": False,
-    }
-    return settings.model_copy(update={"training": settings.training.model_copy(update=changes)})
-
-
 def _train_and_kill(run_file: Path, out: Path) -> None:
     """Runs the command until the second checkpoint is whole, and kills it then, wherever it is."""
     command = [sys.executable, "-m", "openwork", "train", str(run_file), "--out", str(out)]
     last = RunFolder(out).checkpoints / f"step-{2 * UPDATES:08d}" / STATE
-    with tempfile.TemporaryFile() as told:
+    with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=told, stderr=told, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env={**os.environ, "PYTHONUNBUFFERED": "1"}
         )
         try:
             while process.poll() is None and not last.is_file():
@@ -115,8 +107,8 @@ def _train_and_kill(run_file: Path, out: Path) -> None:
             process.kill()
             process.wait()
         if not last.is_file():
-            told.seek(0)
-            lines = told.read().decode("utf-8", errors="replace").strip().splitlines()
+            output.seek(0)
+            lines = output.read().decode("utf-8", errors="replace").strip().splitlines()
             raise OpenworkError(
                 f"the training ended before update {2 * UPDATES}",
                 why=" / ".join(lines[-3:]),
@@ -135,8 +127,10 @@ def _compare(
     places = [json.loads((path / STATE).read_text(encoding="utf-8"))["progress"] for path in (undisturbed, resumed)]
     keys = ("step", "epoch", "batch", "target_tokens")
     yield StateDifference("place in the data", float(any(places[0][key] != places[1][key] for key in keys)), 0.0)
-    first, again = _losses(records)
-    apart = max(abs(one / other - 1) for one, other in zip(first, again, strict=True))
+    steps = [one for one in records if one["kind"] == "step" and UPDATES < one["step"] <= 2 * UPDATES]
+    again = {one["step"]: one["loss"] for one in steps}  # after the restart; before the kill:
+    first = {one["step"]: one["loss"] for one in reversed(steps)}
+    apart = max(abs(first[step] / again[step] - 1) for step in again)
     yield StateDifference("losses", apart, allowed)
 
 
@@ -151,11 +145,3 @@ def _apart(undisturbed: Path, resumed: Path) -> float:
             size = max(float(tensor.abs().max()), torch.finfo(torch.float32).tiny)
             worst = max(worst, float((tensor.double() - other[name].double()).abs().max()) / size)
     return worst
-
-
-def _losses(records: Sequence[dict[str, Any]]) -> tuple[list[float], list[float]]:
-    """Those of the updates after the first checkpoint, before the kill and after the restart."""
-    told = [record for record in records if record["kind"] == "step" and UPDATES < record["step"] <= 2 * UPDATES]
-    first = {record["step"]: record["loss"] for record in reversed(told)}
-    again = {record["step"]: record["loss"] for record in told}
-    return [first[step] for step in sorted(first)], [again[step] for step in sorted(again)]

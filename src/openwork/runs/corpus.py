@@ -34,7 +34,7 @@ def wanted_pairs(settings: RunSettings) -> tuple[DataSettings, FilterSettings, C
     return settings.data, filters, partial(checked, task=task_of(settings.model))
 
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 GOLDEN_EXAMPLES = 5
@@ -54,20 +54,20 @@ class RunCorpus:
     mixture: CorpusMixture | None = None
 
 
-def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> RunCorpus:
+def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> RunCorpus:
     """Reads, filters, learns the vocabulary, tokenises; what is there already is used again."""
     splits = find_splits(*wanted_pairs(settings))
-    splits.tell(say)
+    splits.tell(report)
     begun = bool(checkpoints(folder.checkpoints))
     now = origins_of(splits.parts, splits.valid if settings.data.validation is not None else None)
     before = read_origins(folder.stores) if begun else None
     if before is not None:
         check_origins(before, now, folder.path)
     known = before.vocabulary if before is not None else ""
-    tokenizers = _tokenizers(settings, folder, splits.train, say, begun=begun, known=known)
-    check_known(splits.valid, tokenizers, say, held_out=settings.data.validation is None)
-    say("tokenising")
-    store = partial(store_pairs, tokenizers=tokenizers, begun=begun, say=say)
+    tokenizers = _tokenizers(settings, folder, splits.train, report, begun=begun, known=known)
+    check_known(splits.valid, tokenizers, report, held_out=settings.data.validation is None)
+    report("tokenising")
+    store = partial(store_pairs, tokenizers=tokenizers, begun=begun, say=report)
     train_store = store(folder.stores / "train", splits.train, sampling=_sampling(settings))
     valid_pairs, golden = _examples(splits.valid, settings.training.validation_sentences)
     metric = settings.training.metric
@@ -79,7 +79,7 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, say: Say) -> RunCor
             code="D125",
         )
     valid_store = store(folder.stores / "valid", splits.valid)
-    say(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
+    report(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
     if not begun:
         write_origins(folder.stores, replace(now, vocabulary=tokenizers.fingerprint))
     return RunCorpus(
@@ -101,7 +101,7 @@ def _sampling(settings: RunSettings) -> Sampling | None:
 
 
 def _tokenizers(
-    settings: RunSettings, folder: RunFolder, pairs: PairSource, say: Say, *, begun: bool, known: str
+    settings: RunSettings, folder: RunFolder, pairs: PairSource, report: Report, *, begun: bool, known: str
 ) -> TokenizerPair:
     """Those of the run if it has `begun`; before the first checkpoint the data may still change, so they are learnt.
 
@@ -114,9 +114,9 @@ def _tokenizers(
                 return tokenizers
         except BundleError:
             pass
-        say(f"{folder.tokenizers}: the vocabulary is damaged; the same data gives it again")
+        report(f"{folder.tokenizers}: the vocabulary is damaged; the same data gives it again")
     folder.tokenizers.mkdir(exist_ok=True)
-    tokenizers = new_tokenizers(settings, pairs, say)
+    tokenizers = new_tokenizers(settings, pairs, report)
     if known and tokenizers.fingerprint != known:
         raise BundleError(
             f"{folder.tokenizers}: the vocabulary of this run is damaged",
@@ -127,15 +127,15 @@ def _tokenizers(
     tokenizers.save(folder.tokenizers)
     sizes = {tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size}
     kind = "shared" if tokenizers.shared else "separate"
-    say(f"vocabulary: {' and '.join(f'{size:,}' for size in sorted(sizes))} pieces, {kind}")
+    report(f"vocabulary: {' and '.join(f'{size:,}' for size in sorted(sizes))} pieces, {kind}")
     return tokenizers
 
 
-def new_tokenizers(settings: RunSettings, pairs: PairSource, say: Say) -> TokenizerPair:
+def new_tokenizers(settings: RunSettings, pairs: PairSource, report: Report) -> TokenizerPair:
     """Learnt from the pairs, or read from files, or those of the bundle that the run begins with."""
     tuning = settings.fine_tuning
     if tuning.from_bundle is None:
-        say("learning the vocabulary")
+        report("learning the vocabulary")
         sources = VocabularyLines(pairs.side("source"), task_of(settings.model))
         learnt = train_pair(sources, pairs.side("target"), settings.text)
     else:

@@ -1,4 +1,4 @@
-"""The folder of a run: what lies where, and whether a training there may go on."""
+"""The folder of a run: its files, its lock, and whether a training there may go on."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from openwork.base.config import build, read_written_file, to_toml
-from openwork.base.errors import ConfigError, OpenworkError
+from openwork.base.errors import BundleError, ConfigError, OpenworkError
 from openwork.base.files import atomic_write_text
 from openwork.base.outputs import RUN, check_apart, is_run
 from openwork.base.records import RecordWriter
@@ -20,7 +20,7 @@ from openwork.data.languages import languages_of
 from openwork.runs.file.settings import RunSettings
 
 LENGTH = ("training.steps:", "training.cooldown:", "training.patience:")
-"""How the differences begin that a run may have after some of its updates."""
+"""Beginnings of the differences that a run may have after some of its updates."""
 
 
 @dataclass(frozen=True)
@@ -37,55 +37,34 @@ class NewLength:
 
     @property
     def changes(self) -> list[str]:
-        """As `differences` has them."""
         return differences(self.before, self.after)
 
     @property
     def goes_on(self) -> bool:
-        """Whether a length was asked for under which there is something left to do."""
+        """Whether updates are left to make."""
         return self.made < self.after.training.steps
 
 
-@dataclass(frozen=True)
 class RunFolder:
-    """`run.toml` (all settings), `records.jsonl`, `tokenizers`, `stores`, `checkpoints`, and at the end `bundle`.
+    """The files and folders of a run; `outputs.RUN` lists their names."""
 
-    `outputs.RUN` has all their names.
-    """
-
-    path: Path
-
-    @property
-    def settings_file(self) -> Path:
-        return self.path / "run.toml"
-
-    @property
-    def records(self) -> Path:
-        return self.path / "records.jsonl"
-
-    @property
-    def tokenizers(self) -> Path:
-        return self.path / "tokenizers"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings_file = path / "run.toml"
+        self.records = path / "records.jsonl"
+        self.tokenizers = path / "tokenizers"
+        self.stores = path / "stores"
+        self.checkpoints = path / "checkpoints"
+        self.tensorboard = path / "tensorboard"
+        self.bad_batch = path / "bad-batch.jsonl"
+        self.bundle = path / "bundle"
+        self.lock = path / ".lock"
+        self.extended = path / ".extended"  # exists while a finished run is trained longer: the bundle is the old one
 
     @property
-    def stores(self) -> Path:
-        return self.path / "stores"
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.path / "checkpoints"
-
-    @property
-    def tensorboard(self) -> Path:
-        return self.path / "tensorboard"
-
-    @property
-    def bad_batch(self) -> Path:
-        return self.path / "bad-batch.jsonl"
-
-    @property
-    def bundle(self) -> Path:
-        return self.path / "bundle"
+    def is_finished(self) -> bool:
+        """Whether it has a bundle."""
+        return (self.bundle / "bundle.json").is_file()
 
     def read_settings(self) -> RunSettings | None:
         """The settings of the run that is here, if there is one."""
@@ -94,17 +73,23 @@ class RunFolder:
         layer = read_written_file(self.settings_file)
         return build(RunSettings, layer.mapping, layer.origins)
 
-    @property
-    def extended(self) -> Path:
-        """Stands while a run that had its bundle already goes on: the bundle is that of the shorter run."""
-        return self.path / ".extended"
+    def settings_of_checkpoints(self) -> RunSettings:
+        """The same for a folder with checkpoints; BundleError if the file is missing."""
+        settings = self.read_settings()
+        if settings is None:
+            raise BundleError(
+                f"{self.path}: the run of these checkpoints has lost its run.toml",
+                hint="copy the whole folder of the run",
+                code="B037",
+            )
+        return settings
 
     @contextlib.contextmanager
     def locked(self, settings: RunSettings, length: NewLength | None = None) -> Iterator["RunLock"]:
         """Makes the folder, or checks that the run in it is this one, and keeps other processes from training there.
 
-        `length`: the run in it is to have another length, which is noted in the folder. The system gives the folder
-        free when this process ends, however it ends.
+        `length`: the new length of the run in it, which is noted in the folder. The system releases the lock when this
+        process ends, however it ends.
         """
         self._refuse_finished(length)
         self._make()
@@ -116,10 +101,6 @@ class RunFolder:
             else:
                 self._change(length)
             yield RunLock(self, self.lock.stat())
-
-    @property
-    def lock(self) -> Path:
-        return self.path / ".lock"
 
     @contextlib.contextmanager
     def _lock_held(self) -> Iterator[None]:
@@ -149,13 +130,11 @@ class RunFolder:
             lock.release()
 
     def rewrite(self, settings: RunSettings) -> None:
-        """Notes the settings of the run, which are those of all its updates."""
+        """Writes the settings of the run."""
         atomic_write_text(self.settings_file, to_toml(settings))
 
     def _refuse_finished(self, length: NewLength | None) -> None:
-        if not (self.bundle / "bundle.json").is_file() or self.extended.exists():
-            return
-        if length is not None and length.goes_on:
+        if not self.is_finished or self.extended.exists() or (length is not None and length.goes_on):
             return
         settings = self.read_settings()
         steps = settings.training.steps if settings is not None else 1
@@ -194,7 +173,7 @@ class RunFolder:
             )
 
     def refuse_links(self) -> None:
-        """What a training writes and removes would be another folder's or file's, wherever a link leads to."""
+        """OpenworkError for links and pipes: a training would change what they lead to."""
         for top in (self.path / name for name in RUN):
             inner = (Path(folder, name) for folder, *names in os.walk(top) for name in chain(*names))
             for path in chain([top], inner):  # a link at the top is refused before it is walked through
@@ -213,18 +192,13 @@ class RunFolder:
             self.rewrite(settings)
         elif (changes := differences(before, settings)) and not any(self.checkpoints.glob("step-*")):
             self.rewrite(settings)  # nothing is trained yet, as after a refusal
-        elif changes and all(change.startswith(LENGTH) for change in changes):
-            raise ConfigError(
-                f"{self.path}: the run in this folder has other settings: {'; '.join(changes)}",
-                why=_change_line(changes),
-                hint=f"to give it another length: openwork train {self.path} --steps {settings.training.steps}",
-                code="C050",
-            )
         elif changes:
             raise ConfigError(
                 f"{self.path}: the run in this folder has other settings: {'; '.join(changes[:5])}",
                 why=_change_line(changes),
-                hint="give the same settings to continue it, or another --out",
+                hint=f"to give it another length: openwork train {self.path} --steps {settings.training.steps}"
+                if all(change.startswith(LENGTH) for change in changes)
+                else "give the same settings to continue it, or another --out",
                 code="C050",
             )
 
@@ -240,7 +214,7 @@ class RunFolder:
         if changes:
             with RecordWriter(self.records) as records:
                 records.write("changed", step=length.made, changes=changes, exact=length.is_exact)
-        if (self.bundle / "bundle.json").is_file():
+        if self.is_finished:
             self.extended.touch()
         if changes:
             self.rewrite(length.after)
@@ -250,7 +224,7 @@ def _is_other(path: Path) -> bool:
     """Whether it is there, and is neither a regular file nor a folder."""
     try:
         mode = path.lstat().st_mode
-    except FileNotFoundError:  # it may vanish meanwhile, where another training goes on
+    except FileNotFoundError:  # another training may have removed it
         return False
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
@@ -278,7 +252,7 @@ class RunLock:
 
 
 def _change_line(changes: Sequence[str]) -> str:
-    """What it means that these settings have changed: the gravest of it."""
+    """The gravest consequence of these changes."""
     sections = {change.split(".")[0] for change in changes}
     if sections & {"data", "filters", "text", "batches"}:
         return (
@@ -294,16 +268,15 @@ def _change_line(changes: Sequence[str]) -> str:
 def differences(before: RunSettings, now: RunSettings) -> list[str]:
     """The keys whose values differ, as `section.key: old -> new`."""
     old, new = before.model_dump(mode="json"), now.model_dump(mode="json")
-    found = []
-    for section in old:
-        for key in sorted({*old[section], *new[section]}):
-            was, is_now = old[section].get(key), new[section].get(key)
-            if was != is_now:
-                found.append(f"{section}.{key}: {was} -> {is_now}")
-    return found
+    return [
+        f"{section}.{key}: {old[section].get(key)} -> {new[section].get(key)}"
+        for section in old
+        for key in sorted({*old[section], *new[section]})
+        if old[section].get(key) != new[section].get(key)
+    ]
 
 
 def settings_of_run(run: RunSettings) -> BundleSettings:
-    """What must be known of the run."""
+    """The settings of the run's bundle."""
     source, target = languages_of(run.data)
     return BundleSettings(model=run.model, decoding=run.decoding, source_language=source, target_language=target)

@@ -17,7 +17,7 @@ from openwork.text.languages import language_of_lines
 LOOKED_AT = 1000  # pairs
 
 
-def with_languages(settings: RunSettings, before: RunSettings | None, say: Callable[[str], None]) -> RunSettings:
+def with_languages(settings: RunSettings, before: RunSettings | None, report: Callable[[str], None]) -> RunSettings:
     """The settings with the languages of a user's own files, as names or texts show them.
 
     A run that goes on keeps those with which it began (`before`).
@@ -33,7 +33,7 @@ def with_languages(settings: RunSettings, before: RunSettings | None, say: Calla
     if new == (data.source_language, data.target_language):
         return settings
     if before is None:
-        say(f"languages, as the files show: {new.source or '?'} to {new.target or '?'}")
+        report(f"languages, as the files show: {new.source or '?'} to {new.target or '?'}")
     changes = {"source_language": new.source, "target_language": new.target}
     return settings.model_copy(update={"data": data.model_copy(update=changes)})
 

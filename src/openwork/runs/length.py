@@ -62,7 +62,7 @@ def _with(settings: RunSettings, **changed: Any) -> RunSettings:
 
 
 def follow_steps(
-    before: Layer, layer: Layer, chosen: Callable[[int], Mapping[str, int]] | None, say: Callable[[str], None]
+    before: Layer, layer: Layer, chosen: Callable[[int], Mapping[str, int]] | None, report: Callable[[str], None]
 ) -> Layer:
     """The layer with what follows from another `training.steps` than that of the run file, which `before` is.
 
@@ -84,7 +84,7 @@ def follow_steps(
         elif key == "cooldown" and value > now:
             changed[key] = value * now // steps
     for key, value in changed.items():
-        say(Joined(AsIs(f"training.{key} "), f"follows training.steps: {old[key]:,} -> {value:,}"))
+        report(Joined(AsIs(f"training.{key} "), f"follows training.steps: {old[key]:,} -> {value:,}"))
     return Layer({**layer.mapping, "training": {**new, **changed}}, layer.origins)
 
 

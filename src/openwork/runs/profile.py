@@ -1,45 +1,43 @@
-"""Where the time of a run's updates goes, and how near they are to what the machine can do; nothing is kept of them."""
+"""Where the time of a run's updates goes, and how near they are to the limit of the machine; they change nothing."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from openwork.cost.cost import Cost, cost_of
+from openwork.base.phrases import AsIs, Joined, Padded, shown_width
+from openwork.cost.cost import FORMULA, Cost, cost_of
 from openwork.machine.matrix_rate import matrix_rate
 from openwork.machine.precision import choose_precision
-from openwork.runs.assembly import TrainingSetup, prepare_with, settle_computing
-from openwork.runs.corpus import prepare_corpus
+from openwork.runs.assembly import prepare_training, settle_computing
+from openwork.runs.corpus import Report, prepare_corpus
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
-from openwork.text.pair import TokenizerPair
+from openwork.runs.plan import duration
 from openwork.training.checkpoint import checkpoints
+from openwork.training.computing.operators import GROUPS, Group
 from openwork.training.computing.profiling import Updates, make_updates, profiled_updates
 from openwork.training.computing.time_division import Division
-from openwork.training.progress import Progress
 
-Say = Callable[[str], None]
 WARM_UP, TIMED, RECORDED = 3, 10, 5  # updates: before anything counts, for the speed, for where the time goes
 LONGEST = 30.0  # seconds after which a part is cut short
-
-
-@dataclass(frozen=True)
-class MeasuredMachine:
-    """What computed."""
-
-    device: str
-    threads: int
-    matrix_rate: float  # operations a second of a large matrix product in the run's number type
+NAMED = 3  # operators that a line names
 
 
 @dataclass(frozen=True)
 class StepProfile:
-    """What was measured. `timed` ran as always, `recorded` under the profiler, which takes time itself."""
+    """The measurements. `timed` ran as always, `recorded` under the profiler, which takes time itself.
+
+    `matrix_rate`: operations a second of a large matrix product in the run's number type.
+    """
 
     settings: RunSettings
-    machine: MeasuredMachine
+    device: str
+    threads: int
+    matrix_rate: float
     cost: Cost
     timed: Updates
     recorded: Updates
@@ -58,48 +56,103 @@ class StepProfile:
 
     @property
     def share_of_limit(self) -> float:
-        """Of what a large matrix product reaches on this machine."""
-        return self.flops_per_second / self.machine.matrix_rate
+        """The share of the rate of a large matrix product on this machine."""
+        return self.flops_per_second / self.matrix_rate
 
 
-def profile_training(settings: RunSettings, out: Path | None, say: Say) -> StepProfile:
-    """Some first updates of the run, by the very parts that train it; nothing is kept of them.
+def profile_training(settings: RunSettings, out: Path | None, report: Report) -> StepProfile:
+    """Profiles some first updates with the parts that train the run; they change nothing.
 
-    A run in the folder `out` that has a checkpoint lends the data that it has prepared. It stays as it is; only data
-    that are damaged there are prepared again.
+    The data of a run in the folder `out` that has a checkpoint are used. The run stays as it is; only data that are
+    damaged there are prepared again.
     """
     folder = None if out is None else RunFolder(out)
     settings, device = settle_computing(settings, folder)
     with tempfile.TemporaryDirectory(prefix="openwork-") as scratch:
-        fresh = RunFolder(Path(scratch))
+        fresh, corpus = RunFolder(Path(scratch)), None
         if folder is not None and checkpoints(folder.checkpoints):
-            say(f"data: as prepared in {folder.path}")
-            corpus = prepare_corpus(settings, folder, say)
-        else:
-            corpus = prepare_corpus(settings, fresh, say)
-        setup, progress = prepare_with(corpus, settings, fresh, device, say)
+            report(f"data: as prepared in {folder.path}")
+            corpus = prepare_corpus(settings, folder, report)
+        setup = prepare_training(settings, fresh, device, report, corpus)
         rate = matrix_rate(choose_precision(settings.training.precision, device), device)
-        machine = MeasuredMachine(str(device), torch.get_num_threads(), rate)
-        return _measure(settings, machine, setup, progress, say)
-
-
-def _measure(
-    settings: RunSettings, machine: MeasuredMachine, setup: TrainingSetup, progress: Progress, say: Say
-) -> StepProfile:
-    updater, stream = setup.updater, setup.stream
-    say(f"profiling: {WARM_UP} updates to warm up, {TIMED} to take the time of, {RECORDED} to look into")
-    make_updates(updater, stream, progress, WARM_UP, LONGEST)
-    timed = make_updates(updater, stream, progress, TIMED, LONGEST)
-    recorded, division = profiled_updates(updater, stream, progress, RECORDED, LONGEST)
-    cost = _cost(settings, setup.corpus.tokenizers, timed)
-    return StepProfile(settings, machine, cost, timed, recorded, division)
-
-
-def _cost(settings: RunSettings, tokenizers: TokenizerPair, updates: Updates) -> Cost:
-    """With the mean lengths of the sentences that were seen."""
-    sentences = sum(report.sentences for report in updates.reports)
-    sources = sum(report.source_tokens for report in updates.reports)
-    return cost_of(
+        report(f"profiling: {WARM_UP} updates to warm up, {TIMED} to take the time of, {RECORDED} to look into")
+        given = setup.updater, setup.stream, setup.progress
+        make_updates(*given, WARM_UP, LONGEST)
+        timed = make_updates(*given, TIMED, LONGEST)
+        recorded, division = profiled_updates(*given, RECORDED, LONGEST)
+    tokenizers = setup.corpus.tokenizers
+    sentences = sum(update.sentences for update in timed.reports)
+    cost = cost_of(
         settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size,
-        source_length=sources / sentences, target_length=updates.target_tokens / sentences,
+        source_length=sum(update.source_tokens for update in timed.reports) / sentences,
+        target_length=timed.target_tokens / sentences,
     )  # fmt: skip
+    return StepProfile(settings, str(device), torch.get_num_threads(), rate, cost, timed, recorded, division)
+
+
+def profile_lines(profile: StepProfile) -> list[str]:
+    """For a person."""
+    timed, training = profile.timed, profile.settings.training
+    tokens, share = timed.target_tokens / len(timed.reports), profile.division.share("waiting for data")
+    slower = profile.recorded.seconds / profile.recorded.target_tokens * profile.tokens_per_second - 1
+    return [
+        f"speed: {profile.tokens_per_second:,.0f} target tokens a second; {timed.seconds_each:.3g} seconds an update "
+        f"of {tokens:,.0f} target tokens, padding not counted; {training.precision} on {profile.device}",
+        f"operations: {profile.flops_per_second:.3g} a second ({FORMULA})",
+        f"limit: {profile.share_of_limit:.0%} of the {profile.matrix_rate:.3g} operations a second that a product of "
+        f"large matrices reaches here in {training.precision} with {profile.threads} thread(s)",
+        f"waiting for data: {share:.1%} of the time",
+        f"the whole run: {duration(timed.seconds_each * training.steps)} for {training.steps:,} updates at this speed, "
+        "validations not counted",
+        "",
+        "where the time of an update goes:",
+        *_table_lines(profile.division, len(profile.recorded.reports)),
+        "",
+        f"threads: all are recorded; while any computes, {profile.division.threads:.2f} do on average, and a moment is "
+        "divided evenly among them",
+        f"of {len(profile.recorded.reports)} updates under the profiler, which made them {slower:.0%} slower; matrix "
+        "products: also those inside attention's projections and the loss; Python and the rest: also waiting for other "
+        "threads",
+    ]
+
+
+def _table_lines(division: Division, updates: int) -> Iterator[str]:
+    width = max(map(shown_width, GROUPS))
+    for group in sorted(GROUPS, key=division.share, reverse=True):
+        milliseconds = 1000 * division.seconds(group) / updates
+        figures = AsIs(f"  {division.share(group):6.1%} {milliseconds:9.1f} ms  ")
+        yield Joined(figures, Padded(group, width), AsIs(f"  {', '.join(_largest(division, group))}".rstrip()))
+
+
+def _largest(division: Division, group: Group) -> list[str]:
+    """The operators that took most, without the framework's prefix."""
+    operators = division.operators.get(group, {})
+    found = [name.removeprefix("aten::") for name in operators if name.startswith("aten::")]
+    return sorted(found, key=lambda name: -operators[f"aten::{name}"])[:NAMED]
+
+
+def profile_values(profile: StepProfile) -> dict[str, Any]:
+    """For a program: seconds, shares from 0 to 1, operations a second."""
+    division, updates = profile.division, len(profile.recorded.reports)
+    return {
+        "device": profile.device,
+        "threads": profile.threads,
+        "precision": profile.settings.training.precision,
+        "updates": {"timed": len(profile.timed.reports), "recorded": updates},
+        "seconds_an_update": {"timed": profile.timed.seconds_each, "recorded": profile.recorded.seconds_each},
+        "target_tokens_per_second": profile.tokens_per_second,
+        "flops_per_target_token": profile.cost.training_flops,
+        "flops_per_second": profile.flops_per_second,
+        "matrix_flops_per_second": profile.matrix_rate,
+        "share_of_limit": profile.share_of_limit,
+        "share_waiting_for_data": division.share("waiting for data"),
+        "threads_computing": division.threads,
+        "groups": {
+            group: {
+                "share": division.share(group),
+                "seconds_an_update": division.seconds(group) / updates,
+                "operators": {name: spent / updates for name, spent in sorted(division.operators[group].items())},
+            }
+            for group in GROUPS
+        },
+    }

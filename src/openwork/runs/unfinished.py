@@ -32,8 +32,8 @@ READINGS = 5  # of a run whose training goes on, and removes checkpoints meanwhi
 def bundle_of_checkpoint(path: Path) -> Path:
     """The folder of a bundle with the weights of a checkpoint: `path` itself, or one of the run at `path`.
 
-    Of a run it is the best one by the validation pairs, or the newest one before the first validation; damaged ones are
-    passed over. BundleError if there is none.
+    Of a run it takes the best one by the validation pairs, or the newest one before the first validation. It skips
+    damaged ones. BundleError if there is none.
     """
     damaged: list[BundleError] = []
     for _ in range(READINGS):
@@ -62,7 +62,7 @@ def _by_worth(run: Path) -> Sequence[Path]:
 
 
 def _best_step(checkpoint: Path, settings: RunSettings) -> int | None:
-    """Of which update the best weights were when the checkpoint was written; None if that is not known."""
+    """The update of the best weights when the checkpoint was written; None if it is not known."""
     try:
         state = json.loads((checkpoint / STATE).read_text(encoding="utf-8"))
         best = Progress.from_json(state["progress"]).best(settings.training.metric)
@@ -82,13 +82,7 @@ def _written(checkpoint: Path, stamp: tuple[int, ...], named: Path) -> Path:
     """`stamp`: when its files were written; `named`: as the user calls it."""
     step, run = checkpoint_step(checkpoint), RunFolder(checkpoint.parents[1])
     run.refuse_links()
-    settings = run.read_settings()
-    if settings is None:
-        raise BundleError(
-            f"{run.path}: the run of these checkpoints has lost its run.toml",
-            hint="copy the whole folder of the run",
-            code="B037",
-        )
+    settings = run.settings_of_checkpoints()
     tokenizers = TokenizerPair.load(run.tokenizers)
     weights = tensors_to_bytes(merged_tensors(load_weights(checkpoint)))
     place = Path(tempfile.mkdtemp(prefix="openwork-checkpoint-"))
@@ -97,19 +91,13 @@ def _written(checkpoint: Path, stamp: tuple[int, ...], named: Path) -> Path:
     (place / CONFIG).write_text(to_toml(settings_of_run(settings)), encoding="utf-8")
     (place / WEIGHTS).write_bytes(weights)
     (place / GOLDEN).write_text("[]", encoding="utf-8")
-    (place / CARD).write_text(escaped(_card(step, named)), encoding="utf-8")
+    title = f"# The weights after update {step:,} of {named}"
+    card = [title, "", f"Read by openwork {__version__}; the training had written no bundle.", ""]
+    (place / CARD).write_text(escaped("\n".join(card)), encoding="utf-8")
     write_manifest(place)
     if is_checkpoint(named):
         report(f"{named}: the weights after update {step:,}")
     else:
-        report(f"{named}: no bundle yet; these are the weights after update {step:,}, of {_newest(named):,} made")
+        newest = max(checkpoint_step(path) for path in checkpoints(run.checkpoints))
+        report(f"{named}: no bundle yet; these are the weights after update {step:,}, of {newest:,} made")
     return place
-
-
-def _newest(run: Path) -> int:
-    return max(checkpoint_step(path) for path in checkpoints(run / "checkpoints"))
-
-
-def _card(step: int, named: Path) -> str:
-    title = f"# The weights after update {step:,} of {named}"
-    return "\n".join([title, "", f"Read by openwork {__version__}; the training had written no bundle.", ""])

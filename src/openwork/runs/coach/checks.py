@@ -1,16 +1,51 @@
-"""The coach's checks in one table, and all of them carried out on a run file."""
+"""The coach's checks in one table, all of them carried out on a run file, and their report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from openwork.checks.check import CheckResult, run_check
-from openwork.runs.coach.learning import initial_loss, overfit, said_freely
-from openwork.runs.coach.lesson import Lesson
+from openwork.base.phrases import AsIs, Joined, Padded, shown_width
+from openwork.checks.check import Check, CheckResult, Status, run_check
+from openwork.checks.report import MARGIN, all_passed, place_line, status_line
+from openwork.runs.coach.learning import (
+    framed,
+    initial_loss,
+    no_future,
+    overfit,
+    padding,
+    said_freely,
+    shifted,
+    source_felt,
+)
 from openwork.runs.coach.pieces import comes_back, few_unknown, pieces_a_word, sides_differ
-from openwork.runs.coach.trial import Trial, trial_of
-from openwork.runs.coach.wiring import framed, no_future, padding, shifted, source_felt
+from openwork.runs.coach.trial import Observation, Trial, trial_of
 from openwork.runs.file.settings import RunSettings
 
-# Overfitting comes first: the checks below it try the model that has learnt something.
+SCHEMA_VERSION = 1
+INDENT = " " * 8
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One line of the table: what a failed check means, what to try and what to read.
+
+    `after`: names of checks that must not have failed, because this one would only report the same fault again.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    attempt: str
+    read: str
+    run: Callable[[Trial], Observation]
+    after: tuple[str, ...] = ()
+
+    def check(self, trial: Trial) -> Check:
+        """In the form of `openwork verify`."""
+        return Check(self.name, self.title, lambda _: self.run(trial), self.after)
+
+
+# The checks below overfitting try the model that has learnt something.
 LESSONS: tuple[Lesson, ...] = (
     Lesson(
         "round-trip",
@@ -116,15 +151,65 @@ LESSONS: tuple[Lesson, ...] = (
 )
 
 
-def coach(settings: RunSettings, say: Callable[[str], None]) -> list[CheckResult]:
-    """Carries out all checks, in their order."""
-    with trial_of(settings, say) as trial:
+def coach(settings: RunSettings, report: Callable[[str], None]) -> list[CheckResult]:
+    """Runs all checks, in their order."""
+    with trial_of(settings, report) as trial:
         return coach_trial(trial)
 
 
 def coach_trial(trial: Trial) -> list[CheckResult]:
-    """The checks of a trial that is made already."""
+    """The checks of a trial."""
     done: dict[str, CheckResult] = {}
     for lesson in LESSONS:
         done[lesson.name] = run_check(lesson.check(trial), trial, done)
     return list(done.values())
+
+
+def coach_lines(outcomes: Sequence[CheckResult]) -> Iterator[str]:
+    """A line for each check with what was measured; where it failed, what that means, what to try and what to read."""
+    width = max(shown_width(lesson.title) for lesson in LESSONS) + MARGIN
+    for lesson, outcome in zip(LESSONS, outcomes, strict=True):
+        found = outcome.finding
+        result = found.measured if isinstance(found, Observation) else outcome.reason
+        yield Joined(Padded(status_line(outcome.status), 8), Padded(lesson.title, width), result)
+        if outcome.status is Status.FAILED:
+            yield from (Joined(AsIs(INDENT), line) for line in _advice_lines(lesson, outcome))
+    yield ""
+    failed = sum(outcome.status is Status.FAILED for outcome in outcomes)
+    if failed:
+        yield f"{failed} of {len(outcomes)} checks failed: begin with the first"
+    else:
+        yield "nothing found that would keep this run from learning"
+
+
+def coach_values(outcomes: Sequence[CheckResult]) -> dict[str, Any]:
+    """The same for a program."""
+    checks = [
+        {
+            "name": lesson.name,
+            "title": lesson.title,
+            "status": outcome.status.value,
+            "measured": getattr(outcome.finding, "measured", None),
+            "expected": getattr(outcome.finding, "expected", None),
+            "reason": outcome.reason,
+            "meaning": lesson.meaning,
+            "try": lesson.attempt,
+            "read": lesson.read,
+            "seconds": round(outcome.seconds, 3),
+        }
+        for lesson, outcome in zip(LESSONS, outcomes, strict=True)
+    ]
+    return {"version": SCHEMA_VERSION, "passed": all_passed(outcomes), "checks": checks}
+
+
+def _advice_lines(lesson: Lesson, outcome: CheckResult) -> Iterator[str]:
+    found = outcome.finding
+    if isinstance(found, Observation):
+        yield Joined("expected: ", found.expected)
+        if found.wrong:
+            yield found.wrong
+        if found.spot is not None:
+            yield place_line(found.spot)
+    yield Joined("means: ", lesson.meaning)
+    yield Joined("try: ", lesson.attempt)
+    yield Joined("read: ", lesson.read)

@@ -1,15 +1,123 @@
-"""Checks of learning: the loss of fresh weights, one batch overfitted, and the same batch without the teacher."""
+"""Checks of what may see what (padding, the future, the source, the shift), and of learning: loss and overfitting."""
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 
-from openwork.checks.check import NotApplicable
+import torch
+
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.checks.check import LargestDifference, NotApplicable
+from openwork.checks.passes import TOLERANCE, TwoPasses, compare, reading
+from openwork.checks.ways import future, padded
+from openwork.data.store import TokenStore
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
-from openwork.runs.coach.lesson import Observation, seen
-from openwork.runs.coach.trial import GOOD, SECONDS, Trial
+from openwork.inspection.parting import difference
+from openwork.runs.coach.trial import GOOD, SECONDS, Observation, Trial, seen
 
+PADDING = 3
+FRAMED = "it reads start first and is asked for the stored targets and end"
+FELT = 1e-6  # of the largest number: less than that is no effect
 BELOW, ABOVE, TIED = 1.0, 1.5, 3.0  # nats around ln V; the last for an output matrix that is also the embedding
 SAID = 0.75  # least share of the batch that must be said freely
+
+
+def padding(trial: Trial) -> Observation:
+    """Padding behind sources, and behind targets, changes nothing; the loss does not count it."""
+    source = padded(trial)
+    return _as_seen(_target_padded(trial) if source.passed else source)
+
+
+def no_future(trial: Trial) -> Observation:
+    """A later token of the target changes nothing before it."""
+    return _as_seen(future(trial))
+
+
+def source_felt(trial: Trial) -> Observation:
+    """Every real piece of a source changes something of what is predicted."""
+    least = min(_felt(trial, probe_number) for probe_number in range(len(trial.probes)))
+    return seen(least > FELT, f"{least:.1e}", f"more than {FELT:.0e}")
+
+
+def framed(trial: Trial) -> Observation:
+    """The decoder reads start and the target; it is asked for the target and end, and for no padding."""
+    batch = trial.batch()
+    targets = [trial.store.pair(row)[1].tolist() for row in trial.rows]
+    begins = bool((batch.target_input[:, 0] == SYMBOL_IDS.start).all())
+    asked = [number for target in targets for number in (*target, SYMBOL_IDS.end)]
+    same = batch.real_targets.tolist() == asked
+    if not same:
+        return seen(False, "it is asked for other tokens than the stored targets and end", FRAMED)
+    return seen(begins, FRAMED if begins else "it does not read start first", FRAMED)
+
+
+def shifted(trial: Trial) -> Observation:
+    """Whoever is asked for a token has read those before it, the last one too, and not the token itself.
+
+    One token in the middle of each stored target is exchanged, and the batch is made anew as a training makes it: what
+    predicts that token, and all before, must stay as it was; what predicts the next one must change.
+    """
+    targets = [trial.store.pair(row)[1].tolist() for row in trial.rows]
+    places = [len(target) // 2 for target in targets]
+    before, after = trial.batch(), trial.batch(_exchanged(trial, targets, places), range(len(targets)))
+    with torch.inference_mode():
+        vectors = [trial.model.project(batch.hidden(trial.model)) for batch in (before, after)]
+    apart = difference(*vectors).amax(dim=-1) / vectors[0].abs().max()
+    seen_itself, felt_next, first = 0.0, float("inf"), 0
+    for target, place in zip(targets, places, strict=True):
+        seen_itself = max(seen_itself, float(apart[first : first + place + 1].max()))
+        felt_next = min(felt_next, float(apart[first + place + 1]))
+        first += len(target) + 1
+    return seen(
+        seen_itself <= TOLERANCE and felt_next > FELT,
+        f"a token moves what predicts it by {seen_itself:.1e}, what predicts the next by {felt_next:.1e}",
+        f"at most {TOLERANCE:.0e}, and more than {FELT:.0e}",
+    )
+
+
+def _exchanged(trial: Trial, targets: list[list[int]], places: list[int]) -> TokenStore:
+    def pairs() -> Iterator[tuple[list[int], list[int]]]:
+        for row, target, place in zip(trial.rows, targets, places, strict=True):
+            changed = [*target[:place], trial.other(target[place]), *target[place + 1 :]]
+            yield trial.store.pair(row)[0].tolist(), changed
+
+    return trial.stored(pairs(), "exchanged")
+
+
+def _target_padded(trial: Trial) -> LargestDifference:
+    """The logits of real positions, with padding behind the target and without; and whether the loss counts padding."""
+    pad = SYMBOL_IDS.pad
+    pairs = []
+    for probe in trial.probes:
+        one = reading(trial, [probe])
+        more = torch.tensor([[*probe.target, *[pad] * PADDING]], device=trial.device)
+        pairs.append(TwoPasses(one, replace(one, steps=(more,)), probe))
+    found, batch = compare(trial, pairs), trial.batch()
+    counted = int((batch.real_targets == pad).sum())
+    return replace(found, wrong=_counted_reason(counted)) if counted else found
+
+
+def _counted_reason(counted: int) -> str:
+    return f"the loss counts {counted} tokens of padding"
+
+
+def _felt(trial: Trial, number: int) -> float:
+    """The largest change of any logit, relative to the largest, by the piece of a source that changes them least."""
+    probe, least = trial.probes[number], float("inf")
+    plain = reading(trial, [probe]).logits()
+    for place in range(len(probe.source) - 1):  # without the end symbol
+        source = (*probe.source[:place], trial.other(probe.source[place], target=False), *probe.source[place + 1 :])
+        moved = difference(plain, reading(trial, [replace(probe, source=source)]).logits())
+        least = min(least, float(moved.max() / plain.abs().max().clamp_min(torch.finfo(torch.float32).tiny)))
+    return least
+
+
+def _as_seen(found: LargestDifference) -> Observation:
+    return Observation(
+        found.difference, found.tolerance, found.spot, found.wrong,
+        measured=f"{found.difference:.1e}", expected=f"at most {found.tolerance:.1e}",
+    )  # fmt: skip
 
 
 def initial_loss(trial: Trial) -> Observation:
@@ -33,16 +141,12 @@ def overfit(trial: Trial) -> Observation:
     """A model that cannot overfit eight sentences learns no corpus."""
     found = trial.learning
     if found.excess > GOOD and found.seconds > SECONDS:
-        raise NotApplicable(_too_slow_reason(found.updates))
+        raise NotApplicable(f"only {found.updates} updates were made in {SECONDS:g} seconds: too few to tell")
     return seen(
         found.excess <= GOOD,
         f"{found.excess:.3f} nats above the floor {found.floor:.3f} after {found.updates} updates",
         f"at most {GOOD:g} above: {len(trial.rows)} pairs overfitted",
     )
-
-
-def _too_slow_reason(updates: int) -> str:
-    return f"only {updates} updates were made in {SECONDS:g} seconds: too few to tell"
 
 
 def said_freely(trial: Trial) -> Observation:
@@ -51,7 +155,7 @@ def said_freely(trial: Trial) -> Observation:
     Compared are pieces, so that this is not about the tokenizer's text.
     """
     if trial.learning.excess > GOOD:
-        raise NotApplicable(_not_learnt_reason())
+        raise NotApplicable("nothing was learnt that could be said")
     translator = BatchTranslator(trial.model, trial.tokenizers, DecodingSettings(beam=1))
     said = translator.translate([trial.pairs[row].source for row in trial.rows])
     wanted = [tuple(trial.store.pair(row)[1].tolist()) for row in trial.rows]
@@ -61,7 +165,3 @@ def said_freely(trial: Trial) -> Observation:
         f"{right} of {len(wanted)} said",
         f"at least {math.ceil(SAID * len(wanted))} of {len(wanted)}",
     )
-
-
-def _not_learnt_reason() -> str:
-    return "nothing was learnt that could be said"

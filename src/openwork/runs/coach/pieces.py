@@ -1,12 +1,10 @@
 """Checks of the texts and of how they are cut into pieces."""
 
 import unicodedata
-from collections.abc import Sequence
 
 from openwork.base.phrases import AsIs, Joined
 from openwork.checks.check import NotApplicable
-from openwork.runs.coach.lesson import Observation, seen
-from openwork.runs.coach.trial import Trial
+from openwork.runs.coach.trial import Observation, Trial, seen
 from openwork.runs.preflight.coverage import remedy_of, unknown_ids
 from openwork.text.scripts import plain_words
 from openwork.text.tokenizer import Tokenizer
@@ -19,33 +17,30 @@ FEWEST, MOST = 0.5, 5.0  # pieces a word
 EQUAL = 0.5  # greatest share of pairs whose sides are the same text
 
 
-def _sides(trial: Trial) -> list[tuple[Tokenizer, list[str]]]:
-    """Each side's tokenizer and some of its lines."""
-    few = trial.pairs[:SAMPLE]
-    return [(trial.tokenizers.source, [p.source for p in few]), (trial.tokenizers.target, [p.target for p in few])]
+def _sides(trial: Trial) -> list[tuple[Tokenizer, list[str], list[list[int]]]]:
+    """Each side's tokenizer, some of its lines, and their pieces."""
+    few, (source, target) = trial.pairs[:SAMPLE], (trial.tokenizers.source, trial.tokenizers.target)
+    sides = (source, [pair.source for pair in few]), (target, [pair.target for pair in few])
+    return [(tokenizer, lines, tokenizer.encode_batch(lines)) for tokenizer, lines in sides]
 
 
 def comes_back(trial: Trial) -> Observation:
     """Text -> pieces -> text. Lines with unknown pieces are left to the next check."""
     shares = []
-    for tokenizer, lines in _sides(trial):
-        whole = [(text, ids) for text, ids in _encoded(tokenizer, lines) if tokenizer.unknown_id not in ids]
+    for tokenizer, lines, rows in _sides(trial):
+        whole = [(text, ids) for text, ids in zip(lines, rows, strict=True) if tokenizer.unknown_id not in ids]
         if whole:
             shares.append(sum(_plain(tokenizer.decode(ids)) == _plain(text) for text, ids in whole) / len(whole))
     if not shares:
-        raise NotApplicable(_unknown_reason())
+        raise NotApplicable("every line has pieces that are unknown")
     return seen(min(shares) >= SAME, f"{min(shares):.1%} of the lines come back", f"at least {SAME:.0%}")
-
-
-def _unknown_reason() -> str:
-    return "every line has pieces that are unknown"
 
 
 def few_unknown(trial: Trial) -> Observation:
     """Pieces that the vocabulary does not have, or bytes of characters that it lacks; of the side that has more."""
     found = []
-    for tokenizer, lines in _sides(trial):
-        ids = [number for _, row in _encoded(tokenizer, lines) for number in row]
+    for tokenizer, _, rows in _sides(trial):
+        ids = [number for row in rows for number in row]
         bad, lost = unknown_ids(tokenizer), tokenizer.unknown_id in ids
         share = sum(number in bad for number in ids) / max(len(ids), 1)
         most = UNKNOWN_WORDS if tokenizer.kind == "words" else UNKNOWN if lost else BYTES
@@ -65,41 +60,25 @@ def _bytes_line(share: float, remedy: str) -> str:
 def pieces_a_word(trial: Trial) -> Observation:
     """How finely text is cut; a word is what is counted when words are compared (Chinese: a character)."""
     rates = []
-    for tokenizer, lines in _sides(trial):
+    for tokenizer, lines, rows in _sides(trial):
         if tokenizer.kind == "characters":
-            raise NotApplicable(_characters_reason())
+            raise NotApplicable("each piece is a character, as wanted")
         words = sum(len(plain_words(text)) for text in lines)
         if words:
-            rates.append(sum(len(ids) for _, ids in _encoded(tokenizer, lines)) / words)
+            rates.append(sum(map(len, rows)) / words)
     if not rates:
-        raise NotApplicable(_wordless_reason())
+        raise NotApplicable("the texts have no words")
     worst = max(rates, key=lambda rate: max(rate / MOST, FEWEST / rate))
     return seen(FEWEST <= worst <= MOST, f"{worst:.2f} pieces a word", f"from {FEWEST:g} to {MOST:g} pieces")
-
-
-def _characters_reason() -> str:
-    return "each piece is a character, as wanted"
-
-
-def _wordless_reason() -> str:
-    return "the texts have no words"
 
 
 def sides_differ(trial: Trial) -> Observation:
     """Source and target are not the same text, as when one file is named twice."""
     if trial.settings.data.corpus is not None or trial.settings.data.mix:
-        raise NotApplicable(_named_reason())
+        raise NotApplicable("a corpus with a name is what it is")
     few = trial.pairs[:SAMPLE]
     share = sum(_plain(pair.source) == _plain(pair.target) for pair in few) / len(few)
     return seen(share <= EQUAL, f"{share:.1%} of the pairs have the same text twice", f"at most {EQUAL:.0%}")
-
-
-def _named_reason() -> str:
-    return "a corpus with a name is what it is"
-
-
-def _encoded(tokenizer: Tokenizer, lines: Sequence[str]) -> list[tuple[str, list[int]]]:
-    return list(zip(lines, tokenizer.encode_batch(lines), strict=True))
 
 
 def _plain(text: str) -> str:

@@ -1,5 +1,6 @@
-"""What the coach looks at: a run's own pairs, tokenizers and model, and a few sentences for it to overfit."""
+"""What the coach checks: a run's own pairs, tokenizers and model, and a few sentences for it to overfit."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import numpy as np
 
 from openwork.base.errors import DataError
 from openwork.bundles.bundle import Bundle, Golden
+from openwork.checks.check import LargestDifference
 from openwork.checks.context import MOST_GOLDEN, VerifyContext
 from openwork.data.batching import assemble
 from openwork.data.continuations import are_texts, parted_texts
@@ -21,7 +23,6 @@ from openwork.data.records import Pair
 from openwork.data.sources import PairSource
 from openwork.data.store import TokenStore, write_store
 from openwork.machine.device import choose_device
-from openwork.models.interfaces import SequenceModel
 from openwork.runs.assembly import new_model
 from openwork.runs.corpus import new_tokenizers, wanted_pairs
 from openwork.runs.file.settings import RunSettings
@@ -31,35 +32,42 @@ from openwork.training.batches.batch import TensorBatch, to_tensors
 from openwork.training.loss import even_share
 from openwork.training.optimisers import make_optimiser
 from openwork.training.schedules import make_schedule
-from openwork.training.settings import TrainingSettings
 from openwork.training.step import Updater
 
 MOST_PAIRS = 20_000  # from which the vocabulary is learnt; a training learns it from all
 OVERFITTED, LONGEST_OVERFITTED = 8, 40  # pairs to overfit, and the pieces that a side of them may have
 UPDATES, WARM_UP = 400, 20
 SECONDS = 40.0  # that the learning may take
+GOOD = 0.1  # nats a token above the floor: overfitted
 RATE = 0.32  # over the width: 0.01 for 32, 0.0006 for the paper's 512
 
 
 @dataclass(frozen=True)
+class Observation(LargestDifference):
+    """What was measured, and what should have been; both in words with their figures."""
+
+    measured: str = ""
+    expected: str = ""
+
+
+def seen(held: bool, measured: str, expected: str) -> Observation:
+    """A finding of something that holds or does not."""
+    return Observation(0.0 if held else math.inf, 0.0, measured=measured, expected=expected)
+
+
+@dataclass(frozen=True)
 class Learning:
-    """How one batch was learnt: nats a token before and after, without smoothing and with it, and the updates made.
+    """How one batch was learnt, in nats a token: `first` without smoothing before, `excess` over the `floor` after.
 
     `floor`: no model has a lower smoothed loss. It is the entropy of the smoothed targets, which give the right piece
     1 - s + s / V and each other one s / V (`loss.even_share`).
     """
 
     first: float
-    likelihood: float
-    smoothed: float
+    excess: float
     floor: float
     updates: int
     seconds: float
-
-    @property
-    def excess(self) -> float:
-        """Nats a token above the floor."""
-        return self.smoothed - self.floor
 
 
 def smoothing_floor(smoothing: float, form: str, vocabulary: int) -> float:
@@ -87,9 +95,7 @@ class Trial(VerifyContext):
 
     @cached_property
     def rows(self) -> list[int]:
-        """Places of the pairs to overfit: short ones whose sources differ, since equal ones cannot be told
-        apart. `DataError` if there are not two.
-        """
+        """Places of the pairs to overfit: short ones with different sources. `DataError` if there are not two."""
         longest, found, sources = self.within(LONGEST_OVERFITTED) - 1, [], set()
         for row in range(len(self.store)):
             source, target = (side.tolist() for side in self.store.pair(row))
@@ -120,54 +126,40 @@ class Trial(VerifyContext):
     @cached_property
     def learning(self) -> Learning:
         """Overfits the batch by the updates of a training; only schedule, rate and optimiser are set here."""
-        training, batch = self._training(), self.batch()
-        optimiser, schedule = make_optimiser(self.model, training), make_schedule(training, self.settings.model.width)
-        updater = Updater(self.model, optimiser, schedule, training, "float32")
-        vocabulary = self.tokenizers.target.vocabulary_size
-        floor = smoothing_floor(training.label_smoothing, training.smoothing_form, vocabulary)
-        begun = time.perf_counter()
-        report = first = updater.update([batch], 1)
-        while report.loss - floor >= GOOD / 4 and report.step < UPDATES and time.perf_counter() - begun <= SECONDS:
-            report = updater.update([batch], report.step + 1)
-        self.model.eval()
-        seconds = time.perf_counter() - begun
-        return Learning(first.likelihood, report.likelihood, report.loss, floor, report.step, seconds)
-
-    def _training(self) -> TrainingSettings:
         chosen = {
             "schedule": "constant", "learning_rate": RATE / self.settings.model.width, "warmup": WARM_UP, "cooldown": 0,
             "steps": UPDATES, "optimiser": "adam", "weight_decay": 0.0, "r_drop": 0.0, "clip_norm": 1.0, "workers": 1,
         }  # fmt: skip
-        return self.settings.training.model_copy(update=chosen)
-
-
-GOOD = 0.1  # nats a token above the floor: overfitted
+        training, batch = self.settings.training.model_copy(update=chosen), self.batch()
+        optimiser, schedule = make_optimiser(self.model, training), make_schedule(training, self.settings.model.width)
+        updater = Updater(self.model, optimiser, schedule, training, "float32")
+        vocabulary = self.tokenizers.target.vocabulary_size
+        floor = smoothing_floor(training.label_smoothing, training.smoothing_form, vocabulary)
+        start = time.perf_counter()
+        update = first = updater.update([batch], 1)
+        while update.loss - floor >= GOOD / 4 and update.step < UPDATES and time.perf_counter() - start <= SECONDS:
+            update = updater.update([batch], update.step + 1)
+        self.model.eval()
+        return Learning(first.likelihood, update.loss - floor, floor, update.step, time.perf_counter() - start)
 
 
 @contextmanager
-def trial_of(settings: RunSettings, say: Callable[[str], None]) -> Iterator[Trial]:
+def trial_of(settings: RunSettings, report: Callable[[str], None]) -> Iterator[Trial]:
     """The run's own data and model, in a folder that is gone afterwards."""
     splits = find_splits(*wanted_pairs(settings))
     few = PairSource(lambda: islice(splits.train.read(), MOST_PAIRS), splits.train.identity, splits.train.description)
-    tokenizers = new_tokenizers(settings, few, say)
+    tokenizers = new_tokenizers(settings, few, report)
     pairs = list(few.read())
-    if are_texts(pairs):  # what a source does is seen where a text is parted: its beginning is the source of the rest
+    if are_texts(pairs):  # the first part of each text becomes the source of its rest
         pairs = parted_texts(pairs, MOST_PAIRS)
         few = replace(few, read=lambda: iter(pairs), identity=f"{few.identity} parted")
-    with TemporaryDirectory(prefix="openwork-coach-") as scratch:
-        store = store_pairs(Path(scratch) / "pairs", few, tokenizers)
-        bundle = Bundle(settings_of_run(settings), tokenizers, _model(settings, tokenizers), _golden(pairs))
-        say(f"looking at {len(pairs):,} pairs: {few.description}")
-        yield Trial(bundle, settings=settings, pairs=pairs, store=store, folder=Path(scratch))
-
-
-def _model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel:
-    """Without dropout, which would keep it from overfitting."""
+    # without dropout, which would keep the model from overfitting
     without = {name: 0.0 for name in type(settings.model).model_fields if name.endswith("dropout")}
     plain = settings.model_copy(update={"model": settings.model.model_copy(update=without)})
-    return new_model(plain, tokenizers).to(choose_device()).eval()
-
-
-def _golden(pairs: Sequence[Pair]) -> tuple[Golden, ...]:
-    """Pairs of the data, to be tried on; nothing is claimed of their probability."""
-    return tuple(Golden(pair.source, pair.target, 0.0) for pair in pairs[:MOST_GOLDEN])
+    golden = tuple(Golden(pair.source, pair.target, 0.0) for pair in pairs[:MOST_GOLDEN])  # any probability does
+    with TemporaryDirectory(prefix="openwork-coach-") as scratch:
+        store = store_pairs(Path(scratch) / "pairs", few, tokenizers)
+        model = new_model(plain, tokenizers).to(choose_device()).eval()
+        report(f"looking at {len(pairs):,} pairs: {few.description}")
+        bundle = Bundle(settings_of_run(settings), tokenizers, model, golden)
+        yield Trial(bundle, settings=settings, pairs=pairs, store=store, folder=Path(scratch))

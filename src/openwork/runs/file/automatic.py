@@ -185,7 +185,7 @@ def _steps_given(layer: Layer) -> int | None:
     return steps if isinstance(steps, int) and 0 < steps <= MOST_GIVEN else None
 
 
-def choose_layer(layer: Layer, say: Callable[[str], None]) -> Layer:
+def choose_layer(layer: Layer, report: Callable[[str], None]) -> Layer:
     """The layer with the chosen settings beneath it; their origin says that they were chosen."""
     data = build(DataSection, {"data": layer.mapping["data"]}, layer.origins).data
     tuned = read_tuning(layer).from_bundle is not None
@@ -198,9 +198,9 @@ def choose_layer(layer: Layer, say: Callable[[str], None]) -> Layer:
     given = layer.mapping.get("text", {})
     way = choose_for_tuning if tuned else choose
     chosen, reasons = way(corpus, given if isinstance(given, Mapping) else {}, layer.origins, _steps_given(layer))
-    say("no run file, so these settings were chosen:")
+    report("no run file, so these settings were chosen:")
     for reason in reasons:
-        say(f"  {reason}")
+        report(f"  {reason}")
     merged = overlay(chosen, layer.mapping)
     taken = [f"{section}.{key}" for section, keys in chosen.items() for key in keys if key in merged.get(section, ())]
     return Layer(merged, {**dict.fromkeys(taken, CHOSEN), **layer.origins})

@@ -1,11 +1,10 @@
 """What is allowed in a run file and still cannot be meant: settings without effect, files that are not there.
 
-A rule is one entry of a table. No torch here.
+No torch here.
 """
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 from openwork.base.config import Layer
@@ -15,223 +14,15 @@ from openwork.runs.file.settings import RunSettings
 from openwork.training.settings import TrainingSettings
 
 
-@dataclass(frozen=True)
-class Idle:
-    """A key that was written but does nothing unless `acts` says so; `sentence` tells why."""
-
-    key: str
-    acts: Callable[[RunSettings], bool]
-    sentence: str
-
-
-def _falls(run: RunSettings) -> bool:
-    return run.training.schedule in ("cosine", "linear")
-
-
-def _adam(run: RunSettings) -> bool:
-    return run.training.optimiser in ("adam", "adamw")
-
-
-def _reads_tokenizers(run: RunSettings) -> bool:
-    return run.text.source_file is not None and (run.text.shared or run.text.target_file is not None)
-
-
-def _masks(run: RunSettings) -> bool:
-    return task_of(run.model) == "fill"
-
-
-IDLE = (
-    Idle(
-        "decoding.length_penalty",
-        lambda run: run.decoding.beam > 1,
-        "decoding.length_penalty has no effect with decoding.beam = 1: there is nothing to rank",
-    ),
-    Idle(
-        "decoding.length_rule",
-        lambda run: run.decoding.beam > 1 and run.decoding.length_penalty > 0,
-        "decoding.length_rule has no effect with decoding.beam = 1 or decoding.length_penalty = 0",
-    ),
-    Idle(
-        "decoding.patience",
-        lambda run: run.decoding.beam > 1,
-        "decoding.patience has no effect with decoding.beam = 1",
-    ),
-    Idle(
-        "decoding.diversity",
-        lambda run: run.decoding.groups > 1,
-        "decoding.diversity has no effect with decoding.groups = 1",
-    ),
-    Idle(
-        "decoding.seed",
-        lambda run: run.decoding.samples > 0,
-        "decoding.seed has no effect with decoding.samples = 0: a search draws nothing",
-    ),
-    Idle(
-        "text.samplings",
-        lambda run: run.text.sampling > 0,
-        "text.samplings has no effect with text.sampling = 0",
-    ),
-    Idle(
-        "text.minimum_frequency",
-        lambda run: run.text.kind != "unigram" and not _reads_tokenizers(run),
-        'text.minimum_frequency has no effect with text.kind = "unigram", nor on a tokenizer from a file',
-    ),
-    Idle(
-        "text.vocabulary_size",
-        lambda run: not _reads_tokenizers(run),
-        "text.vocabulary_size has no effect on a tokenizer from a file: that has its own",
-    ),
-    Idle(
-        "text.kind",
-        lambda run: not _reads_tokenizers(run),
-        "text.kind has no effect on a tokenizer from a file: that has its own",
-    ),
-    Idle(
-        "training.learning_rate",
-        lambda run: run.training.schedule != "paper",
-        'training.learning_rate has no effect with training.schedule = "paper": set training.schedule_scale instead',
-    ),
-    Idle(
-        "training.schedule_scale",
-        lambda run: run.training.schedule == "paper",
-        'training.schedule_scale acts on training.schedule = "paper" alone: set training.learning_rate instead',
-    ),
-    Idle(
-        "training.lowest_rate",
-        _falls,
-        "training.lowest_rate acts on the schedules cosine and linear alone",
-    ),
-    Idle(
-        "training.slant",
-        lambda run: run.training.schedule == "slanted-triangular",
-        'training.slant acts on training.schedule = "slanted-triangular" alone',
-    ),
-    Idle("training.beta1", _adam, "training.beta1 acts on the optimisers adam and adamw alone"),
-    Idle("training.beta2", _adam, "training.beta2 acts on the optimisers adam and adamw alone"),
-    Idle(
-        "training.epsilon",
-        lambda run: run.training.optimiser in ("adam", "adamw", "adagrad"),
-        "training.epsilon acts on the optimisers adam, adamw and adagrad alone",
-    ),
-    Idle(
-        "training.momentum",
-        lambda run: run.training.optimiser == "sgd",
-        "training.momentum acts on the optimiser sgd alone",
-    ),
-    Idle("training.mask_share", _masks, 'training.mask_share acts on model.task = "fill" alone'),
-    Idle("training.mask_whole_words", _masks, 'training.mask_whole_words acts on model.task = "fill" alone'),
-    Idle(
-        "training.smoothing_form",
-        lambda run: run.training.label_smoothing > 0,
-        "training.smoothing_form has no effect with training.label_smoothing = 0",
-    ),
-    Idle(
-        "training.average",
-        lambda run: run.training.average <= -(-run.training.steps // run.training.validate_every),
-        "training.average asks for more checkpoints than the run makes, one for each validation",
-    ),
-    Idle(
-        "data.held_out",
-        lambda run: run.data.validation is None,
-        "data.held_out has no effect where there are validation pairs already",
-    ),
-)
-
-
-def _peak_warning(run: RunSettings) -> str:
-    training = run.training
-    if training.warmup < training.steps:
-        return ""
-    return (
-        f"training.warmup ({training.warmup}) is no shorter than the run ({training.steps} steps): the rate only rises"
-    )
-
-
-def _validation_warning(run: RunSettings) -> str:
-    training = run.training
-    default = TrainingSettings.model_fields["validate_every"].default
-    if training.validate_every <= training.steps or training.validate_every == default:
-        return ""
-    return f"training.validate_every ({training.validate_every}) is longer than the run ({training.steps} steps)"
-
-
-def _cooldown_warning(run: RunSettings) -> str:
-    training = run.training
-    if training.warmup >= training.steps or training.warmup + training.cooldown <= training.steps:
-        return ""
-    return (
-        f"training.warmup ({training.warmup}) and training.cooldown ({training.cooldown}) overlap in {training.steps} "
-        "steps: the rate never reaches its peak"
-    )
-
-
-def _divergence_warning(run: RunSettings) -> str:
-    dropouts = [value for key, value in run.model.model_dump().items() if key.endswith("dropout")]
-    if run.training.r_drop == 0 or any(dropouts):
-        return ""
-    return "training.r_drop compares two passes that differ in dropout alone, and there is no dropout"
-
-
-def _beam_warning(run: RunSettings) -> str:
-    if run.decoding.beam < run.text.vocabulary_size or _reads_tokenizers(run):
-        return ""
-    return (
-        f"decoding.beam ({run.decoding.beam}) is as large as the vocabulary ({run.text.vocabulary_size} pieces at most)"
-    )
-
-
-def _length_warning(run: RunSettings) -> str:
-    decoding = run.decoding
-    if decoding.minimum_length <= decoding.maximum_length:
-        return ""
-    return (
-        f"decoding.minimum_length ({decoding.minimum_length}) is above decoding.maximum_length "
-        f"({decoding.maximum_length}), which counts"
-    )
-
-
-def _repeat_warning(run: RunSettings) -> str:
-    return (
-        "decoding.no_repeat = 1 lets no token come twice in a translation, not even a comma"
-        if run.decoding.no_repeat == 1
-        else ""
-    )
-
-
-def _same_file_warning(run: RunSettings) -> str:
-    for part in run.data.parts:
-        # a model that restores masked pieces has the same text on both sides, and does not see all of it
-        if part.source is not None and part.source == part.target and not _masks(run):
-            return f"{part.source} is both source and target: the model would learn to copy"
-    valid = run.data.validation
-    files = {path for part in run.data.parts for path in (part.source, part.file, part.text) if path is not None}
-    if valid is not None and {valid.source, valid.file, valid.text} & files:
-        path = valid.source or valid.file or valid.text
-        return f"{path} is what is trained on: validating with it says nothing of other sentences"
-    return ""
-
-
-RULES: tuple[Callable[[RunSettings], str], ...] = (
-    _peak_warning,
-    _cooldown_warning,
-    _validation_warning,
-    _divergence_warning,
-    _beam_warning,
-    _length_warning,
-    _repeat_warning,
-    _same_file_warning,
-)
-
-
 def find_warnings(settings: RunSettings, layer: Layer) -> list[str]:
-    """One sentence for each, in the order of the tables; `layer` tells what was written."""
+    """One sentence for each; `layer` has the keys that were written."""
     return [*find_conflicts(settings, layer), *_file_warnings(settings)]
 
 
 def find_conflicts(settings: RunSettings, layer: Layer) -> list[str]:
     """The same without a look at the files: a training reads them anyway."""
-    idle = [rule.sentence for rule in IDLE if _is_meant(rule.key, settings, layer) and not rule.acts(settings)]
-    return [*idle, *(sentence for sentence in (rule(settings) for rule in RULES) if sentence)]
+    idle = [sentence for sentence in idle_warnings(settings) if _is_meant(sentence.split()[0], settings, layer)]
+    return [*idle, *_conflict_warnings(settings)]
 
 
 def _is_meant(key: str, settings: RunSettings, layer: Layer) -> bool:
@@ -241,9 +32,109 @@ def _is_meant(key: str, settings: RunSettings, layer: Layer) -> bool:
     return holds(layer.mapping, [section, name]) and getattr(values, name) != type(values).model_fields[name].default
 
 
+def idle_warnings(run: RunSettings) -> Iterator[str]:
+    """The keys that do nothing beside the other settings; each sentence begins with its key."""
+    decoding, text, training = run.decoding, run.text, run.training
+    if decoding.beam == 1:
+        yield "decoding.length_penalty has no effect with decoding.beam = 1: there is nothing to rank"
+    if decoding.beam == 1 or decoding.length_penalty == 0:
+        yield "decoding.length_rule has no effect with decoding.beam = 1 or decoding.length_penalty = 0"
+    if decoding.beam == 1:
+        yield "decoding.patience has no effect with decoding.beam = 1"
+    if decoding.groups == 1:
+        yield "decoding.diversity has no effect with decoding.groups = 1"
+    if decoding.samples == 0:
+        yield "decoding.seed has no effect with decoding.samples = 0: a search draws nothing"
+    if text.sampling == 0:
+        yield "text.samplings has no effect with text.sampling = 0"
+    if text.kind == "unigram" or _reads_tokenizers(run):
+        yield 'text.minimum_frequency has no effect with text.kind = "unigram", nor on a tokenizer from a file'
+    if _reads_tokenizers(run):
+        yield "text.vocabulary_size has no effect on a tokenizer from a file: that has its own"
+        yield "text.kind has no effect on a tokenizer from a file: that has its own"
+    if training.schedule == "paper":
+        yield (
+            'training.learning_rate has no effect with training.schedule = "paper": set training.schedule_scale instead'
+        )
+    else:
+        yield 'training.schedule_scale acts on training.schedule = "paper" alone: set training.learning_rate instead'
+    if training.schedule not in ("cosine", "linear"):
+        yield "training.lowest_rate acts on the schedules cosine and linear alone"
+    if training.schedule != "slanted-triangular":
+        yield 'training.slant acts on training.schedule = "slanted-triangular" alone'
+    if training.optimiser not in ("adam", "adamw"):
+        yield "training.beta1 acts on the optimisers adam and adamw alone"
+        yield "training.beta2 acts on the optimisers adam and adamw alone"
+    if training.optimiser not in ("adam", "adamw", "adagrad"):
+        yield "training.epsilon acts on the optimisers adam, adamw and adagrad alone"
+    if training.optimiser != "sgd":
+        yield "training.momentum acts on the optimiser sgd alone"
+    if task_of(run.model) != "fill":
+        yield 'training.mask_share acts on model.task = "fill" alone'
+        yield 'training.mask_whole_words acts on model.task = "fill" alone'
+    if training.label_smoothing == 0:
+        yield "training.smoothing_form has no effect with training.label_smoothing = 0"
+    if training.average > -(-training.steps // training.validate_every):
+        yield "training.average asks for more checkpoints than the run makes, one for each validation"
+    if run.data.validation is not None:
+        yield "data.held_out has no effect where there are validation pairs already"
+
+
+def _conflict_warnings(run: RunSettings) -> Iterator[str]:
+    """Settings that do not go together."""
+    decoding, training = run.decoding, run.training
+    if training.warmup >= training.steps:
+        yield (
+            f"training.warmup ({training.warmup}) is no shorter than the run ({training.steps} steps): the rate only "
+            "rises"
+        )
+    elif training.warmup + training.cooldown > training.steps:
+        yield (
+            f"training.warmup ({training.warmup}) and training.cooldown ({training.cooldown}) overlap in "
+            f"{training.steps} steps: the rate never reaches its peak"
+        )
+    if training.validate_every > training.steps and (
+        training.validate_every != TrainingSettings.model_fields["validate_every"].default
+    ):
+        yield f"training.validate_every ({training.validate_every}) is longer than the run ({training.steps} steps)"
+    dropouts = [value for key, value in run.model.model_dump().items() if key.endswith("dropout")]
+    if training.r_drop != 0 and not any(dropouts):
+        yield "training.r_drop compares two passes that differ in dropout alone, and there is no dropout"
+    vocabulary_size = run.text.vocabulary_size
+    if decoding.beam >= vocabulary_size and not _reads_tokenizers(run):
+        yield f"decoding.beam ({decoding.beam}) is as large as the vocabulary ({vocabulary_size} pieces at most)"
+    if decoding.minimum_length > decoding.maximum_length:
+        yield (
+            f"decoding.minimum_length ({decoding.minimum_length}) is above decoding.maximum_length "
+            f"({decoding.maximum_length}), which counts"
+        )
+    if decoding.no_repeat == 1:
+        yield "decoding.no_repeat = 1 lets no token come twice in a translation, not even a comma"
+    same_file = _same_file_warning(run)
+    if same_file:
+        yield same_file
+
+
+def _same_file_warning(run: RunSettings) -> str:
+    for part in run.data.parts:
+        # a model that restores masked pieces has the same text on both sides, and does not see all of it
+        if part.source is not None and part.source == part.target and task_of(run.model) != "fill":
+            return f"{part.source} is both source and target: the model would learn to copy"
+    valid = run.data.validation
+    files = {path for part in run.data.parts for path in (part.source, part.file, part.text) if path is not None}
+    if valid is not None and {valid.source, valid.file, valid.text} & files:
+        path = valid.source or valid.file or valid.text
+        return f"{path} is what is trained on: validating with it says nothing of other sentences"
+    return ""
+
+
+def _reads_tokenizers(run: RunSettings) -> bool:
+    return run.text.source_file is not None and (run.text.shared or run.text.target_file is not None)
+
+
 def _file_warnings(settings: RunSettings) -> Iterator[str]:
     data = settings.data
     for part in (*data.parts, *([data.validation] if data.validation is not None else [])):
         for path in (part.source, part.target, part.file, part.text):
-            if path is not None and not os.path.exists(path):  # unlike pathlib's, it takes names that no disk takes
+            if path is not None and not os.path.exists(path):  # pathlib's raises for names that no disk takes
                 yield f"{path} is not there, seen from {Path.cwd()}"

@@ -1,46 +1,123 @@
 """All parts of the preflight, one after the other: what is cheap and may refuse comes first."""
 
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
+from openwork.base.records import RecordWriter
 from openwork.interop.exports import unsupported_exports
-from openwork.runs.preflight.coverage import coverages
+from openwork.runs.assembly import TrainingSetup, prepare_training, settle_computing
+from openwork.runs.corpus import Report
+from openwork.runs.file.settings import RunSettings
+from openwork.runs.folder import RunFolder
+from openwork.runs.length import MinutesBudget
+from openwork.runs.preflight.coverage import Coverage, coverages
 from openwork.runs.preflight.disk import DiskEstimate, estimate_disk
-from openwork.runs.preflight.finish import estimate_finish
-from openwork.runs.preflight.longest import beyond_budget, demanding_batches
-from openwork.runs.preflight.memory import estimate_memory
-from openwork.runs.preflight.report import Preflight
-from openwork.runs.preflight.subject import PreflightContext
-from openwork.runs.preflight.updates import try_updates
-from openwork.runs.preflight.validation import try_validation
+from openwork.runs.preflight.memory import (
+    DemandingBatch,
+    MemoryEstimate,
+    beyond_budget,
+    demanding_batches,
+    estimate_memory,
+)
+from openwork.runs.preflight.trials import UpdateTrial, ValidationTrial, try_updates, try_validation
 from openwork.training.trial import on_trial
 
+CANDIDATES = 3  # weights that a finished training validates, to choose among them; moving averages add two
 
-def preflight(subject: PreflightContext) -> Preflight:
-    """Before the first update: OpenworkError for a plan that cannot be carried out here.
+
+@dataclass(frozen=True)
+class Finish:
+    """`passes`: over the training pairs; `validations`: while it trains and at its end."""
+
+    seconds: float
+    updates: int
+    passes: float
+    validations: int
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """All findings. `batches`: those that need most, the fullest first; `beyond`: pairs longer than a batch;
+    `closed`: toolkits that a bundle cannot be written for; `begun`: the time of the preflight.
+    """
+
+    batches: tuple[DemandingBatch, ...]
+    beyond: int
+    memory: MemoryEstimate
+    updates: UpdateTrial
+    validation: ValidationTrial
+    finish: Finish
+    disk: DiskEstimate
+    coverages: tuple[Coverage, ...]
+    closed: Mapping[str, str]
+    begun: datetime
+
+    @property
+    def divisions(self) -> int:
+        """Into how many parts a worker's share of a batch must be divided, for want of memory."""
+        return self.updates.divisions
+
+
+def preflight(setup: TrainingSetup) -> Preflight:
+    """Before the first update: OpenworkError for a plan that this machine cannot carry out.
 
     The training that follows is the same with it and without it, unless batches must be divided for want of memory.
     """
-    batches = demanding_batches(subject)
-    memory = estimate_memory(subject, batches[0])
-    with on_trial(subject.model, subject.optimiser):
-        updates = try_updates(subject, batches, memory)
-        disk = estimate_disk(subject)
-        validation = try_validation(subject)
-    tokenizers = subject.tokenizers
+    batches = demanding_batches(setup)
+    memory = estimate_memory(setup, batches[0])
+    with on_trial(setup.model, setup.optimiser):
+        updates = try_updates(setup, batches, memory)
+        disk = estimate_disk(setup)
+        validation = try_validation(setup)
+    tokenizers = setup.corpus.tokenizers
     return Preflight(
-        batches=tuple(batches),
-        beyond=beyond_budget(subject),
-        memory=memory,
-        updates=updates,
-        validation=validation,
-        finish=estimate_finish(subject, updates, validation),
-        disk=disk,
-        coverages=tuple(coverages(subject)),
-        closed=unsupported_exports(subject.settings.model, (tokenizers.source, tokenizers.target)),
-        begun=datetime.now(),
+        tuple(batches),
+        beyond_budget(setup),
+        memory,
+        updates,
+        validation,
+        _estimate_finish(setup, updates, validation),
+        disk,
+        tuple(coverages(setup)),
+        unsupported_exports(setup.settings.model, (tokenizers.source, tokenizers.target)),
+        datetime.now(),
     )
 
 
-def preflight_resumed(subject: PreflightContext) -> DiskEstimate:
-    """When a run goes on: only what can have changed."""
-    return estimate_disk(subject)
+def _estimate_finish(setup: TrainingSetup, updates: UpdateTrial, validation: ValidationTrial) -> Finish:
+    """For a run that makes all its updates; `training.patience` may end it earlier."""
+    training = setup.settings.training
+    during = -(-training.steps // training.validate_every)
+    choosing = min(during, CANDIDATES if training.average > 1 else 1) + (2 if training.ema else 0)
+    seconds = training.steps * updates.usual + (during + choosing) * validation.seconds
+    passes = training.steps * training.accumulate / len(setup.stream.epoch(0))
+    return Finish(seconds, training.steps, passes, during + choosing)
+
+
+def preflight_alone(settings: RunSettings, out: Path | None, report: Report) -> Preflight:
+    """The preflight without a training. OpenworkError for a plan that this machine cannot carry out.
+
+    Data and vocabulary are prepared in a temporary folder. Nothing is written to `out`; only its free disk counts.
+    """
+    settings, device = settle_computing(settings, None)
+    with tempfile.TemporaryDirectory(prefix="openwork-preflight-") as scratch:
+        setup = prepare_training(settings, RunFolder(Path(scratch)), device, report)
+        return preflight(replace(setup, folder=RunFolder(out or Path.cwd())))
+
+
+def within(budget: MinutesBudget, setup: TrainingSetup, report: Report) -> RunSettings:
+    """The settings with as many updates as the budget allows, by the time of some updates on trial.
+
+    The choice is written to the folder of the run: a run that is stopped and continued keeps it.
+    """
+    report("measuring how long an update takes")
+    found = preflight(setup)
+    settings = budget.applied(setup.settings, found.updates.usual, found.validation.seconds)
+    setup.folder.rewrite(settings)  # before the record, which says that it is done
+    with RecordWriter(setup.folder.records) as records:
+        records.write("budget", minutes=budget.minutes, steps=settings.training.steps)
+    report(f"{settings.training.steps:,} updates fit into {budget.minutes:g} minutes")
+    return settings

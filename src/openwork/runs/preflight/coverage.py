@@ -9,27 +9,27 @@ import numpy as np
 
 from openwork.data.records import Pair
 from openwork.data.store import TokenSide, TokenStore
-from openwork.runs.preflight.subject import PreflightContext
+from openwork.runs.assembly import TrainingSetup
 from openwork.text.pieces.alphabet import room_for_alphabet
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.settings import TextSettings
 from openwork.text.symbols import FIXED_NAMES, SYMBOL_NAMES
 from openwork.text.tokenizer import Tokenizer
 
-LEVEL = 0.01  # share of pieces from which it is told: most of a text's characters then come in the training too seldom
-LOOKED_AT = 20_000  # sentences of a store, spread over all of it
-READ = 2_000  # texts in which examples are looked for
+LEVEL = 0.01  # share of pieces for a warning: most of a text's characters are then too rare in the training
+SENTENCES = 20_000  # of a store, spread over all of it
+READ = 2_000  # texts that are searched for examples
 EXAMPLES = 5
 COUNTED = 200_000  # pairs whose characters are counted for a remedy
-LARGEST = 16  # times the vocabulary that is there
-_WITH_ALPHABETS = ("byte-pair", "unigram")  # half of their room is for characters
+LARGEST = 16  # times the present vocabulary
+_WITH_ALPHABETS = ("byte-pair", "unigram")  # half of the vocabulary is for characters
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Of one side of the training or the validation pairs: the share of pieces that stand for what has no piece.
+    """Of one side of the training or the validation pairs: the share of pieces for text that has no piece.
 
-    `lost`: such a piece is the symbol for the unknown; else it is one byte of a character, and nothing is lost.
+    `lost`: such a piece is the unknown symbol; else it is one byte of a character, and nothing is lost.
     `remedy`: the settings that give more characters a piece; empty where none does.
     """
 
@@ -45,26 +45,26 @@ class Coverage:
         return self.share >= LEVEL
 
 
-def coverages(subject: PreflightContext) -> list[Coverage]:
+def coverages(setup: TrainingSetup) -> list[Coverage]:
     """Both sides of both, with examples where the share is high."""
-    return [_coverage(subject, split, side) for split in ("training", "validation") for side in ("source", "target")]
+    return [_coverage(setup, split, side) for split in ("training", "validation") for side in ("source", "target")]
 
 
-def _coverage(subject: PreflightContext, split: str, side: str) -> Coverage:
-    tokenizer: Tokenizer = getattr(subject.tokenizers, side)
-    store = subject.train if split == "training" else subject.valid
+def _coverage(setup: TrainingSetup, split: str, side: str) -> Coverage:
+    tokenizer: Tokenizer = getattr(setup.corpus.tokenizers, side)
+    store = setup.corpus.train if split == "training" else setup.corpus.valid
     share = _share(getattr(store, side), unknown_ids(tokenizer), store)
     lost = len(unknown_ids(tokenizer)) == 1
     if share < LEVEL:
         return Coverage(split, side, share, lost)
-    pairs: Iterable[Pair] = subject.train_pairs.read() if split == "training" else subject.validator.pairs
+    pairs: Iterable[Pair] = setup.corpus.train_pairs.read() if split == "training" else setup.validator.pairs
     texts = (getattr(pair, side) for pair in islice(pairs, READ))
-    remedy = remedy_of(subject.settings.text, subject.train_pairs.read()) if split == "training" else ""
+    remedy = remedy_of(setup.settings.text, setup.corpus.train_pairs.read()) if split == "training" else ""
     return Coverage(split, side, share, lost, examples(tokenizer, texts), remedy)
 
 
 def remedy_of(text: TextSettings, pairs: Iterable[Pair]) -> str:
-    """What to type for a vocabulary that has pieces for the characters of the pairs; empty where nothing is better."""
+    """The options for a vocabulary with pieces for the characters of the pairs; empty where nothing is better."""
     if text.source_file or text.target_file or text.kind not in _WITH_ALPHABETS:
         return ""
     sides = Counter[str](), Counter[str]()
@@ -82,14 +82,14 @@ def remedy_of(text: TextSettings, pairs: Iterable[Pair]) -> str:
 
 
 def unknown_ids(tokenizer: Tokenizer) -> range:
-    """The unknown symbol, and where a rare character is written in bytes, these; all of them stand in a row."""
+    """The id of the unknown symbol, and those of the bytes where rare characters are written in bytes."""
     has_bytes = isinstance(tokenizer, LearntTokenizer) and tokenizer.fixed_names == FIXED_NAMES
     return range(tokenizer.unknown_id, len(FIXED_NAMES) if has_bytes else tokenizer.unknown_id + 1)
 
 
 def _share(side: TokenSide, unknown: range, store: TokenStore) -> float:
     """Of the pieces of all sentences, or of some thousand that are spread over the store."""
-    rows = np.unique(np.linspace(0, len(store) - 1, min(LOOKED_AT, len(store))).astype(np.int64))
+    rows = np.unique(np.linspace(0, len(store) - 1, min(SENTENCES, len(store))).astype(np.int64))
     if len(rows) == len(store):
         pieces = side.tokens
     else:

@@ -1,75 +1,115 @@
-"""Whether the fullest batch fits into the memory that is free, by formula.
+"""The batches that need most memory, and whether the fullest one fits, by formula.
 
-This is asked before anything is computed: a system that runs out of memory ends the process without a word.
+The estimate comes before any update: a system that runs out of memory ends the process without a message.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from openwork.base.errors import OpenworkError
+from openwork.cost.cost import Cost, cost_of
+from openwork.data.store import StoredLengths
 from openwork.machine.available import free_memory
+from openwork.runs.assembly import TrainingSetup
 from openwork.runs.plan import memory_of, size_text
-from openwork.runs.preflight.longest import DemandingBatch
-from openwork.runs.preflight.subject import PreflightContext
 from openwork.training.batch_statistics import whole_batch_too_large
 
-NEAR = 0.8  # of what is free: from here on the line is a warning
+NEAR = 0.8  # of the free memory: more than this is a warning
 
 
 @dataclass(frozen=True)
-class MemoryEstimate:
-    """Bytes on top of what the process has already; `divisions`: into how many parts batches must be divided.
+class DemandingBatch:
+    """`source` and `target`: tokens of its longest sentences, end symbols counted; `cost`: of pairs so long."""
 
-    `free`: None where the system does not say.
-    """
+    rows: NDArray[np.int64]
+    source: int
+    target: int
+    cost: Cost
+
+    @property
+    def sentences(self) -> int:
+        return len(self.rows)
+
+    @property
+    def target_tokens(self) -> int:
+        """Positions of the targets, padding included."""
+        return self.sentences * self.target
+
+
+class MemoryEstimate(NamedTuple):
+    """Bytes on top of what the process has already; `divisions`: into how many parts batches must be divided."""
 
     needed: int
     free: int
     divisions: int = 1
 
-    @property
-    def is_near(self) -> bool:
-        """Whether little is left."""
-        return self.needed > NEAR * self.free
 
+def demanding_batches(setup: TrainingSetup) -> list[DemandingBatch]:
+    """The one whose forward pass keeps most for the backward pass, by formula; then the one with the longest sentence.
 
-def estimate_memory(subject: PreflightContext, batch: DemandingBatch) -> MemoryEstimate:
-    """What an update of the fullest batch will add; OpenworkError where not even one of single sentences fits.
-
-    Where all of a batch does not fit, it is divided as an update would divide it (`training/step.py`). On a GPU that is
-    left to the update: there, want of memory is an error that can be caught.
+    The first is the larger of two: the one with the most positions, and the one with the most pairs of positions, which
+    attention compares. So only two need the cost of the model. Often both are one.
     """
-    free, workers = _free(subject.device), subject.updater.workers.count
-    needed, divisions = _needed(subject, batch, 1), 1
-    if subject.updater.whole_batches and subject.device.type == "cpu" and needed > free:
+    plan, store, tokenizers = setup.stream.epoch(0), setup.corpus.train, setup.corpus.tokenizers
+    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    sides = StoredLengths(store.source), StoredLengths(store.target)
+    shapes = [(len(rows), *(int(side[rows].max()) + 1 for side in sides)) for rows in plan]
+    count, source, target = np.array(shapes, dtype=np.int64).T
+    positions = count * (source + target)
+    pairs = count * (source**2 + source * target + target**2)
+
+    def batch(place: int) -> DemandingBatch:
+        lengths = int(source[place]), int(target[place])
+        cost = cost_of(setup.settings.model, *sizes, source_length=lengths[0], target_length=lengths[1])
+        return DemandingBatch(plan[place], *lengths, cost)
+
+    batches = {int(place): batch(int(place)) for place in (positions.argmax(), pairs.argmax())}
+    fullest = max(batches, key=lambda place: batches[place].cost.kept(batches[place].target_tokens))
+    longest = int(np.maximum(source, target).argmax())
+    return [batches[fullest], *([batch(longest)] if longest != fullest else [])]
+
+
+def beyond_budget(setup: TrainingSetup) -> int:
+    """How many pairs are longer than a batch may be; each is a batch of its own."""
+    longer = np.maximum(setup.corpus.train.source_lengths, setup.corpus.train.target_lengths) + 1
+    return int((longer > setup.settings.batches.tokens).sum())
+
+
+def estimate_memory(setup: TrainingSetup, batch: DemandingBatch) -> MemoryEstimate:
+    """The memory that an update of the fullest batch adds; OpenworkError where not even single sentences fit.
+
+    A batch that does not fit is divided as an update would divide it (`training/step.py`). On a GPU the update itself
+    divides: there, a lack of memory is an error that can be caught.
+    """
+    device, needed, divisions = setup.stream.device, _needed(setup, batch, 1), 1
+    free = free_memory()
+    if device.type == "cuda":
+        free = torch.cuda.mem_get_info(device)[0]
+        free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    if setup.updater.whole_batches and device.type == "cpu" and needed > free:
         raise whole_batch_too_large(f"the largest one needs {size_text(needed)} more, and {size_text(free)} are free")
-    most = max(1, -(-batch.sentences // workers))
-    if _needed(subject, batch, most) > free:
+    most = max(1, -(-batch.sentences // setup.updater.workers.count))
+    if _needed(setup, batch, most) > free:
         raise OpenworkError(
-            f"this training does not fit into the memory: it needs {size_text(_needed(subject, batch, most))} more, "
+            f"this training does not fit into the memory: it needs {size_text(_needed(setup, batch, most))} more, "
             f"and {size_text(free)} are free",
             why="so much take gradients, the optimiser and a single sentence for each worker",
             hint="take a smaller model or vocabulary, fewer training.workers, or end what else runs here",
             code="E023",
         )
-    while subject.device.type == "cpu" and needed > free and divisions < most:
+    while device.type == "cpu" and needed > free and divisions < most:
         divisions *= 2
-        needed = _needed(subject, batch, divisions)
+        needed = _needed(setup, batch, divisions)
     return MemoryEstimate(needed, free, divisions)
 
 
-def _needed(subject: PreflightContext, batch: DemandingBatch, divisions: int) -> int:
+def _needed(setup: TrainingSetup, batch: DemandingBatch, divisions: int) -> int:
     """Bytes beyond the weights, their copies and their moving average, which are there already."""
-    settings, tokens = subject.settings, batch.target_tokens / divisions
-    memory = memory_of(settings, batch.cost, tokens)
-    total = memory.resident if subject.device.type == "cpu" else memory.total
-    averages = memory.weights if subject.moving_average is not None else 0
+    memory = memory_of(setup.settings, batch.cost, batch.target_tokens / divisions)
+    total = memory.resident if setup.stream.device.type == "cpu" else memory.total
+    averages = memory.weights if setup.moving_average is not None else 0
     return max(0, total - memory.weights - memory.copies - averages)
-
-
-def _free(device: torch.device) -> int:
-    if device.type != "cuda":
-        return free_memory()
-    free, _ = torch.cuda.mem_get_info(device)
-    return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)

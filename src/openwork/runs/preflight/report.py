@@ -1,53 +1,25 @@
 """What the preflight found, in plain lines and as values."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 from openwork.base.phrases import AsIs, Joined
 from openwork.runs.plan import duration, size_text
+from openwork.runs.preflight.check import Preflight
 from openwork.runs.preflight.coverage import Coverage
-from openwork.runs.preflight.disk import DiskEstimate
-from openwork.runs.preflight.finish import Finish, clock
-from openwork.runs.preflight.longest import DemandingBatch
-from openwork.runs.preflight.memory import MemoryEstimate
-from openwork.runs.preflight.updates import UpdateTrial
-from openwork.runs.preflight.validation import ValidationTrial
+from openwork.runs.preflight.memory import NEAR
 
 
-@dataclass(frozen=True)
-class Preflight:
-    """All that was found. `batches`: those that need most, the fullest first; `beyond`: pairs longer than a batch;
-    `closed`: toolkits that a bundle cannot be written for; `begun`: when this was found out.
-    """
-
-    batches: tuple[DemandingBatch, ...]
-    beyond: int
-    memory: MemoryEstimate
-    updates: UpdateTrial
-    validation: ValidationTrial
-    finish: Finish
-    disk: DiskEstimate
-    coverages: tuple[Coverage, ...]
-    closed: Mapping[str, str]
-    begun: datetime
-
-    @property
-    def divisions(self) -> int:
-        """Into how many parts a worker's share of a batch must be divided, for want of memory."""
-        return self.updates.divisions
+def clock(seconds: float, now: datetime) -> str:
+    """When so many seconds are over: the time, and the day if it is not today."""
+    end = now + timedelta(seconds=seconds)
+    return f"{end:%H:%M}" if end.date() == now.date() else f"{end:%Y-%m-%d %H:%M}"
 
 
 def preflight_lines(found: Preflight) -> Iterator[str]:
-    """For a person: what the run will need, then what is doubtful about it."""
-    yield from _figures_lines(found)
-    for warning in preflight_warnings(found):
-        yield Joined("warning: ", warning)
-
-
-def _figures_lines(found: Preflight) -> Iterator[str]:
-    finish, disk = found.finish, found.disk
+    """For a person: what the run needs, then the warnings."""
+    finish, disk, memory = found.finish, found.disk, found.memory
     names = "fullest batch", "longest batch"
     for name, batch, seconds in zip(names, found.batches, found.updates.most, strict=False):
         pieces, took = max(batch.source, batch.target), duration(seconds, 2)
@@ -57,7 +29,10 @@ def _figures_lines(found: Preflight) -> Iterator[str]:
             f"validation: the {found.validation.sentences:,} longest sentences translated; each validation takes "
             f"about {duration(found.validation.seconds, 2)}"
         )
-    yield _memory_line(found)
+    if found.updates.peak is not None:
+        yield f"memory: {size_text(found.updates.peak)} at the fullest batch; {size_text(memory.free)} were free"
+    else:
+        yield f"memory: the fullest batch adds about {size_text(memory.needed)}; {size_text(memory.free)} free"
     yield (
         f"time: about {duration(finish.seconds, 2)}, until {clock(finish.seconds, found.begun)}, for "
         f"{finish.updates:,} updates ({finish.passes:.3g} passes over the pairs) and {finish.validations:,} validations"
@@ -73,23 +48,18 @@ def _figures_lines(found: Preflight) -> Iterator[str]:
     )
     for name, reason in found.closed.items():
         yield Joined(f"these settings close openwork export to {name}", AsIs(": "), reason)
-
-
-def _memory_line(found: Preflight) -> str:
-    memory = found.memory
-    if found.updates.peak is not None:
-        return f"memory: {size_text(found.updates.peak)} at the fullest batch; {size_text(memory.free)} were free"
-    return f"memory: the fullest batch adds about {size_text(memory.needed)}; {size_text(memory.free)} free"
+    for warning in preflight_warnings(found):
+        yield Joined("warning: ", warning)
 
 
 def preflight_warnings(found: Preflight) -> Iterator[str]:
-    """What need not be wrong, and may end badly."""
+    """What may end badly."""
     if found.divisions > 1:
         yield (
             f"memory is not enough for whole batches: they are computed in {found.divisions} parts, one after the "
             "other, and make the same update"
         )
-    elif found.memory.is_near:
+    elif found.memory.needed > NEAR * found.memory.free:
         yield "little memory is left beside the fullest batch; a smaller batches.tokens needs less"
     if found.beyond:
         yield f"{found.beyond:,} pair(s) are longer than batches.tokens; each is a batch of its own"
@@ -109,17 +79,15 @@ def preflight_warnings(found: Preflight) -> Iterator[str]:
 
 def _coverage_line(one: Coverage) -> str:
     named = AsIs(f" {' '.join(one.examples)}" if one.examples else "")
-    if one.lost:
-        said = f"{one.share:.1%} of the pieces are unknown to the vocabulary, and lost:"
-    else:
-        said = f"{one.share:.1%} of the pieces are bytes of characters that the vocabulary lacks:"
-    return Joined(_place_line(one), AsIs(": "), said, named)
-
-
-def _place_line(one: Coverage) -> str:
     if one.split == "training":
-        return "sources of the training pairs" if one.side == "source" else "targets of the training pairs"
-    return "sources of the validation pairs" if one.side == "source" else "targets of the validation pairs"
+        place = "sources of the training pairs" if one.side == "source" else "targets of the training pairs"
+    else:
+        place = "sources of the validation pairs" if one.side == "source" else "targets of the validation pairs"
+    if one.lost:
+        fault = f"{one.share:.1%} of the pieces are unknown to the vocabulary, and lost:"
+    else:
+        fault = f"{one.share:.1%} of the pieces are bytes of characters that the vocabulary lacks:"
+    return Joined(place, AsIs(": "), fault, named)
 
 
 def preflight_values(found: Preflight) -> dict[str, Any]:
@@ -128,9 +96,7 @@ def preflight_values(found: Preflight) -> dict[str, Any]:
     return {
         "batches": [
             {
-                "sentences": batch.sentences,
-                "source_tokens": batch.source,
-                "target_tokens": batch.target,
+                "sentences": batch.sentences, "source_tokens": batch.source, "target_tokens": batch.target,
                 "seconds": seconds,
             }
             for batch, seconds in zip(found.batches, found.updates.most, strict=True)

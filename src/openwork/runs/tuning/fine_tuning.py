@@ -73,7 +73,7 @@ def begin_tuning(
     settings: RunSettings,
     model: SequenceModel,
     tokenizers: TokenizerPair,
-    say: Callable[[str], None],
+    report: Callable[[str], None],
     *,
     resumed: bool = False,
 ) -> None:
@@ -85,15 +85,15 @@ def begin_tuning(
     if tuning.from_bundle is not None and (not resumed or tuning.low_rank):
         taken = Beginning.of(tuning.from_bundle).put_into(model, tokenizers, settings.model)
         if not resumed:
-            say(f"beginning with the weights of {tuning.from_bundle}")
+            report(f"beginning with the weights of {tuning.from_bundle}")
         if taken.fresh and not resumed:
-            say(f"taken from it: {taken.parts(taken.taken)}; fresh: {taken.parts(taken.fresh)}")
+            report(f"taken from it: {taken.parts(taken.taken)}; fresh: {taken.parts(taken.fresh)}")
     frozen = made_tunable(model, tuning, taken.fresh)
     if tuning.low_rank:
         learning = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
-        say(f"adapters of rank {tuning.low_rank} on {len(adapters(model)):,} layers: {learning:,} weights learn")
+        report(f"adapters of rank {tuning.low_rank} on {len(adapters(model)):,} layers: {learning:,} weights learn")
     if frozen:
-        say(f"frozen: {frozen / 1e6:.2f} million weights")
+        report(f"frozen: {frozen / 1e6:.2f} million weights")
 
 
 def made_tunable(model: SequenceModel, tuning: FineTuningSettings, fresh: Sequence[str] = ()) -> int:

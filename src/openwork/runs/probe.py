@@ -1,4 +1,4 @@
-"""A look at a model in training, on some held-out sentences: where it attends, and how good it is with a teacher."""
+"""Figures of a model in training on some held-out sentences: where it attends, and its quality by teacher forcing."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -19,7 +19,7 @@ from openwork.text.pair import TokenizerPair
 from openwork.training.batches.batch import to_tensors
 from openwork.training.signs import Sight
 
-SENTENCES, LONGEST = 16, 100  # that are looked at, and the pieces that a side of them may have
+SENTENCES, LONGEST = 16, 100  # sentences, and the most pieces on a side of them
 COUNTED = 1_000_000  # target tokens
 
 
@@ -33,7 +33,7 @@ def frequency_entropy(store: TokenStore) -> float:
 
 
 class LearningProbe:
-    """Looks at the first of the held-out pairs, which are those of the store in its order; draws no random number."""
+    """Inspects the model on the first held-out pairs, which are those of the store in its order; draws no number."""
 
     def __init__(
         self,
@@ -44,18 +44,15 @@ class LearningProbe:
         language: str | None = None,
     ) -> None:
         """`language` is that of the targets."""
-        self.model = model
-        self.tokenizers = tokenizers
+        self.model, self.tokenizer, self.store, self.language = model, tokenizers.target, store, language
         few = min(len(pairs) or len(store), len(store), COUNTED)
         longer = np.maximum(store.source_lengths[:few], store.target_lengths[:few])
         short = np.nonzero(longer <= LONGEST)[0][:SENTENCES]  # attention's weights grow with the square of the length
         self.rows = short if len(short) else longer.argsort()[:1]
-        self.store = store
-        self.references = [pairs[row].target for row in self.rows.tolist()] if pairs else []
-        self.language = language
+        self.pairs = pairs
 
     def look(self) -> Sight:
-        """The model is left as validation leaves it."""
+        """Leaves the model as validation leaves it."""
         batch = to_tensors(assemble(self.store, self.rows), self.model.output_weight.device)
         self.model.eval()
         with torch.inference_mode(), recording(self.model) as record:
@@ -68,31 +65,26 @@ class LearningProbe:
                 weights = [self.model.attend(batch.target_input, state)[1][:, None]]
         figures = [attention_figures(one, lengths, batch.real) for one in weights]
         entropy, on_padding = np.mean(figures, axis=0).tolist()
-        return Sight(entropy, on_padding, self._forced(best), self._kept)
-
-    def _forced(self, best: Tensor) -> float:
-        """chrF of the likeliest pieces, sentence by sentence."""
         sizes = (self.store.target_lengths[self.rows] + 1).tolist()
-        return chrf(self._texts([part.tolist()[:-1] for part in best.split(sizes)]), self._references).value
-
-    @cached_property
-    def _references(self) -> list[str]:
-        """Where no sentences are translated the texts are not at hand, and what the store has must do."""
-        return self.references or self._stored
+        likeliest = self.tokenizer.decode_batch(part.tolist()[:-1] for part in best.split(sizes))
+        return Sight(entropy, on_padding, chrf(likeliest, self._references).value, self._kept)
 
     @cached_property
     def _stored(self) -> list[str]:
-        return self._texts([self.store.pair(int(row))[1].tolist() for row in self.rows])
+        """The targets as their pieces give them."""
+        return self.tokenizer.decode_batch(self.store.pair(int(row))[1].tolist() for row in self.rows)
+
+    @cached_property
+    def _references(self) -> list[str]:
+        """The texts of the targets; without pairs, those that the store has."""
+        return [self.pairs[row].target for row in self.rows.tolist()] if self.pairs else self._stored
 
     @cached_property
     def _kept(self) -> float:
-        if isinstance(self.tokenizers.target, Labels):  # BLEU is for texts
-            said = [" ".join(text.split()) for text in self._references]
-            return 100 * exact_match(self._stored, said).value
+        if isinstance(self.tokenizer, Labels):  # BLEU is for texts
+            expected = [" ".join(text.split()) for text in self._references]
+            return 100 * exact_match(self._stored, expected).value
         return bleu(self._stored, self._references, language=self.language).value
-
-    def _texts(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        return self.tokenizers.target.decode_batch(rows)
 
 
 def attention_figures(weights: Tensor, lengths: Tensor, real: Tensor) -> tuple[float, float]:
@@ -106,5 +98,5 @@ def attention_figures(weights: Tensor, lengths: Tensor, real: Tensor) -> tuple[f
     on_padding = (weights * is_padding[:, None, None]).sum(-1).mean(1).flatten()[real]
     greatest = lengths.float().log()[:, None, None]
     entropies = (torch.special.entr(weights).sum(-1) / greatest).mean(1).flatten()[real]
-    told = entropies[entropies.isfinite()]
-    return (float(told.mean()) if told.numel() else 0.0), float(on_padding.mean())
+    finite = entropies[entropies.isfinite()]
+    return (float(finite.mean()) if finite.numel() else 0.0), float(on_padding.mean())

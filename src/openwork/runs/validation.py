@@ -1,29 +1,34 @@
-"""What a model in training makes of held-out sources, and its scores, by the task of the model."""
+"""Validation of a run in training, by the task of its model: loss of held-out pairs, scores, samples."""
 
+import math
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.base.tasks import LABELLING, Task
-from openwork.data.batching import Batch, assemble
+from openwork.data.batching import Batch, BatchPlan, BatchSettings, assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
 from openwork.evaluation.label_scores import label_scores
 from openwork.inference.labeller import Labeller
 from openwork.inference.translator import BatchTranslator
 from openwork.machine.precision import PrecisionName
-from openwork.metrics.ratio import Ratio, exact_match
+from openwork.metrics.ratio import Ratio, exact_match, perplexity
 from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
 from openwork.text.pair import TokenizerPair
-from openwork.training.batches.batch import TensorBatch
-from openwork.training.objective import hidden_states
+from openwork.training.batches.batch import TensorBatch, to_tensors
+from openwork.training.objective import batch_loss, hidden_states
+from openwork.training.progress import Validation
 
 SENTENCES = 64  # whose masked pieces are restored together
+Arrange = Callable[[Batch, torch.device], TensorBatch]
 
 
 class Scoring(ABC):
@@ -31,7 +36,7 @@ class Scoring(ABC):
 
     @abstractmethod
     def hypotheses(self, sources: Sequence[str]) -> list[str]:
-        """What the model gives for each source."""
+        """The output of the model for each source."""
 
     @abstractmethod
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
@@ -42,8 +47,7 @@ class TranslationScoring(Scoring):
     """Translations by greedy search: BLEU, chrF and exact matches. `language` is that of the targets."""
 
     def __init__(self, translator: BatchTranslator, language: str | None = None) -> None:
-        self.translator = translator
-        self.language = language
+        self.translator, self.language = translator, language
 
     def hypotheses(self, sources: Sequence[str]) -> list[str]:
         return self.translator.best(sources)
@@ -51,12 +55,8 @@ class TranslationScoring(Scoring):
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         references = [pair.target for pair in pairs]
         score = bleu(hypotheses, references, language=self.language)
-        found = {
-            "bleu": score.value,
-            "chrf": chrf(hypotheses, references).value,
-            "exact": exact_match(hypotheses, references).value,
-        }
-        return found, score.signature
+        exact = exact_match(hypotheses, references).value
+        return {"bleu": score.value, "chrf": chrf(hypotheses, references).value, "exact": exact}, score.signature
 
 
 class LabelScoring(Scoring):
@@ -83,14 +83,12 @@ class MaskedScoring(Scoring):
         model: SequenceModel,
         tokenizers: TokenizerPair,
         store: TokenStore,
-        arrange: Callable[[Batch, torch.device], TensorBatch],
+        arrange: Arrange,
         precision: PrecisionName,
     ) -> None:
         """`store` holds the sources; `arrange` masks them."""
-        self.model = model
+        self.model, self.store, self.arrange = model, store, arrange
         self.tokenizer = tokenizers.source
-        self.store = store
-        self.arrange = arrange
         self.precision: PrecisionName = precision
         self.restored = Ratio(0.0, 0)  # of the masked pieces, by the last hypotheses
 
@@ -106,10 +104,9 @@ class MaskedScoring(Scoring):
             self.restored += Ratio(float((best == batch.real_targets).sum()), len(best))
             ids = batch.source.flatten().index_copy(0, batch.real, best).view(batch.source.shape).tolist()
             lengths = (batch.source_lengths - 1).tolist()
-            rest = [
+            texts += self.tokenizer.decode_batch(
                 [one for one in row[:length] if one > SYMBOL_IDS.end] for row, length in zip(ids, lengths, strict=True)
-            ]
-            texts += self.tokenizer.decode_batch(rest)
+            )
         return texts
 
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
@@ -121,11 +118,11 @@ def scoring_of(
     model: SequenceModel,
     translator: BatchTranslator,
     store: TokenStore,
-    arrange: Callable[[Batch, torch.device], TensorBatch],
+    arrange: Arrange,
     precision: PrecisionName,
     language: str | None,
 ) -> Scoring | None:
-    """How a model of this task is scored while it trains; None for a language model, whose loss says all."""
+    """The scores of a model with this task while it trains; None for a language model, which has a loss alone."""
     if task == "language-model":
         return None
     if task == "fill":
@@ -133,3 +130,60 @@ def scoring_of(
     if task in LABELLING:
         return LabelScoring(task, model, translator.tokenizers, precision)
     return TranslationScoring(translator, language)
+
+
+class Validator:
+    """Computes loss and scores of the same held-out pairs each time. It draws no random number."""
+
+    def __init__(
+        self,
+        model: SequenceModel,
+        translator: BatchTranslator,
+        store: TokenStore,
+        pairs: list[Pair],
+        precision: PrecisionName,
+        scoring: Scoring | None,
+        arrange: Arrange = to_tensors,
+        *,
+        shown: Sequence[Pair] = (),
+    ) -> None:
+        """`translator` is of the model. `pairs` are those that `scoring` scores: the first of the store, or none.
+
+        `arrange` lays a batch out for the loss: always the same for the same rows. `shown`: examples for samples where
+        no pairs are scored, such as the first words of texts. Without `scoring` there are neither scores nor samples.
+        """
+        self.model, self.translator, self.store, self.scoring = model, translator, store, scoring
+        self.pairs = pairs if scoring is not None else []
+        self.shown = [pair for pair in shown if pair.source.strip()] if scoring is not None and not pairs else []
+        self.arrange = arrange
+        self.precision: PrecisionName = precision
+        self.plan = BatchPlan.of(store, BatchSettings(), seed=0).epoch(0)
+
+    def loss(self, batches: Iterable[NDArray] | None = None) -> Ratio:
+        """Nats of all real target tokens, or of those of some batches' rows, without smoothing, and their number."""
+        self.model.eval()
+        total = Ratio(0.0, 0)
+        with torch.inference_mode():
+            for rows in self.plan if batches is None else batches:
+                batch = self.arrange(assemble(self.store, rows), self.translator.device)
+                sums = batch_loss(self.model, batch, 0.0, self.precision)
+                total += Ratio(sums.likelihood.item(), batch.target_tokens)
+        return total
+
+    def validate(self, step: int) -> Validation:
+        """Loss, perplexity and, if there are pairs, the scores of the model's hypotheses, with one as a sample."""
+        before = time.perf_counter()
+        loss = self.loss()
+        scores: dict[str, Any] = {}
+        sample, signature = None, ""
+        if self.scoring is not None and self.pairs:
+            hypotheses = self.scoring.hypotheses([pair.source for pair in self.pairs])
+            scores, signature = self.scoring.scores(self.pairs, hypotheses)
+            shown = (step * 7919) % len(self.pairs)  # another one each time
+            sample = (self.pairs[shown].source, self.pairs[shown].target, hypotheses[shown])
+        elif self.shown:
+            source, target = self.shown[step * 7919 % len(self.shown)]
+            sample = (source, target, self.translator.best([source])[0])
+        value = loss.value if math.isfinite(loss.value) else math.inf
+        seconds = round(time.perf_counter() - before, 3)
+        return Validation(step, value, perplexity(loss), **scores, seconds=seconds, sample=sample, signature=signature)

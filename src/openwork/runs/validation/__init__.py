@@ -1,1 +1,0 @@
-"""Validation of a run by the task of its model: loss, scores, samples."""
