@@ -20,7 +20,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from machine import describe_machine
 from openwork.bundles.bundle import Bundle, load_bundle
-from openwork.data.readers.parallel import read_parallel
+from openwork.data.readers.lines import read_parallel
 from openwork.data.records import Pair
 from openwork.decoding.scoring import highest, log_normaliser, most_probable_tokens
 from openwork.decoding.shortlist import Shortlist

@@ -12,9 +12,9 @@ import pytest
 
 from openwork.base.errors import DataError
 from openwork.data.corpora import catalogue as corpora
-from openwork.data.corpora import download, multi30k, tatoeba
-from openwork.data.corpora.catalogue import CORPORA, load, splits
-from openwork.data.corpora.splits import split_of
+from openwork.data.corpora import download, parallel
+from openwork.data.corpora.catalogue import CORPORA, find, load
+from openwork.data.corpora.corpus import split_of
 
 SIZES = {"train": 29_000, "valid": 1_014, "test": 1_000}
 
@@ -42,8 +42,8 @@ def put(folder: Path, text: str, *names: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dates", "copy", "reverse"])
 def test_built_in_corpora_have_every_role_and_any_size(name: str) -> None:
-    assert splits(name) == ("train", "valid", "test")
-    for split in splits(name):
+    assert find(name).names == ("train", "valid", "test")
+    for split in find(name).names:
         assert len(list(load(name, split, count=30))) == 30
     assert len(list(load(name, "valid"))) >= 500
     assert list(load(name, "train", count=10, seed=1)) != list(load(name, "train", count=10, seed=2))
@@ -53,7 +53,7 @@ def test_multi30k_has_every_direction() -> None:
     pairs = {"en-de", "de-en", "en-fr", "fr-en", "de-fr", "fr-de"}
     names = {name for name in CORPORA if name.startswith("multi30k-")}
     assert names == {f"multi30k-{pair}" for pair in pairs} | {f"multi30k-lowercased-{pair}" for pair in pairs}
-    assert splits("multi30k-en-de") == ("train", "val", "test_2016_flickr")
+    assert find("multi30k-en-de").names == ("train", "val", "test_2016_flickr")
     assert all(CORPORA[name].pairs == tuple(SIZES.values()) for name in names)
 
 
@@ -66,7 +66,7 @@ def test_the_real_multi30k(openwork_data: Callable[[str], Path]) -> None:
     assert first.source.startswith("Two young, White males")
     small = next(load("multi30k-lowercased-en-de", "train"))
     assert small == (first.source.lower(), first.target.lower()) != first
-    for name, expected in multi30k._SHA256.items():
+    for name, expected in parallel._SHA256.items():
         if (folder / name).is_file():
             assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == expected
 
@@ -109,10 +109,10 @@ def origin(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return io.BytesIO(gzip.compress(request.full_url.rpartition("/")[2].encode() + b"\n", mtime=0))
 
     sums = {
-        name: hashlib.sha256(gzip.compress(name.encode() + b"\n", mtime=0)).hexdigest() for name in multi30k._SHA256
+        name: hashlib.sha256(gzip.compress(name.encode() + b"\n", mtime=0)).hexdigest() for name in parallel._SHA256
     }
     monkeypatch.setattr(urllib.request, "urlopen", urlopen)
-    monkeypatch.setattr(multi30k, "_SHA256", sums)
+    monkeypatch.setattr(parallel, "_SHA256", sums)
     return asked
 
 
@@ -129,7 +129,7 @@ def test_files_are_fetched_once_and_fetched_again_when_the_cache_is_damaged(tmp_
 def test_other_bytes_than_expected_are_refused_and_not_kept(
     tmp_path: Path, origin: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(multi30k._SHA256, "val.en.gz", "0" * 64)
+    monkeypatch.setitem(parallel._SHA256, "val.en.gz", "0" * 64)
     with pytest.raises(DataError, match="not the file that was expected"):
         next(load("multi30k-en-fr", "valid"))
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
@@ -144,7 +144,7 @@ def test_no_more_is_read_than_the_limit(tmp_path: Path, origin: list[str], monke
 def test_fetch_brings_every_split_of_both_languages(tmp_path: Path, origin: list[str]) -> None:
     told: list[str] = []
     corpora.fetch("multi30k-de-fr", None, lambda name, done, total: told.append(name))
-    brought = {f"{split}.{side}.gz" for split in multi30k.FILES.values() for side in ("de", "fr")}
+    brought = {f"{split}.{side}.gz" for split in find("multi30k-en-de").names for side in ("de", "fr")}
     assert {path.name for path in (tmp_path / "cache" / "openwork" / "multi30k").iterdir()} == brought == set(told)
     assert corpora.find("multi30k-de-fr").found(None) == str(tmp_path / "cache" / "openwork" / "multi30k")
     assert corpora.find("multi30k-de-en").found(None) == ""
@@ -204,7 +204,7 @@ def test_tatoeba_splits_an_export_by_content(tmp_path: Path) -> None:
     assert corpora.find("tatoeba-de-en").found(tmp_path) == str(home)
     (home / "deu.txt").write_text("Word\tWort\nno tab\n")
     with pytest.raises(DataError, match=r"deu\.txt:2: one column where two"):
-        list(tatoeba.read_export(home / "deu.txt"))
+        list(parallel.read_export(home / "deu.txt"))
 
 
 def test_tatoeba_without_a_file_says_what_to_fetch_by_hand() -> None:

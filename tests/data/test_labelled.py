@@ -7,9 +7,9 @@ import pytest
 
 from openwork.base.errors import DataError
 from openwork.data.corpora import docstrings
-from openwork.data.corpora.catalogue import CORPORA, load, splits
+from openwork.data.corpora.catalogue import CORPORA, find, load
 from openwork.data.corpora.docstrings import file_pairs, summary_and_rest
-from openwork.data.readers.columns import read_columns
+from openwork.data.readers.lines import read_columns
 from openwork.data.records import Pair
 
 MORE = "docstrings-more"
@@ -51,7 +51,7 @@ def test_intents_and_slots_are_of_the_same_utterances() -> None:
 
 @pytest.mark.parametrize("name", ["sst2", "atis-intent", "atis-slots", "snips-intent", "snips-slots"])
 def test_what_is_not_there_is_told_with_its_origin(name: str) -> None:
-    assert splits(name) == ("train", "dev", "test")
+    assert find(name).names == ("train", "dev", "test")
     with pytest.raises(DataError, match=r"is not on this machine") as caught:
         next(load(name, "test"))
     assert "https://github.com" in caught.value.why and "OPENWORK_DATA=FOLDER" in caught.value.hint
@@ -153,7 +153,7 @@ def test_more_to_learn_from_without_what_is_held_out(tmp_path: Path, monkeypatch
     for known in (docstrings.library_pairs, docstrings.packages_pairs):
         known.cache_clear()
     try:
-        plain, more = ({s: list(load(name, s)) for s in splits("docstrings")} for name in ("docstrings", MORE))
+        plain, more = ({s: list(load(name, s)) for s in find("docstrings").names} for name in ("docstrings", MORE))
     finally:
         for known in (docstrings.library_pairs, docstrings.packages_pairs):
             known.cache_clear()

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openwork.data.corpora.splits import SPLITS, divide, split_of
+from openwork.data.corpora.corpus import SPLITS, divide, split_of
 from openwork.data.records import Pair
 
 

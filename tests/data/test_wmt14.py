@@ -13,8 +13,7 @@ import pytest
 from openwork.base.errors import DataError
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.corpora import wmt14
-from openwork.data.corpora.archives import extract
-from openwork.data.corpora.download import RemoteFile
+from openwork.data.corpora.download import RemoteFile, extract
 
 SGM = '<refset setid="x">\n<doc docid="d">\n<p>\n{}</p>\n</doc>\n</refset>\n'
 

@@ -24,12 +24,12 @@ from openwork.base.lines import clean_line
 from openwork.base.records import RecordWriter, read_records
 from openwork.data.check.reading import FilePairs
 from openwork.data.check.text import text_faults
-from openwork.data.corpora.archives import extract
+from openwork.data.corpora.download import extract
 from openwork.data.glossary import read_glossary
 from openwork.data.readers.jsonl import read_jsonl
+from openwork.data.readers.lines import read_tsv
 from openwork.data.readers.po import read_po
 from openwork.data.readers.tmx import read_tmx
-from openwork.data.readers.tsv import read_tsv
 from openwork.data.readers.xliff import read_xliff
 from openwork.inference.requests import read_json
 from openwork.inference.settings import read_translation_file

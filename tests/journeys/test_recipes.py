@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from openwork.base.config import Layer, apply_assignments, read_run_file
-from openwork.data.corpora import hsk
+from openwork.data.corpora import parallel
 from openwork.data.corpora.catalogue import find
 from openwork.data.records import Pair
 from openwork.models.build import build_model
@@ -76,7 +76,7 @@ def invented_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for other in ("de", "zh"):
         put(f"tatoeba-en-{other}", {"train": range(40), "valid": range(40, 44)}, ("en", other))
     pairs = [Pair(SENTENCES["zh"].format(number), SENTENCES["en"].format(number)) for number in range(40)]
-    monkeypatch.setattr(hsk, "sentences", lambda: iter(pairs))
+    monkeypatch.setattr(parallel, "sentences", lambda: iter(pairs))
     monkeypatch.setenv("OPENWORK_DATA", str(tmp_path / "corpora"))
     return tmp_path
 

@@ -10,7 +10,7 @@ import pytest
 
 from openwork.base.errors import BundleError, DataError
 from openwork.bundles.bundle import load_bundle
-from openwork.data.corpora.archives import extract
+from openwork.data.corpora.download import extract
 from openwork.data.store import TokenStore, write_store
 
 

@@ -17,7 +17,7 @@ from openwork import __version__
 from openwork.base.cache import VARIABLE as CACHE_VARIABLE
 from openwork.base.cache import find_cache
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
-from openwork.data.corpora.places import VARIABLE
+from openwork.data.corpora.corpus import VARIABLE
 from openwork.inference.prepared import native
 from openwork.inference.prepared.native.building import NotBuilt, find_compiler
 from openwork.inference.prepared.products import available

@@ -61,7 +61,7 @@ def complete(
     folder = usable_bundle(bundle)
 
     from openwork.bundles.bundle import load_bundle
-    from openwork.data.readers.tsv import read_tsv
+    from openwork.data.readers.lines import read_tsv
     from openwork.inference.completer import (
         LINE_END,
         USER,

@@ -45,10 +45,10 @@ def list_(folder: Folder = None, as_json: AsJson = False) -> None:
 
     openwork data list --json
     """
-    from openwork.data.corpora.listing import list_corpora, table_lines
+    from openwork.data.corpora.catalogue import list_corpora, table_lines
 
     entries = list_corpora(folder)
-    print_result(lambda: [entry.to_json() for entry in entries], lambda: table_lines(entries), as_json=as_json)
+    print_result(lambda: entries, lambda: table_lines(entries), as_json=as_json)
 
 
 @app.command()

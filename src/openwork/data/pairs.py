@@ -12,7 +12,7 @@ from openwork.base.errors import ConfigError, DataError
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.filters import Dropped, FilterReport, FilterSettings
 from openwork.data.mixture import CorpusMixture
-from openwork.data.readers.parallel import read_parallel
+from openwork.data.readers.lines import read_parallel
 from openwork.data.records import Languages, Pair
 from openwork.data.settings import DataSettings, MixSettings
 from openwork.data.sources import CorpusPart, PairSource, filtered, hold_out, joined, source_of

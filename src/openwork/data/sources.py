@@ -12,9 +12,8 @@ from openwork.base.errors import DataError
 from openwork.base.files import read_lines, sha256_file
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.filters import FilterReport, FilterSettings, apply
-from openwork.data.readers.columns import read_columns
 from openwork.data.readers.formats import Skips, format_of, read_file
-from openwork.data.readers.parallel import read_parallel
+from openwork.data.readers.lines import read_columns, read_parallel
 from openwork.data.records import Languages, Pair
 from openwork.data.settings import OriginSettings
 

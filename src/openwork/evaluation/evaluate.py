@@ -10,7 +10,7 @@ from openwork.base.errors import DataError
 from openwork.bundles.bundle import Bundle
 from openwork.data.languages import corpus_languages
 from openwork.data.pairs import read_pairs
-from openwork.data.readers.columns import read_columns
+from openwork.data.readers.lines import read_columns
 from openwork.data.records import Pair
 from openwork.evaluation.label_scores import check_not_empty
 from openwork.evaluation.saved import SavedEvaluation

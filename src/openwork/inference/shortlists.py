@@ -18,7 +18,7 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import load_bundle
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.pairs import encoded_pairs
-from openwork.data.readers.parallel import read_parallel
+from openwork.data.readers.lines import read_parallel
 from openwork.decoding.shortlist import Shortlist
 from openwork.text.lexicon import learn_lexicon
 from openwork.text.pair import TokenizerPair

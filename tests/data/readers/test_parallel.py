@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openwork.base.errors import DataError
-from openwork.data.readers.parallel import read_parallel
+from openwork.data.readers.lines import read_parallel
 
 LINES = st.lists(st.text(st.characters(exclude_characters="\n\r\0\ufeff", exclude_categories=["Cs"])), max_size=8)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.data.readers.tsv import read_tsv
+from openwork.data.readers.lines import read_tsv
 
 
 def read(folder: Path, data: bytes) -> list[tuple[str, str]]:

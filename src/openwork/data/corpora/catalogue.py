@@ -1,51 +1,30 @@
-"""Corpora by name: one table, and one way to read any of them."""
+"""Corpora by name: one table, one way to read any of them, and the list that `openwork data list` shows."""
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from openwork.base.errors import DataError
-from openwork.data.corpora import (
-    dates,
-    dialogues,
-    docstrings,
-    hsk,
-    labelled,
-    multi30k,
-    python_docs,
-    synthetic,
-    tatoeba,
-    wmt14,
-)
-from openwork.data.corpora.corpus import ROLES, NamedCorpus, Reader
+from openwork.base.phrases import AsIs, Joined, Padded, shown_width
+from openwork.data.corpora import dates, dialogues, docstrings, labelled, parallel, synthetic, wmt14
+from openwork.data.corpora.corpus import SPLITS as ROLES
+from openwork.data.corpora.corpus import NamedCorpus
 from openwork.data.corpora.download import Told, silent
 from openwork.data.records import Pair
 
-
-def _endless(
-    generate: Callable[[str, int, int], Iterator[Pair]], terms: str, sizes: tuple[int, int, int]
-) -> NamedCorpus:
-    """A generated corpus: `sizes` of the splits unless another count is asked for; it needs no folder."""
-
-    def read(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
-        return generate(split, sizes[ROLES.index(split)] if count is None else count, seed)
-
-    return NamedCorpus(read, terms, "built in", pairs=sizes, found=lambda folder: "built in")
-
-
-def _date_pairs(split: str, count: int, seed: int) -> Iterator[Pair]:
-    return (example.pair for example in dates.generate(split, count, seed))
-
-
 CORPORA: dict[str, NamedCorpus] = {
-    "dates": _endless(_date_pairs, "generated from Unicode CLDR (Unicode License v3)", (60_000, 2_000, 5_000)),
-    "dialogues": _endless(dialogues.generate, "generated", (40_000, 1_000, 1_000)),
-    "copy": _endless(synthetic.copy, "generated", (20_000, 500, 500)),
-    "reverse": _endless(synthetic.reverse, "generated", (20_000, 500, 500)),
-    **multi30k.CORPORA,
-    **tatoeba.CORPORA,
-    **python_docs.CORPORA,
-    **hsk.CORPORA,
+    "dates": NamedCorpus(
+        "generated from Unicode CLDR (Unicode License v3)",
+        "built in",
+        pairs=(60_000, 2_000, 5_000),
+        generate=dates.generate_pairs,
+    ),
+    "dialogues": NamedCorpus("generated", "built in", pairs=(40_000, 1_000, 1_000), generate=dialogues.generate),
+    "copy": NamedCorpus("generated", "built in", pairs=(20_000, 500, 500), generate=synthetic.copy),
+    "reverse": NamedCorpus("generated", "built in", pairs=(20_000, 500, 500), generate=synthetic.reverse),
+    **parallel.CORPORA,
     **wmt14.CORPORA,
     **labelled.CORPORA,
     **docstrings.CORPORA,
@@ -57,17 +36,24 @@ def load(
 ) -> Iterator[Pair]:
     """The pairs of one split of the corpus `name`, as a stream.
 
-    `split` is a role (train, valid, test) or the origin's own name. `folder` is looked in before OPENWORK_DATA, for
-    corpora that are files. `count` takes the first so many pairs, and for a generated corpus any number; `seed` matters
-    to generated ones alone. `DataError` for an unknown name or split and for files that cannot be had.
+    `split` is a role (train, valid, test) or the origin's own name. `folder` comes before OPENWORK_DATA, for corpora
+    that are files. `count` takes the first so many pairs, and of a generated corpus any number; only generated corpora
+    use `seed`. `DataError` for an unknown name or split and for missing files.
     """
     corpus = find(name)
-    role = _role(name, corpus, split)
-    return corpus.read(role, folder, count, seed)
+    for own, role, size in zip(corpus.names, ROLES, corpus.pairs, strict=True):
+        if split in (role, own):
+            if corpus.generate is not None:
+                return corpus.generate(own, count if count is not None else size or 0, seed)
+            return islice(corpus.read(own, folder), count)
+    choices = dict.fromkeys([*ROLES, *corpus.names])
+    raise DataError(
+        f"{split}: the corpus {name} has no such split", hint=f"choose from {', '.join(choices)}", code="D016"
+    )
 
 
 def fetch(name: str, folder: Path | None = None, told: Told = silent) -> None:
-    """Bring all that `load` will need onto this machine, however large; `told` receives how far it is."""
+    """Bring all that `load` needs onto this machine, however large; `told` receives the progress."""
     find(name).fetch(folder, told)
 
 
@@ -80,19 +66,37 @@ def find(name: str) -> NamedCorpus:
     return CORPORA[name]
 
 
-def splits(name: str) -> tuple[str, str, str]:
-    """The origin's names of the splits for training, validation and test, in this order."""
-    return find(name).names
+def list_corpora(folder: Path | None = None) -> list[dict[str, Any]]:
+    """All of them for JSON, in the order of the table; `folder` is searched before OPENWORK_DATA.
+
+    `pairs`: by split, None where they are not known beforehand. `found`: the place, empty if it is not here.
+    """
+    return [
+        {
+            "name": name,
+            "languages": list(corpus.languages),
+            "pairs": dict(zip(ROLES, corpus.pairs, strict=True)),
+            "found": corpus.found(folder),
+            "origin": corpus.origin,
+            "terms": corpus.terms,
+        }
+        for name, corpus in CORPORA.items()
+    ]
 
 
-def _role(name: str, corpus: NamedCorpus, split: str) -> str:
-    for role, own_name in zip(ROLES, corpus.names, strict=True):
-        if split in (role, own_name):
-            return role
-    choices = dict.fromkeys([*ROLES, *corpus.names])
-    raise DataError(
-        f"{split}: the corpus {name} has no such split", hint=f"choose from {', '.join(choices)}", code="D016"
-    )
+def table_lines(entries: list[dict[str, Any]]) -> list[str]:
+    """One line a corpus: name, pairs of each split, place; and one for the terms of each family."""
+    rows: list[tuple[str, ...]] = [("corpus", *map(AsIs, ROLES), "where")]
+    for entry in entries:
+        counts = ("?" if count is None else f"{count:,}" for count in entry["pairs"].values())
+        rows.append((AsIs(entry["name"]), *counts, entry["found"] or Joined("not here", "; ", entry["origin"])))
+    widths = [max(shown_width(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    # Both directions of a family have the same terms: tatoeba of tatoeba-en-de.
+    terms = (Joined(AsIs(entry["name"].rsplit("-", 2)[0]), ": ", entry["terms"]) for entry in entries)
+    return [*(_row(row, widths) for row in rows), "", *dict.fromkeys(terms)]
 
 
-__all__ = ["CORPORA", "ROLES", "NamedCorpus", "Reader", "fetch", "find", "load", "splits"]
+def _row(cells: tuple[str, ...], widths: list[int]) -> str:
+    """A line of the table: the name, the counts, and the last cell as long as it is."""
+    aligned = [Padded(cell, width, right=at > 0) for at, (cell, width) in enumerate(zip(cells, widths, strict=False))]
+    return Joined(*(part for cell in aligned for part in (cell, "  ")), cells[-1])

@@ -1,8 +1,8 @@
-"""Dialogues about tables and taxis in English and Chinese, generated: an endless corpus whose every reply is known.
+"""Dialogues about tables and taxis in English and Chinese: an endless generated corpus with known replies.
 
-A person names what he wants in words of his own and not all at once; the assistant asks for what is missing, says
-everything back with times as 19:30, takes a correction, and books. So a reply follows from the whole conversation, and
-there is one right reply. A pair is a conversation up to a reply, and the reply, as `openwork complete --chat` has them.
+A person names values in various words and not all at once; the assistant asks for what is missing, repeats everything
+with times as 19:30, accepts a correction, and books. So a reply follows from the whole conversation, and there is one
+right reply. A pair is a conversation up to a reply, and the reply, as in `openwork complete --chat`.
 
     <user> A table for two at Blue Door, please. <assistant> On which day? <user> Friday. <assistant>    At what time?
 """
@@ -10,8 +10,9 @@ there is one right reply. A pair is a conversation up to a reply, and the reply,
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Literal
 
-from openwork.data.corpora.splits import SPLITS, split_of
+from openwork.data.corpora.corpus import check_split, split_of
 from openwork.data.records import Pair
 
 USER, ASSISTANT = "<user>", "<assistant>"
@@ -24,10 +25,10 @@ _CORRECTED, _TWO_AT_ONCE = 0.4, 0.3  # shares of the conversations, and of the a
 
 @dataclass(frozen=True)
 class Slot:
-    """Something that has to be known: how a person may say each value, and how the assistant says it.
+    """A value that a booking needs: how a person may say each value, and how the assistant writes it.
 
-    `question`: the assistant's. `parts`: how it is named with others, `answers`: alone, `changes`: anew. `{}` is the
-    value.
+    `question`: the assistant's. The person names the value among others with `parts`, alone with `answers`, and
+    corrects it with `changes`; `{}` is the value.
     """
 
     said: Sequence[Sequence[str]]
@@ -36,6 +37,11 @@ class Slot:
     parts: Sequence[str]
     answers: Sequence[str]
     changes: Sequence[str]
+
+    def say(self, kind: Literal["parts", "answers", "changes"], random: Random, value: int) -> str:
+        """One of the person's sentences, or of its parts."""
+        text = random.choice(getattr(self, kind)).format(random.choice(self.said[value]))
+        return text if kind == "parts" else _capitalised(text)
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class DialogueScript:
     openings: Sequence[str]
     joint: str  # between the parts of a request
     stop: str  # at its end
-    check: str  # the assistant says everything back
+    check: str  # the assistant repeats everything
     booked: str
     yes: Sequence[str]
 
@@ -62,8 +68,7 @@ def generate(split: str, count: int, seed: int = 0) -> Iterator[Pair]:
     What is booked, before a correction and after it, occurs as a whole in no other split: its hash decides where it
     belongs. Deterministic in (split, seed), and a longer run begins with the pairs of a shorter one.
     """
-    if split not in SPLITS:
-        raise ValueError(f"split {split!r} is none of {SPLITS}")
+    check_split(split)
     random = Random(f"dialogues {split} {seed}")
     while count > 0:
         dialogue = random.choice(TALKS)
@@ -77,31 +82,29 @@ def generate(split: str, count: int, seed: int = 0) -> Iterator[Pair]:
 
 def _turns(random: Random, dialogue: DialogueScript, split: str) -> Iterator[tuple[str, str]]:
     """What the person says, and the reply."""
-    values = _wanted(random, dialogue, split)
+    values = {name: random.randrange(len(slot.written)) for name, slot in dialogue.slots.items()}
+    while not _belongs(dialogue, split, values):
+        values = {name: random.randrange(len(slot.written)) for name, slot in dialogue.slots.items()}
     missing = [name for name in dialogue.slots if random.random() < 0.5]
-    said = _request(random, dialogue, values, [name for name in dialogue.slots if name not in missing])
+    given = [name for name in dialogue.slots if name not in missing]
+    parts = [dialogue.slots[name].say("parts", random, values[name]) for name in random.sample(given, len(given))]
+    said = dialogue.joint.join([random.choice(dialogue.openings), *parts]) + dialogue.stop
     while missing:
         yield said, dialogue.slots[missing[0]].question
         named = missing[: 2 if random.random() < _TWO_AT_ONCE else 1]
         missing = missing[len(named) :]
-        said = _answer(random, dialogue, values, named)
+        if len(named) == 1:
+            said = dialogue.slots[named[0]].say("answers", random, values[named[0]])
+        else:
+            parts = [dialogue.slots[name].say("parts", random, values[name]) for name in named]
+            said = _capitalised(dialogue.joint.join(parts) + dialogue.stop)
     yield said, dialogue.write(dialogue.check, values)
     changes = _changes(dialogue, split, values)
     if changes and random.random() < _CORRECTED:
         name, values = random.choice(changes)
-        yield (
-            _say(random, dialogue.slots[name].changes, dialogue.slots[name], values[name]),
-            dialogue.write(dialogue.check, values),
-        )
+        said = dialogue.slots[name].say("changes", random, values[name])
+        yield said, dialogue.write(dialogue.check, values)
     yield random.choice(dialogue.yes), dialogue.write(dialogue.booked, values)
-
-
-def _wanted(random: Random, dialogue: DialogueScript, split: str) -> Values:
-    """Values that belong to the split."""
-    while True:
-        values = {name: random.randrange(len(slot.written)) for name, slot in dialogue.slots.items()}
-        if _belongs(dialogue, split, values):
-            return values
 
 
 def _changes(dialogue: DialogueScript, split: str, values: Values) -> list[tuple[str, Values]]:
@@ -120,24 +123,8 @@ def _belongs(dialogue: DialogueScript, split: str, values: Values) -> bool:
     return leads_away and split_of(f"{dialogue.name} {sorted(values.items())}") == split
 
 
-def _request(random: Random, dialogue: DialogueScript, values: Values, named: Sequence[str]) -> str:
-    order = random.sample(named, len(named))
-    parts = [_say(random, dialogue.slots[name].parts, dialogue.slots[name], values[name]) for name in order]
-    return dialogue.joint.join([random.choice(dialogue.openings), *parts]) + dialogue.stop
-
-
-def _answer(random: Random, dialogue: DialogueScript, values: Values, named: Sequence[str]) -> str:
-    if len(named) == 1:
-        slot = dialogue.slots[named[0]]
-        return _say(random, slot.answers, slot, values[named[0]])
-    parts = [_say(random, dialogue.slots[name].parts, dialogue.slots[name], values[name]) for name in named]
-    text = dialogue.joint.join(parts) + dialogue.stop
+def _capitalised(text: str) -> str:
     return text[0].upper() + text[1:]
-
-
-def _say(random: Random, forms: Sequence[str], slot: Slot, value: int) -> str:
-    text = random.choice(forms).format(random.choice(slot.said[value]))
-    return text[0].upper() + text[1:] if forms is not slot.parts else text
 
 
 _HOURS = [(hour, minute) for hour in range(17, 22) for minute in (0, 30)]
@@ -162,13 +149,9 @@ def _english_time(hour: int, minute: int) -> tuple[str, ...]:
 
 
 _ENGLISH_TIME = Slot(
-    [_english_time(*time) for time in _HOURS],
-    _CLOCK,
-    "At what time?",
-    ("at {}",),
-    ("{}.", "At {}, please.", "{} would be good."),
-    ("No, at {}, please.", "Rather at {}.", "Sorry, I meant {}."),
-)
+    [_english_time(*time) for time in _HOURS], _CLOCK, "At what time?", ("at {}",),
+    ("{}.", "At {}, please.", "{} would be good."), ("No, at {}, please.", "Rather at {}.", "Sorry, I meant {}."),
+)  # fmt: skip
 _YES = ("Yes.", "Yes, please.", "That is right.", "Perfect.", "Go ahead.")
 
 _TABLE = DialogueScript(
@@ -218,7 +201,7 @@ _TAXI = DialogueScript(
 
 _HAN_NUMBERS = ("两", "三", "四", "五", "六", "七", "八", "九")
 _HAN_DAYS = tuple(f"周{day}" for day in "一二三四五六日")
-_HAN_RESTAURANTS = (
+_HAN_RESTAURANTS = [
     "金莲花",
     "蓝门",
     "老磨坊",
@@ -231,27 +214,20 @@ _HAN_RESTAURANTS = (
     "石窑",
     "白鹤楼",
     "柠檬树",
-)
+]
 _HAN_PLACES = ("火车站", "机场", "博物馆", "医院", "老桥", "体育场", "图书馆", "码头", "市政厅", "剧院")
 
 
 def _chinese_time(hour: int, minute: int) -> tuple[str, ...]:
-    name = ("五", "六", "七", "八", "九")[hour - 17]
-    return (
-        f"{hour}:{minute:02}",
-        f"{'晚上' if hour > 17 else '下午'}{name}点{'半' if minute else ''}",
-        f"{name}点{'半' if minute else '整'}",
-    )
+    name = "五六七八九"[hour - 17]
+    part = "晚上" if hour > 17 else "下午"
+    return f"{hour}:{minute:02}", f"{part}{name}点{'半' if minute else ''}", f"{name}点{'半' if minute else '整'}"
 
 
 _CHINESE_TIME = Slot(
-    [_chinese_time(*time) for time in _HOURS],
-    _CLOCK,
-    "几点？",
-    ("{}",),
-    ("{}。", "{}吧。", "{}可以吗？"),
-    ("不，{}。", "还是{}吧。", "改到{}。"),
-)
+    [_chinese_time(*time) for time in _HOURS], _CLOCK, "几点？", ("{}",),
+    ("{}。", "{}吧。", "{}可以吗？"), ("不，{}。", "还是{}吧。", "改到{}。"),
+)  # fmt: skip
 _CHINESE_YES = ("对。", "是的。", "没错。", "可以。", "好的，谢谢。")
 
 _CHINESE_TABLE = DialogueScript(

@@ -15,38 +15,29 @@ import warnings
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
-from openwork.data.corpora.corpus import NamedCorpus
-from openwork.data.corpora.splits import SPLITS, divide
+from openwork.data.corpora.corpus import SPLITS, NamedCorpus, divide
 from openwork.data.records import Pair
 
-TERMS = "docstrings of Python's standard library (Python licence), read on this machine"
-MORE_TERMS = "docstrings of Python's library, torch, sympy, networkx and numpy (their licences), read on this machine"
 LEFT_OUT = {"test", "tests", "idle_test", "site-packages", "dist-packages", "lib2to3", "__pycache__"}
 PACKAGES = ("torch", "sympy", "networkx", "numpy")  # torch needs the others, or works with them
-FEWEST_WORDS = 8  # of the long text; less is no text to sum up
-MOST_WORDS = 200  # that are kept of it
-SUMMARY = range(3, 31)  # words that a first sentence has
+FEWEST_WORDS = 8  # of the long text; a shorter one needs no summary
+MOST_WORDS = 200  # of the long text that are kept
+SUMMARY = range(3, 31)  # words of the first sentence
 
 _END_OF_SENTENCE = re.compile(r"[.!?](?=\s|$)|\n\s*\n")
 _PARTS = 10  # one in ten pairs each for validation and test
 
 
-def _pairs(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
-    return islice(divide(library_pairs(), split, _PARTS), count)
-
-
-def _more_pairs(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
+def _more_pairs(split: str, folder: Path | None) -> Iterator[Pair]:
+    """The library's pairs; to train on also the packages' that share no text with a pair that is held out."""
     found = divide(library_pairs(), split, _PARTS)
-    return islice(chain(found, _not_held_out()) if split == "train" else found, count)
-
-
-def _not_held_out() -> Iterator[Pair]:
-    """The packages' pairs that share neither text nor sentence with one that the library has held out."""
-    held_out = {text for split in SPLITS[1:] for pair in divide(library_pairs(), split, _PARTS) for text in pair}
-    return (pair for pair in packages_pairs() if held_out.isdisjoint(pair))
+    if split != "train":
+        return found
+    held_out = {text for name in SPLITS[1:] for pair in divide(library_pairs(), name, _PARTS) for text in pair}
+    return chain(found, (pair for pair in packages_pairs() if held_out.isdisjoint(pair)))
 
 
 @cache
@@ -80,14 +71,12 @@ def file_pairs(path: Path) -> Iterator[Pair]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
-            parted = summary_and_rest(text) if text else None
-            if parted is not None:
-                summary, rest = parted
-                yield Pair(f"{_headline(node)} : {rest}", summary)
+            if text and (parts := summary_and_rest(text)):
+                yield Pair(f"{_headline(node)} : {parts[1]}", parts[0])
 
 
 def summary_and_rest(text: str) -> tuple[str, str] | None:
-    """The first sentence of a docstring and the rest, each as one line; None where one of them is none.
+    """The first sentence of a docstring and the rest, each as one line; None where one is too short or too long.
 
     A sentence ends at a full stop, a question or an exclamation mark with a space behind it, or at a blank line.
     """
@@ -111,6 +100,14 @@ def _headline(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> st
 
 
 CORPORA = {
-    "docstrings": NamedCorpus(_pairs, TERMS, "Python's standard library", found=lambda folder: "built in"),
-    "docstrings-more": NamedCorpus(_more_pairs, MORE_TERMS, "Python's packages", found=lambda folder: "built in"),
+    "docstrings": NamedCorpus(
+        "docstrings of Python's standard library (Python licence), read on this machine",
+        "Python's standard library",
+        lambda split, folder: divide(library_pairs(), split, _PARTS),
+    ),
+    "docstrings-more": NamedCorpus(
+        "docstrings of Python's library, torch, sympy, networkx and numpy (their licences), read on this machine",
+        "Python's packages",
+        _more_pairs,
+    ),
 }

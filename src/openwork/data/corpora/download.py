@@ -1,12 +1,13 @@
-"""Fetching public files: bounded, checked, continued where it stopped, whole or not at all."""
+"""Downloads (bounded, checked, resumed) and members of archives; each file whole or not at all."""
 
 import contextlib
 import hashlib
 import http.client
 import os
 import shutil
+import tarfile
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -14,20 +15,25 @@ from typing import BinaryIO
 from filelock import FileLock
 
 from openwork import __version__
+from openwork.base.compression import damages
 from openwork.base.errors import DataError, OpenworkError
+from openwork.base.files import atomic_file
 
 MAX_BYTES = 64 << 20
 """The most that is taken of a file whose size is not known beforehand."""
+
+MOST = 100
+"""How many times as large as its archive a member may be; text packs to a third or a tenth of its size."""
 
 _TIMEOUT_SECONDS = 20
 _CHUNK = 1 << 20
 
 Told = Callable[[str, int, int], None]
-"""(name, bytes that are here, bytes in all; 0 if not known) -> None: receives how far a download is."""
+"""(name, bytes that are here, bytes in all; 0 if not known) -> None: receives the progress of a download."""
 
 
 def silent(name: str, done: int, total: int) -> None:
-    """For downloads too short to tell of."""
+    """For downloads too short for a report."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +58,11 @@ class RemoteFile:
 
 
 def fetch(remote: RemoteFile, path: Path, *, hint: str, told: Told = silent) -> None:
-    """Put the file into `path` once its checksum is right; a file that lies there already and is right stays.
+    """Put the file into `path` once its checksum is right; a file that is there already and right stays.
 
-    A download that broke off is continued by the next call where the size is known. A second process that fetches the
-    same file waits for the first. `DataError` when there is no network, the server refuses, or the bytes are others;
-    `hint` is what to do then.
+    The next call continues an interrupted download where the size is known. A second process that fetches the same
+    file waits for the first. `DataError` when there is no network, the server refuses, or the bytes are others; `hint`
+    is what to do then.
     """
     partial = path.with_name(f"{path.name}.part")
     try:
@@ -66,9 +72,10 @@ def fetch(remote: RemoteFile, path: Path, *, hint: str, told: Told = silent) -> 
         partial.touch()
     except OSError as error:
         raise _not_writable(str(partial), error) from error
-    try:
-        with _alone(path):
-            if remote.is_at(path):  # the other process has brought it
+    lock = path.with_name(f".{path.name}.lock")
+    with FileLock(lock):
+        try:
+            if remote.is_at(path):  # the other process has fetched it
                 return
             with partial.open("ab") as file:
                 _complete(remote, file, hint, told)
@@ -82,20 +89,10 @@ def fetch(remote: RemoteFile, path: Path, *, hint: str, told: Told = silent) -> 
                     code="D020",
                 )
             os.replace(partial, path)
-    finally:
-        if partial.is_file() and partial.stat().st_size == 0:
-            partial.unlink()
-
-
-@contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Within it no other process fetches this file."""
-    lock = path.with_name(f".{path.name}.lock")
-    with FileLock(lock):
-        try:
-            yield
         finally:
-            with contextlib.suppress(OSError):  # one that waits for it makes another
+            if partial.is_file() and partial.stat().st_size == 0:
+                partial.unlink()
+            with contextlib.suppress(OSError):  # a process that waits for the lock makes another
                 lock.unlink()
 
 
@@ -107,7 +104,13 @@ def _complete(remote: RemoteFile, file: BinaryIO, hint: str, told: Told) -> None
     elif done == remote.size:
         return
     limit = MAX_BYTES if remote.size is None else remote.size
-    _need_room(file.name, limit - done)
+    if (needed := limit - done) > (free := shutil.disk_usage(Path(file.name).parent).free):
+        raise OpenworkError(
+            f"{file.name}: there is no room for this file",
+            why=f"it takes {needed / 1e9:.2f} GB more, and {free / 1e9:.2f} GB are free",
+            hint="free some space, or set XDG_CACHE_HOME to a folder on another disk",
+            code="E009",
+        )
     for chunk in _chunks(remote, file, done, hint):
         done = file.tell() + len(chunk)
         if done > limit:
@@ -118,7 +121,11 @@ def _complete(remote: RemoteFile, file: BinaryIO, hint: str, told: Told) -> None
                 hint=hint,
                 code="D020",
             )
-        _write(file, chunk)
+        try:
+            file.write(chunk)
+            file.flush()
+        except OSError as error:
+            raise _not_writable(file.name, error) from error
         told(remote.name, done, remote.size or 0)
     if remote.size is not None and done < remote.size:
         raise DataError(
@@ -147,14 +154,6 @@ def _chunks(remote: RemoteFile, file: BinaryIO, done: int, hint: str) -> Iterato
         ) from error
 
 
-def _write(file: BinaryIO, chunk: bytes) -> None:
-    try:
-        file.write(chunk)
-        file.flush()
-    except OSError as error:
-        raise _not_writable(file.name, error) from error
-
-
 def _not_writable(path: str, error: OSError) -> OpenworkError:
     return OpenworkError(
         f"{path}: cannot be written",
@@ -164,12 +163,48 @@ def _not_writable(path: str, error: OSError) -> OpenworkError:
     )
 
 
-def _need_room(path: str, needed: int) -> None:
-    free = shutil.disk_usage(Path(path).parent).free
-    if needed > free:
-        raise OpenworkError(
-            f"{path}: there is no room for this file",
-            why=f"it takes {needed / 1e9:.2f} GB more, and {free / 1e9:.2f} GB are free",
-            hint="free some space, or set XDG_CACHE_HOME to a folder on another disk",
-            code="E009",
+def extract(archive: Path, wanted: Mapping[str, Path]) -> None:
+    """Copy members of an archive (plain or compressed) to files: `wanted` says which member goes where.
+
+    Other members are passed over, so no name in the archive decides where a file is written. `DataError` for an
+    archive that is damaged, lacks a member, or has one of more than `MOST` times its own size (a bomb); what was copied
+    before stays, each file whole.
+    """
+    missing = dict(wanted)
+    try:
+        with tarfile.open(archive, "r|*") as members:
+            for member in members:
+                name = member.name.removeprefix("./")
+                path = missing.get(name)
+                content = members.extractfile(member) if path is not None and member.isfile() else None
+                if path is not None and content is not None:
+                    _refuse_bomb(archive, member)
+                    with atomic_file(path) as partial, partial.open("wb") as file:
+                        shutil.copyfileobj(content, file)
+                    del missing[name]
+                if not missing:
+                    return
+    except (tarfile.TarError, TypeError, *damages()) as error:  # TypeError: tarfile, of a gzip header that is cut off
+        raise DataError(
+            f"{archive}: the archive is damaged or cut short",
+            why=str(error),
+            hint="remove it, and fetch it again",
+            code="D013",
+        ) from error
+    raise DataError(
+        f"{archive}: the archive has no {', '.join(missing)}",
+        why="it is not the archive that was expected",
+        hint="remove it, and fetch it again",
+        code="D014",
+    )
+
+
+def _refuse_bomb(archive: Path, member: tarfile.TarInfo) -> None:
+    size = archive.stat().st_size
+    if member.size > MOST * size:
+        raise DataError(
+            f"{archive}: {member.name} would unpack to {member.size:,} bytes, from an archive of {size:,}",
+            why=f"no text packs to less than 1/{MOST} of its size; such archives fill disks",
+            hint="remove it, and fetch it again from its origin",
+            code="D122",
         )

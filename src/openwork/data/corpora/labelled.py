@@ -4,23 +4,21 @@ sst2: the Stanford Sentiment Treebank, whole sentences, two classes (Socher et a
 Semantic Compositionality Over a Sentiment Treebank"), as github.com/clairett/pytorch-sentiment-classification has it.
 ATIS (Hemphill et al. 1990) and Snips (Coucke et al. 2018) as github.com/monologg/JointBERT has them: the label of an
 utterance for the task classify, and one tag a word (BIO: what begins a slot, what is inside one, what is outside) for
-the task tag. A folder holds train and dev, under sst2 as train.tsv, under atis and snips as train/seq.in, train/seq.out
-and train/label. No test split has a name here: choices are made on dev.
+the task tag. A folder holds train and dev: of sst2 as train.tsv, of atis and snips as train/seq.in, train/seq.out and
+train/label. No test split has a name here: choices are made on dev.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 from openwork.base.errors import DataError
-from openwork.data.corpora.corpus import NamedCorpus
-from openwork.data.corpora.places import find_file, find_folder
-from openwork.data.readers.parallel import read_parallel
-from openwork.data.readers.tsv import read_tsv
+from openwork.data.corpora.corpus import NamedCorpus, find_file, find_folder
+from openwork.data.readers.lines import read_parallel, read_tsv
 from openwork.data.records import Pair
+from openwork.metrics.labels import spans
 
 TERMS = "research corpora: the Stanford Sentiment Treebank (Socher et al. 2013); ATIS and Snips as JointBERT has them"
 NAMES = ("train", "dev", "test")
@@ -28,7 +26,6 @@ SENTIMENTS = {"0": "negative", "1": "positive"}
 
 _SST2_AT = "https://github.com/clairett/pytorch-sentiment-classification (data/SST2)"
 _JOINT_AT = "https://github.com/monologg/JointBERT (data)"
-_ORIGIN_OF_SPLIT: dict[str, str] = dict(zip(("train", "valid", "test"), NAMES, strict=True))
 
 
 def _locate(home: str, name: str, folder: Path | None, origin: str) -> Path:
@@ -44,9 +41,9 @@ def _locate(home: str, name: str, folder: Path | None, origin: str) -> Path:
 
 
 def _sentiment() -> NamedCorpus:
-    def read(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
-        path = _locate("sst2", f"{_ORIGIN_OF_SPLIT[split]}.tsv", folder, _SST2_AT)
-        for number, (text, label) in enumerate(islice(read_tsv(path), count), start=1):
+    def read(split: str, folder: Path | None) -> Iterator[Pair]:
+        path = _locate("sst2", f"{split}.tsv", folder, _SST2_AT)
+        for number, (text, label) in enumerate(read_tsv(path), start=1):
             if label not in SENTIMENTS:
                 raise DataError(
                     f"{path}:{number}: the label {label!r} is neither 0 nor 1",
@@ -58,33 +55,32 @@ def _sentiment() -> NamedCorpus:
     def found(folder: Path | None) -> str:
         return find_folder("sst2", ["train.tsv", "dev.tsv"], folder)
 
-    return NamedCorpus(read, TERMS, _SST2_AT, (), (6_920, 872, None), NAMES, found)
+    return NamedCorpus(TERMS, _SST2_AT, read, (), (6_920, 872, None), NAMES, found)
 
 
 def _utterances(home: str, side: str, sizes: tuple[int, int]) -> NamedCorpus:
     """`side` is the file of the targets: label or seq.out."""
 
-    def read(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
-        own = _ORIGIN_OF_SPLIT[split]
-        words, targets = (_locate(home, f"{own}/{name}", folder, _JOINT_AT) for name in ("seq.in", side))
-        for source, target in islice(read_parallel(words, targets), count):
+    def read(split: str, folder: Path | None) -> Iterator[Pair]:
+        words, targets = (_locate(home, f"{split}/{name}", folder, _JOINT_AT) for name in ("seq.in", side))
+        for source, target in read_parallel(words, targets):
             yield Pair(" ".join(source.split()), " ".join(target.split()))
 
     def found(folder: Path | None) -> str:
         parts = [f"{split}/{name}" for split in NAMES[:2] for name in ("seq.in", side)]
         return find_folder(home, parts, folder).removesuffix("train").rstrip("/\\")
 
-    return NamedCorpus(read, TERMS, _JOINT_AT, (), (*sizes, None), NAMES, found)
+    return NamedCorpus(TERMS, _JOINT_AT, read, (), (*sizes, None), NAMES, found)
 
 
 def _questions() -> NamedCorpus:
-    """ATIS asked about itself: where each slot stands that an utterance has once."""
-    slots = _utterances("atis", "seq.out", (0, 0))
+    """ATIS as questions about itself: the position of each slot that an utterance has once."""
+    slots = _utterances("atis", "seq.out", (14_142, 1_579))
 
-    def read(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
-        return islice((pair for one in slots.read(split, folder, None, seed) for pair in slot_questions(one)), count)
+    def read(split: str, folder: Path | None) -> Iterator[Pair]:
+        return (pair for tagged in slots.read(split, folder) for pair in slot_questions(tagged))
 
-    return replace(slots, read=read, pairs=(14_142, 1_579, None))
+    return replace(slots, read=read)
 
 
 def slot_questions(tagged: Pair) -> Iterator[Pair]:
@@ -94,16 +90,11 @@ def slot_questions(tagged: Pair) -> Iterator[Pair]:
     """
     tags = tagged.target.split()
     kinds = Counter(tag[2:] for tag in tags if tag.startswith("B-"))
-    for first, tag in enumerate(tags):
-        kind = tag[2:]
-        if not tag.startswith("B-") or kinds[kind] > 1:
-            continue
-        last = first
-        while last + 1 < len(tags) and tags[last + 1] == f"I-{kind}":
-            last += 1
-        name = re.sub(r"[._]", " ", kind)
-        before = len(name.split())
-        yield Pair(f"{name}\t{tagged.source}", f"{before + first} {before + last}")
+    for kind, first, last in spans(tags):
+        if tags[first].startswith("B-") and kinds[kind] == 1:
+            name = re.sub(r"[._]", " ", kind)
+            before = len(name.split())
+            yield Pair(f"{name}\t{tagged.source}", f"{before + first} {before + last}")
 
 
 CORPORA = {

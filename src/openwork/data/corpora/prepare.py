@@ -15,15 +15,16 @@ from openwork.base.outputs import check_new_folder
 from openwork.base.printing import json_text
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.corpora.download import Told, silent
-from openwork.data.filters import FilterReport, FilterSettings, apply
+from openwork.data.filters import FilterSettings, apply
 from openwork.data.records import Pair
 
 RECORD = "prepared.json"
+_EVERYTHING = FilterSettings(maximum_characters=LENGTH, maximum_ratio=RATIO, drop_blank=False)
 
 
 @dataclass(frozen=True)
 class PreparedSplit:
-    """One split as two files. `left_out`: pairs that filters left out, by reason; `kept`: it lay there already;
+    """One split as two files. `left_out`: pairs that filters left out, by reason; `kept`: it was there already;
     `absent`: why there is no such split."""
 
     name: str
@@ -44,8 +45,9 @@ def prepare(
 ) -> Iterator[PreparedSplit]:
     """Write train, valid and test of a corpus into the folder `out`, and yield each split when it is there.
 
-    Only training pairs are filtered. A split that an earlier call has written in the same way stays. `told` gets how
-    far a download is. `OpenworkError` for a folder that holds anything else than what an earlier call has written.
+    Only training pairs are filtered. A split that an earlier call has written in the same way stays. `told`
+    receives the progress of a download. `OpenworkError` for a folder that holds anything else than what an earlier call
+    has written.
     """
     corpus = corpora.find(name)
     record = _Record(out, name)
@@ -60,24 +62,17 @@ def prepare(
             yield PreparedSplit(split, files, before["pairs"], before["left_out"], kept=True)
             continue
         try:
-            pairs, report = _passing(corpora.load(name, split, folder), filters, split)
+            pairs, report = apply(corpora.load(name, split, folder), filters if split == "train" else _EVERYTHING)
         except DataError as error:
             if split == "train":
                 raise
             yield PreparedSplit(split, files, absent=error.what)
             continue
-        record.begin(split, files)
+        record.put(split, dict.fromkeys(files, ""), "", 0, {})  # from here on these files are ours, whole or not
         _write(pairs, out / files[0], out / files[1])
         left_out = {reason: dropped.count for reason, dropped in report.dropped.items()}
-        record.finish(split, files, chosen, report.kept, left_out)
+        record.put(split, {file: sha256_file(out / file) for file in files}, chosen, report.kept, left_out)
         yield PreparedSplit(split, files, report.kept, left_out)
-
-
-def _passing(pairs: Iterator[Pair], filters: FilterSettings, split: str) -> tuple[Iterator[Pair], FilterReport]:
-    if split == "train":
-        return apply(pairs, filters)
-    everything = FilterSettings(maximum_characters=LENGTH, maximum_ratio=RATIO, drop_blank=False)
-    return apply(pairs, everything)
 
 
 def _write(pairs: Iterator[Pair], source: Path, target: Path) -> None:
@@ -90,16 +85,14 @@ def _write(pairs: Iterator[Pair], source: Path, target: Path) -> None:
 
 
 class _Record:
-    """What stands in a folder, in a file beside it: so that a second call knows which files are its own, and whole."""
+    """The file in a prepared folder by which a second call knows which files are its own, and whole."""
 
     def __init__(self, out: Path, corpus: str) -> None:
         self._path = out / RECORD
         if out.exists() and not out.is_dir():
             raise OpenworkError(f"{out}: --out is a file", hint="name a folder, it will be made", code="E013")
         check_new_folder(out, is_own=lambda _: self._path.exists())
-        self._values: dict[str, Any] = {"corpus": corpus, "splits": {}}
-        if self._path.exists():
-            self._values = self._read()
+        self._values: dict[str, Any] = self._read() if self._path.exists() else {"corpus": corpus, "splits": {}}
         if self._values["corpus"] != corpus:
             raise OpenworkError(
                 f"{out}: the folder holds the corpus {self._values['corpus']}",
@@ -125,18 +118,10 @@ class _Record:
         paths = {self._path.with_name(file): digest for file, digest in entry["files"].items()}
         return entry if all(path.is_file() and sha256_file(path) == digest for path, digest in paths.items()) else None
 
-    def begin(self, split: str, files: tuple[str, str]) -> None:
-        """From here on, these files are ours, whole or not."""
-        self._put(split, {"files": dict.fromkeys(files, ""), "filters": "", "pairs": 0, "left_out": {}})
-
-    def finish(self, split: str, files: tuple[str, str], filters: str, pairs: int, left_out: dict[str, int]) -> None:
-        digests = {file: sha256_file(self._path.with_name(file)) for file in files}
-        self._put(split, {"files": digests, "filters": filters, "pairs": pairs, "left_out": left_out})
-
-    def _put(self, split: str, entry: dict[str, Any]) -> None:
+    def put(self, split: str, digests: dict[str, str], filters: str, pairs: int, left_out: dict[str, int]) -> None:
         corpus = corpora.find(self._values["corpus"])
         self._values |= {"terms": corpus.terms, "origin": corpus.origin}
-        self._values["splits"][split] = entry
+        self._values["splits"][split] = {"files": digests, "filters": filters, "pairs": pairs, "left_out": left_out}
         atomic_write_text(self._path, json_text(self._values, indent=2) + "\n")
 
     def _read(self) -> dict[str, Any]:

@@ -12,17 +12,15 @@ Hugging Face's dataset_infos.json.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from openwork.base.cache import need_cache
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
-from openwork.data.corpora.archives import extract
-from openwork.data.corpora.corpus import ROLES, NamedCorpus, both_ways
-from openwork.data.corpora.download import RemoteFile, Told, fetch
-from openwork.data.corpora.places import find_file, find_folder
-from openwork.data.readers.parallel import read_parallel
+from openwork.data.corpora.corpus import SPLITS, NamedCorpus, find_file, find_folder
+from openwork.data.corpora.download import RemoteFile, Told, extract, fetch
+from openwork.data.readers.lines import read_parallel
 from openwork.data.records import Pair
 
 HOME = "wmt14"
@@ -104,11 +102,11 @@ def parts(source: str, target: str, split: str) -> list[ArchivePart]:
 
 def _direction(source: str, target: str) -> NamedCorpus:
     name = f"wmt14-{source}-{target}"
-    every = [part for split in ROLES for part in parts(source, target, split)]
+    every = [part for split in SPLITS for part in parts(source, target, split)]
 
-    def read(split: str, folder: Path | None, count: int | None, seed: int) -> Iterator[Pair]:
+    def read(split: str, folder: Path | None) -> Iterator[Pair]:
         sides = [_locate(name, part, folder) for part in parts(source, target, split)]
-        return islice(chain.from_iterable(_aligned(*paths) for paths in sides), count)
+        return chain.from_iterable(_aligned(*paths) for paths in sides)
 
     def found(folder: Path | None) -> str:
         return find_folder(HOME, [file for part in every for file in part.files()], folder)
@@ -118,9 +116,15 @@ def _direction(source: str, target: str) -> NamedCorpus:
             _bring(part, folder, told)
 
     size = sum(archive.size or 0 for archive in {part.archive for part in every})
-    origin = f"{ORIGIN} ({size / 1e9:.1f} GB to fetch)"
-    pairs = _PAIRS[source if target == "en" else target]
-    return NamedCorpus(read, TERMS, origin, (source, target), pairs, found=found, fetch=bring)
+    return NamedCorpus(
+        TERMS,
+        f"{ORIGIN} ({size / 1e9:.1f} GB to fetch)",
+        read,
+        (source, target),
+        _PAIRS[source if target == "en" else target],
+        found=found,
+        fetch=bring,
+    )
 
 
 def _locate(name: str, part: ArchivePart, folder: Path | None) -> tuple[Path, Path]:
@@ -160,7 +164,11 @@ def _bring(part: ArchivePart, folder: Path | None, told: Told) -> None:
 def _aligned(source: Path, target: Path) -> Iterator[Pair]:
     if ".sgm" not in source.name:
         return read_parallel(source, target)
-    sides = [list(_segments(path)) for path in (source, target)]
+    # Character references stay as they are, as in sacreBLEU.
+    sides = [
+        [" ".join(found[1].split()) for line in read_lines(path) if (found := _SEGMENT.search(line))]
+        for path in (source, target)
+    ]
     if len(sides[0]) != len(sides[1]):
         raise DataError(
             f"{source} has {len(sides[0]):,} segments, {target} has {len(sides[1]):,}",
@@ -171,11 +179,8 @@ def _aligned(source: Path, target: Path) -> Iterator[Pair]:
     return (Pair(*both) for both in zip(*sides, strict=True))
 
 
-def _segments(path: Path) -> Iterator[str]:
-    """The sentences of a WMT SGML file, character references as they stand: just as sacreBLEU reads them."""
-    for line in read_lines(path):
-        if found := _SEGMENT.search(line):
-            yield " ".join(found[1].split())
-
-
-CORPORA = {name: corpus for other in _TRAINING for name, corpus in both_ways(HOME, ("en", other), _direction).items()}
+CORPORA = {
+    f"{HOME}-{source}-{target}": _direction(source, target)
+    for other in _TRAINING
+    for source, target in (("en", other), (other, "en"))
+}

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.files import MAX_LINE_CHARACTERS, read_lines
-from openwork.data.readers.languages import speaks
-from openwork.data.readers.sentence import as_sentence, too_long
+from openwork.data.readers.shared import as_sentence, is_kind_of, too_long
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 _STATEMENT = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr(?:\[[0-9]{1,2}\])?)\s*)?"((?:[^"\\]|\\.)*)"')
@@ -156,7 +155,7 @@ def _is_backwards(header: _Entry, languages: Languages, path: Path) -> bool:
             code="D050",
         )
     found, (source, target) = fields.get("language", ""), languages
-    return bool(found and source and speaks(found, source) and not (target and speaks(found, target)))
+    return bool(found and source and is_kind_of(found, source) and not (target and is_kind_of(found, target)))
 
 
 def _pairs(entry: _Entry, path: Path) -> Iterator[Pair]:

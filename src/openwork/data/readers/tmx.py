@@ -10,9 +10,8 @@ from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.files import MAX_LINE_CHARACTERS
-from openwork.data.readers.languages import normal, speaks
 from openwork.data.readers.markup import End, Event, Inline, Start, read_events, read_sentence
-from openwork.data.readers.sentence import too_long
+from openwork.data.readers.shared import is_kind_of, normal, too_long
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 _INLINE: dict[str, Inline] = dict.fromkeys(("bpt", "ept", "ph", "it", "ut"), Inline.NATIVE)
@@ -31,7 +30,7 @@ class _TmxUnit:
         """The code under which a language stands: that very one before a kind of it."""
         if normal(language) in self.segments:
             return normal(language)
-        return next((code for code in self.segments if speaks(code, language)), None)
+        return next((code for code in self.segments if is_kind_of(code, language)), None)
 
 
 def read_tmx(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair | Skipped]:
@@ -107,7 +106,7 @@ def _complete(languages: Languages, unit: _TmxUnit, path: Path) -> Languages:
 
 
 def _alike(one: str, other: str) -> bool:
-    return speaks(one, other) or speaks(other, one)
+    return is_kind_of(one, other) or is_kind_of(other, one)
 
 
 def _unclear(unit: _TmxUnit, path: Path) -> DataError:

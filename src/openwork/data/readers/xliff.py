@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from openwork.data.readers.languages import is_backwards
 from openwork.data.readers.markup import End, Inline, Start, read_events, read_sentence
+from openwork.data.readers.shared import is_backwards
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 _INLINE = {

@@ -1,10 +1,11 @@
-"""What holds for the text of every format: one line, no NUL, real Unicode, of bounded length."""
+"""What every format shares: a text is one line of valid Unicode of bounded length, and languages choose the sides."""
 
 import re
 from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.files import MAX_LINE_CHARACTERS
+from openwork.data.records import Languages
 
 _LINE_END = re.compile(r"[\r\n]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -34,10 +35,41 @@ def as_sentence(text: str, path: Path, line: int) -> str:
 
 
 def too_long(path: Path, line: int) -> DataError:
-    """The refusal of a text that no sentence can be."""
+    """The error for a text that is too long for a sentence."""
     return DataError(
         f"{path}:{line}: the text is longer than {MAX_LINE_CHARACTERS:,} characters",
         why="an entry should hold one sentence",
         hint="remove the entry",
         code="D053",
     )
+
+
+def normal(code: str) -> str:
+    """The code in lower case with hyphens: `zh_CN` and `ZH-cn` are the same."""
+    return code.strip().lower().replace("_", "-")
+
+
+def is_kind_of(found: str, wanted: str) -> bool:
+    """Whether text in `found` serves where `wanted` is wanted: en-GB serves for en, but en not for en-GB."""
+    found, wanted = normal(found), normal(wanted)
+    return found == wanted or found.startswith(f"{wanted}-")
+
+
+def is_backwards(found: Languages, wanted: Languages, path: Path, line: int) -> bool:
+    """Whether a file from `found.source` to `found.target` must be read the other way round.
+
+    A language that is not known fits every other. `DataError` if it fits neither way.
+    """
+    if _fits(found, wanted):
+        return False
+    if _fits(Languages(found.target, found.source), wanted):
+        return True
+    raise DataError(
+        f"{path}:{line}: from {found.source} to {found.target}, where {wanted.source} to {wanted.target} is wanted",
+        hint="check source_language and target_language in the run file's [data]",
+        code="D036",
+    )
+
+
+def _fits(found: Languages, wanted: Languages) -> bool:
+    return all(one is None or other is None or is_kind_of(one, other) for one, other in zip(found, wanted, strict=True))
