@@ -135,8 +135,9 @@ def _tatoeba(other: str) -> NamedCorpus:
                 hint=f"use valid, or put test.en.gz and test.{other}.gz beside the others",
                 code="D061",
             )
+        name = f"{split}.en.gz"
         raise DataError(
-            f"{home}: {split}.en.gz is not on this machine",
+            f"{home}: {name} is not on this machine",
             why="the corpus can be had in public as an export that changes with time, so it is not fetched unasked",
             hint=f"download {archive}, put its {export} into a folder FOLDER/{home}, and set OPENWORK_DATA=FOLDER",
             code="D062",
@@ -175,8 +176,9 @@ def _python_docs(source: str, target: str) -> NamedCorpus:
         for name in names:
             path = find_file(_PYTHON_DOCS, name, folder)
             if path is None:
+                file = f"{name}.gz"
                 raise DataError(
-                    f"{_PYTHON_DOCS}: {name}.gz is not on this machine",
+                    f"{_PYTHON_DOCS}: {file} is not on this machine",
                     why="the corpus is made of the PO files of github.com/python/python-docs-zh-cn, which are not "
                     "fetched",
                     hint=f"train on those PO files, or put both files into a folder FOLDER/{_PYTHON_DOCS} and set "
