@@ -12,7 +12,7 @@ import pytest
 from openwork.base.errors import DataError
 from openwork.data.readers.formats import FORMATS, Skips, format_of, read_file
 from openwork.data.readers.lines import read_parallel
-from openwork.data.readers.shared import as_sentence
+from openwork.data.readers.sides import as_sentence
 from openwork.data.records import Languages, Pair
 
 EN_DE = Languages("en", "de")

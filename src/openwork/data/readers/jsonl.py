@@ -7,7 +7,7 @@ from typing import Any
 
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
-from openwork.data.readers.shared import as_sentence
+from openwork.data.readers.sides import as_sentence
 from openwork.data.records import UNSAID, Languages, Pair
 from openwork.text.language_codes import is_language
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from openwork.base.errors import DataError
 from openwork.base.files import MAX_LINE_CHARACTERS, open_binary
-from openwork.data.readers.shared import as_sentence, too_long
+from openwork.data.readers.sides import as_sentence, too_long
 
 _CHUNK = 64 << 10
 _MOST_PENDING = 4 << 20  # bytes of one tag that has not ended

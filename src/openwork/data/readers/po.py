@@ -12,7 +12,7 @@ from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.files import MAX_LINE_CHARACTERS, read_lines
-from openwork.data.readers.shared import as_sentence, is_kind_of, too_long
+from openwork.data.readers.sides import as_sentence, is_kind_of, too_long
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 _STATEMENT = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr(?:\[[0-9]{1,2}\])?)\s*)?"((?:[^"\\]|\\.)*)"')

@@ -11,7 +11,7 @@ from pathlib import Path
 from openwork.base.errors import DataError
 from openwork.base.files import MAX_LINE_CHARACTERS
 from openwork.data.readers.markup import End, Event, Inline, Start, read_events, read_sentence
-from openwork.data.readers.shared import is_kind_of, normal, too_long
+from openwork.data.readers.sides import is_kind_of, normal, too_long
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 _INLINE: dict[str, Inline] = dict.fromkeys(("bpt", "ept", "ph", "it", "ut"), Inline.NATIVE)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openwork.data.readers.markup import End, Inline, Start, read_events, read_sentence
-from openwork.data.readers.shared import is_backwards
+from openwork.data.readers.sides import is_backwards
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 _INLINE = {

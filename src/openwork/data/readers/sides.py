@@ -1,4 +1,4 @@
-"""What every format shares: a text is one line of valid Unicode of bounded length, and languages choose the sides."""
+"""The sides of a pair in every format: each one line of valid Unicode of bounded length, chosen by language codes."""
 
 import re
 from pathlib import Path
