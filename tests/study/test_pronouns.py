@@ -20,12 +20,19 @@ from openwork.inspection.tracing import trace_forward
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.runs.assembly import new_model
-from openwork.study.documents import EXAMPLES
-from openwork.study.documents.asking import explain_example
-from openwork.study.documents.pronoun_heads import PronounReader, first_of_all, have_heads_of_their_own
-from openwork.study.documents.pronoun_model import run_settings, trained, untrained
-from openwork.study.documents.pronoun_sentences import CAT_DOG, DOG_CAT, XIAOMING, divided, of_animals, of_people
-from openwork.study.documents.pronouns import Counts
+from openwork.study.documents import EXAMPLES, explain_example
+from openwork.study.documents.pronoun_model import (
+    CAT_DOG,
+    DOG_CAT,
+    XIAOMING,
+    divided,
+    of_animals,
+    of_people,
+    run_settings,
+    trained,
+    untrained,
+)
+from openwork.study.documents.pronouns import Counts, PronounReader, first_of_all, have_heads_of_their_own
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 

@@ -9,7 +9,7 @@ import pytest
 from journeys.command import openwork
 from openwork.inspection.trace import Trace
 from openwork.study.documents import EXAMPLES
-from openwork.study.documents.verdicts import judged
+from openwork.study.documents.steps import Quoted
 
 pytestmark = pytest.mark.slow
 
@@ -77,15 +77,15 @@ def test_the_slips_of_chapter_eight_are_where_the_document_makes_them() -> None:
     [([0.67, 0.33], "equal"), ([0.66, 0.33], "rounding"), ([0.7, 0.3], "wrong"), ([0.67], "wrong")],
 )
 def test_verdicts_by_hand(printed: list[float], verdict: str) -> None:
-    found = judged("000", np.array([2 / 3, 1 / 3]), printed, 0.01, "because")
+    found = Quoted("000", printed, 0.01, "because").judged([2 / 3, 1 / 3])
     assert found.verdict == verdict
     assert found.reason == ("" if verdict == "equal" else "because")
 
 
 def test_infinities_are_equal_to_themselves_alone() -> None:
     never = float("-inf")
-    assert judged("000", [0.0, never], [0.0, never]).verdict == "equal"
-    assert judged("000", [0.0, 5.0], [0.0, never], 1.0, "because").verdict == "wrong"
+    assert Quoted("000", [0.0, never]).judged([0.0, never]).verdict == "equal"
+    assert Quoted("000", [0.0, never], 1.0, "because").judged([0.0, 5.0]).verdict == "wrong"
 
 
 @pytest.mark.slow

@@ -30,7 +30,8 @@ from openwork.nn.normalisation import EPSILON, layer_norm
 from openwork.nn.positions import LearnedPositions, SinusoidalPositions, exact_sinusoids
 from openwork.nn.recurrent import cell_layers
 from openwork.nn.residual import PostNorm, ProjectedResidual
-from openwork.study.documents import EXAMPLES, document_001, document_002, document_004
+from openwork.study.documents import EXAMPLES, model_parts, training
+from openwork.study.documents import attention as attending
 from openwork.study.documents import chapter_eight as eight
 from openwork.study.documents import chapter_eight_given as given
 from openwork.training.schedules import paper_rate
@@ -210,7 +211,7 @@ def row_of(e: "Entry") -> np.ndarray:
             case "alpha1":
                 return softmax(e.inputs["scaled"])
             case "head1":
-                heads = layer.self_attention.split(tensor([given.ENCODER["encoder.query"][1]]), 2)
+                heads = layer.self_attention.split(tensor([given.ENCODER["encoder.query"].figures]), 2)
                 return weigh([e.inputs["alpha"]], heads[0, 0].tolist())[0]
             case "norm1" | "enc":
                 return normed(e.inputs["y"])
@@ -257,39 +258,39 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
     "000.ffn.shapes": lambda e: step("000-shapes", "feedforward"),
     "001.dk": lambda e: TransformerSettings().key_width,
     "001.embed.scale": lambda e: TokenEmbedding(1, 512).scale,
-    "001.out.shape": lambda e: document_001.output_shape(),
-    "001.params.code": lambda e: document_001.weights_of_the_code()["all"],
-    "001.params.unused": lambda e: document_001.weights_of_the_code()["unused"],
-    "001.xavier.bound": lambda e: document_001.glorot_bound(512),
+    "001.out.shape": lambda e: model_parts.output_shape(),
+    "001.params.code": lambda e: model_parts.weights_of_the_code()["all"],
+    "001.params.unused": lambda e: model_parts.weights_of_the_code()["unused"],
+    "001.xavier.bound": lambda e: model_parts.glorot_bound(512),
     "001.layernorm.std": lambda e: normed(e.inputs["x"]),
-    "002.rnn.decay": lambda e: document_002.slope(100, 0.9, residual=False),
+    "002.rnn.decay": lambda e: model_parts.slope(100, 0.9, residual=False),
     "002.rnn.serial": lambda e: serial_steps(512) / serial_steps(1),
     "002.lstm.params": lambda e: weights_of_cells("lstm", e) / weights_of_cells("rnn", e),
     "002.gru.params": lambda e: weights_of_cells("gru", e) / weights_of_cells("lstm", e),
     "002.convs2s.layers": lambda e: [convs2s_layers(width, e.inputs["distance"]) for width in e.inputs["w"]],
     "002.bytenet.layers": lambda e: bytenet_layers(e.inputs["k"], e.inputs["T"]),
     "002.attn.weights_sum": lambda e: softmax(np.log(e.inputs)).sum(),
-    "002.var.dot.64": lambda e: document_002.score_variance(64, 1.0),
-    "002.var.dot.512": lambda e: document_002.score_variance(512, 1.0),
-    "002.var.scaled": lambda e: document_002.score_variance(512, scale_of(512)),
-    "002.var.range": lambda e: math.erfc(100 / math.sqrt(2 * document_002.score_variance(e.inputs["d_k"], 1.0))),
-    "002.var.range2": lambda e: math.erf(2 / math.sqrt(2 * document_002.score_variance(512, scale_of(512)))),
-    "002.exp100": lambda e: document_002.odds(100.0),
-    "002.expm100": lambda e: document_002.odds(-100.0),
+    "002.var.dot.64": lambda e: attending.score_variance(64, 1.0),
+    "002.var.dot.512": lambda e: attending.score_variance(512, 1.0),
+    "002.var.scaled": lambda e: attending.score_variance(512, scale_of(512)),
+    "002.var.range": lambda e: math.erfc(100 / math.sqrt(2 * attending.score_variance(e.inputs["d_k"], 1.0))),
+    "002.var.range2": lambda e: math.erf(2 / math.sqrt(2 * attending.score_variance(512, scale_of(512)))),
+    "002.exp100": lambda e: attending.odds(100.0),
+    "002.expm100": lambda e: attending.odds(-100.0),
     "002.proj.params": lambda e: ProjectedResidual(PostNorm(512, 0.0), 256, 512).projection.weight.numel(),
     "002.params.1024over512": lambda e: weights_of("paper-big") / weights_of("paper-base"),
     "002.params.base": lambda e: weights_of("paper-base"),
     "002.params.big": lambda e: weights_of("paper-big"),
     "002.mha.concat": lambda e: MultiHeadAttention(512, Heads(8, 64, 64)).output.in_features,
     "002.grad.WQ": gradient,
-    "002.mask.matrix": lambda e: eight.mask_as_numbers(4),
-    "002.mask.softmax.row*": lambda e: document_002.masked_weights(tensor(document_002.SCORES))[int(e.id[-1]) - 1],
+    "002.mask.matrix": lambda e: attending.mask_as_numbers(4),
+    "002.mask.softmax.row*": lambda e: attending.masked_weights(tensor(attending.MASKABLE))[int(e.id[-1]) - 1],
     "002.pe.rotation": lambda e: rotation_error(e.inputs["pos"], e.inputs["k"]),
     "002.pe.learned_params": lambda e: count_weights(LearnedPositions(512, 512)),
-    "002.res.decay": lambda e: document_002.slope(100, 0.9, residual=False),
-    "002.res.factors": lambda e: [document_002.slope(1, factor, residual=True) for factor in (0.1, -0.1, 0.0)],
-    "002.res.compound": lambda e: [document_002.slope(100, factor, residual=True) for factor in (0.1, -0.1)],
-    "002.batch": lambda e: [document_002.sentences_a_batch(length) for length in (10, 500)],
+    "002.res.decay": lambda e: model_parts.slope(100, 0.9, residual=False),
+    "002.res.factors": lambda e: [model_parts.slope(1, factor, residual=True) for factor in (0.1, -0.1, 0.0)],
+    "002.res.compound": lambda e: [model_parts.slope(100, factor, residual=True) for factor in (0.1, -0.1)],
+    "002.batch": lambda e: [training.sentences_a_batch(length) for length in (10, 500)],
     "002.adam": lambda e: (lambda s: [s.beta1, s.beta2, s.epsilon])(TrainingSettings()),
     "002.lr.scale": lambda e: step("002-7.2", "factors")[0],
     "002.lr.sqrt4000": lambda e: step("002-7.2", "factors")[1],
@@ -299,9 +300,9 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
         paper_rate(s, e.inputs["d_model"], e.inputs["warmup"]) for s in (1, 100, 4000, 10**4, 10**5, 300_000)
     ],
     "002.dropout": lambda e: [model_settings(PRESETS[name]).dropout for name in (BASE, BIG)],
-    "002.ls.other": lambda e: document_002.smoothed_target(0.1, 37_000)[1],
-    "002.ls.true": lambda e: document_002.smoothed_target(0.1, 37_000)[0],
-    "002.ls.count": lambda e: (document_002.smoothed_target(0.1, 37_000) < 0.5).sum(),
+    "002.ls.other": lambda e: training.smoothed_target(0.1, 37_000)[1],
+    "002.ls.true": lambda e: training.smoothed_target(0.1, 37_000)[0],
+    "002.ls.count": lambda e: (training.smoothed_target(0.1, 37_000) < 0.5).sum(),
     "002.ch8.pe.unrounded.pos*": lambda e: exact_sinusoids(4, 4)[int(e.id[-1])],
     "002.ch8.pe.sin003": lambda e: exact_sinusoids(4, 4)[3, 2],
     "002.ch8.pe.shortened": lambda e: exact_sinusoids(4, 4)[1:, 2],
@@ -317,7 +318,7 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
     "002.ch8.norm1.row*": row_of,
     "002.ch8.ffn.row*": row_of,
     "002.ch8.enc.row*": row_of,
-    "002.ch8.exp": lambda e: (lambda found: [*found, sum(found)])([document_002.odds(s) for s in (5.61, 4.035, 3.825)]),
+    "002.ch8.exp": lambda e: (lambda found: [*found, sum(found)])([attending.odds(s) for s in (5.61, 4.035, 3.825)]),
     "002.ch8.norm1.mean": lambda e: mean_and_variance(e.inputs["y"])[0],
     "002.ch8.norm1.var": lambda e: mean_and_variance(e.inputs["y"])[1],
     "002.ch8.norm1.std_slip": lambda e: normed(e.inputs["y"]),
@@ -334,8 +335,8 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
     "002.ch8.scaled_embedding.enc": lambda e: chain("scaled")["encoder.output"],
     "002.ch8.dec.reachable": lambda e: step("002-8", "bound"),
     "002.ch8.dims": dimensions,
-    "004.db.exact": lambda e: document_004.mean_age("张三"),
-    "004.db.prefix": lambda e: document_004.mean_age("张"),
+    "004.db.exact": lambda e: attending.mean_age("张三"),
+    "004.db.prefix": lambda e: attending.mean_age("张"),
     "004.db.dots": lambda e: attention_scores(tensor([[[e.inputs["q"]]]]), tensor([[e.inputs["K"]]]), 1.0)[0, 0, 0],
     "004.db.softmax": lambda e: softmax(e.inputs),
     "004.db.output": lambda e: step("004-database", "age")[0],
@@ -344,6 +345,6 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
     },
     "004.db.output.sumnorm": lambda e: step("004-database", "masked.age")[0],
     "004.db.output.sharp": lambda e: [
-        document_004.ask(1.0, tuple(by * x for x in document_004.QUERY))[2].item() for by in (1, 5, 10, 50)
+        attending.ask(1.0, tuple(by * x for x in attending.QUERY))[2].item() for by in (1, 5, 10, 50)
     ],
 }  # fmt: skip

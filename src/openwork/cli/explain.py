@@ -116,8 +116,7 @@ def _trace(what: What, which: Which) -> "Trace":
     from openwork.bundles.bundle import load_bundle
     from openwork.inference.explain import explain as explain_text
     from openwork.inspection.selection import Selection
-    from openwork.study.documents import EXAMPLES
-    from openwork.study.documents.asking import explain_example
+    from openwork.study.documents import EXAMPLES, explain_example
 
     bundle = None if folder is None else load_bundle(folder)
     if what.example is not None:

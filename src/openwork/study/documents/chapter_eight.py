@@ -1,6 +1,6 @@
 """Chapter 8 of document 002 calculated: its model of one layer each, whole and step by step, in float64."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,18 @@ from torch import Tensor, nn
 from openwork.decoding.greedy import most_probable
 from openwork.decoding.scoring import log_normaliser
 from openwork.inspection.recorder import Recorder
+from openwork.inspection.trace import Printed, Step
 from openwork.inspection.tracing import trace_forward
 from openwork.models.build import build_transformer
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.kernels import reference
-from openwork.nn.masks import EVERYTHING, causal
+from openwork.nn.masks import EVERYTHING
 from openwork.nn.positions import exact_sinusoids
 from openwork.study.documents import chapter_eight_given as given
-from openwork.study.documents.verdicts import array
+from openwork.study.documents.attention import mask_as_numbers
+from openwork.study.documents.steps import Part, Worked, array, worked
 
 Values = dict[str, np.ndarray]  # name of a step -> its value, without the batch axis
 
@@ -35,31 +37,19 @@ def toy_model(positions: Tensor | None = None, *, scaled_embeddings: bool = Fals
     sqrt(d_model) on the embeddings.
     """
     model = build_transformer(SETTINGS, 10, 10, reference.attention).double().eval()
-    table = exact_sinusoids(4, 4) if positions is None else positions
     both: Any = (model.source_positions, model.target_positions)
     for part in both:
-        part.table = table
+        part.table = exact_sinusoids(4, 4) if positions is None else positions
     if not scaled_embeddings:
         model.source_embedding.scale = model.target_embedding.scale = 1.0
     with torch.no_grad():
         model.source_embedding.table.weight.copy_(torch.tensor(given.EMBEDDING, dtype=torch.float64))
         for name, module in model.named_modules():
             if isinstance(module, nn.Linear):
-                module.weight.copy_(torch.tensor(MATRICES[name.rpartition(".")[2]], dtype=torch.float64).T)
+                module.weight.copy_(torch.tensor(given.MATRICES[name.rpartition(".")[2]], dtype=torch.float64).T)
                 if module.bias is not None:
                     module.bias.zero_()
     return model
-
-
-# The document multiplies from the right, x W; torch keeps the transposed matrix.
-MATRICES = {
-    "query": given.PROJECTION,
-    "key": given.PROJECTION,
-    "value": given.PROJECTION,
-    "output": given.OUTPUT,
-    "expand": given.EXPAND,
-    "contract": given.CONTRACT,
-}
 
 
 def chain(model: Transformer, target: Sequence[int] = given.TARGET) -> Values:
@@ -67,79 +57,22 @@ def chain(model: Transformer, target: Sequence[int] = given.TARGET) -> Values:
     recorder = Recorder({"source": given.SOURCE_WORDS, "target": [given.VOCABULARY[token] for token in target]})
     trace_forward(model, recorder, given.SOURCE, target)
     traced = {step.name: step.value for step in recorder.steps}
-    values = {name: traced[step] for name, step in STEPS.items()} | _heads(traced)
+    values = {shown.name: _of_heads(traced[shown.traced], shown.head) for shown in given.STEPS if shown.traced}
     values["decoder.mask"] = array(mask_as_numbers(len(target)))
-    for name in ("output", "feedforward"):  # the document projects the bare feed-forward output
-        hidden = torch.from_numpy(values[f"decoder.{name}"])
+    for prefix, name in ("", "decoder.output"), ("bare.", "decoder.feedforward"):  # as the document's text reads
         with torch.no_grad():
-            made = _prediction(model, hidden, "" if name == "output" else "bare.")
-        values |= {step: array(value) for step, value in made.items()}
+            logits = model.project(torch.from_numpy(values[name]))
+        values[f"{prefix}logits"] = array(logits)
+        values[f"{prefix}probabilities"] = array((logits - log_normaliser(logits)).exp())
+        values[f"{prefix}prediction"] = array(most_probable(logits, torch.arange(len(logits)), 0)[1])
     return values
 
 
-# The document's steps -> those of a traced forward pass.
-STEPS = {
-    "positions": "target.positions",
-    "source.embedding": "source.embedding",
-    "source.input": "source.sum",
-    "encoder.attention": "encoder.layers.0.self_attention.output",
-    "encoder.sum1": "encoder.layers.0.attention_wiring.residual",
-    "encoder.norm1": "encoder.layers.0.attention_wiring.norm",
-    "encoder.expanded": "encoder.layers.0.feedforward.expand",
-    "encoder.activated": "encoder.layers.0.feedforward.activation",
-    "encoder.feedforward": "encoder.layers.0.feedforward.contract",
-    "encoder.sum2": "encoder.layers.0.feedforward_wiring.residual",
-    "encoder.output": "encoder.layers.0.feedforward_wiring.norm",
-    "target.embedding": "target.embedding",
-    "target.input": "target.sum",
-    "decoder.attention": "decoder.layers.0.self_attention.output",
-    "decoder.norm1": "decoder.layers.0.self_wiring.norm",
-    "cross.attention": "decoder.layers.0.cross_attention.output",
-    "decoder.norm2": "decoder.layers.0.cross_wiring.norm",
-    "decoder.feedforward": "decoder.layers.0.feedforward.contract",
-    "decoder.output": "decoder.layers.0.feedforward_wiring.norm",
-}
-
-
-def _heads(traced: Values) -> Values:
-    """What happens inside the attentions: of the two heads the first, or both, or both side by side."""
-    encoder, own, cross = (
-        f"{layer}_attention" for layer in ("encoder.layers.0.self", "decoder.layers.0.self", "decoder.layers.0.cross")
-    )
-    return {
-        "encoder.query": _side_by_side(traced[f"{encoder}.query"]),
-        "encoder.products": traced[f"{encoder}.products"][0],
-        "encoder.scores": traced[f"{encoder}.scores"][0],
-        "encoder.weights": traced[f"{encoder}.weights"][0],
-        "encoder.head1": traced[f"{encoder}.heads"][0],
-        "encoder.head2": traced[f"{encoder}.heads"][1],
-        "encoder.joined": _side_by_side(traced[f"{encoder}.heads"]),
-        "decoder.query": _side_by_side(traced[f"{own}.query"]),
-        "decoder.scores": traced[f"{own}.scores"][0],
-        "decoder.weights": traced[f"{own}.weights"][0],
-        "decoder.weights2": traced[f"{own}.weights"][1],
-        "cross.scores": traced[f"{cross}.scores"][0],
-        "cross.weights": traced[f"{cross}.weights"][0],
-        "cross.weights2": traced[f"{cross}.weights"][1],
-    }
-
-
-def _side_by_side(heads: np.ndarray) -> np.ndarray:
-    """(head, position, each) -> (position, head * each)"""
-    return array(MultiHeadAttention.join(torch.from_numpy(heads)[None])[0])
-
-
-def mask_as_numbers(size: int) -> Tensor:
-    """The causal mask as it is added to scores: 0 where a query may attend, else minus infinity."""
-    nothing = torch.zeros(1, 1, size, size, dtype=torch.float64)
-    return reference.masked_scores(nothing, causal(size, size))[0, 0]
-
-
-def _prediction(model: Transformer, hidden: Tensor, prefix: str) -> dict[str, Tensor]:
-    logits = model.project(hidden)
-    tokens = most_probable(logits, torch.arange(len(logits)), 0)[1]
-    probabilities = (logits - log_normaliser(logits)).exp()
-    return {f"{prefix}logits": logits, f"{prefix}probabilities": probabilities, f"{prefix}prediction": tokens}
+def _of_heads(value: np.ndarray, head: int | None) -> np.ndarray:
+    """One head's part of a value, or all heads' side by side: (head, position, each) -> (position, head * each)."""
+    if head is not None:
+        return value[head]
+    return value if value.ndim < 3 else array(MultiHeadAttention.join(torch.from_numpy(value)[None])[0])
 
 
 def own_figures(model: Transformer) -> Values:
@@ -147,16 +80,21 @@ def own_figures(model: Transformer) -> Values:
 
     `model` must add the document's positions. So each slip shows where it happens, and not in what follows.
     """
-    before = {name: torch.tensor([figures], dtype=torch.float64) for name, (_, figures, _) in given.ENCODER.items()}
+    before = {name: torch.tensor([one.figures], dtype=torch.float64) for name, one in given.ENCODER.items()}
     layer: Any = model.encoder.layers[0]
     attention = layer.self_attention
-    heads = torch.stack([before["encoder.head1"], before["encoder.head2"]], dim=1)
+    # what the document calls the first head is the first two columns
+    first, second = attention.split(before["encoder.query"], 2).chunk(2, dim=1)
     with torch.no_grad():
         made = {
             "source.input": model.source_positions(model.source_embedding(torch.tensor([given.SOURCE]))),
             "encoder.query": attention.query(before["source.input"]),
-            **_own_heads(attention, before),
-            "encoder.joined": attention.join(heads),
+            "encoder.products": reference.attention_scores(first, first, 1.0)[:, 0],
+            "encoder.scores": before["encoder.products"] * attention.scale,
+            "encoder.weights": reference.softmax_over(before["encoder.scores"][:, None], None)[:, 0],
+            "encoder.head1": reference.weighted_sum(before["encoder.weights"][:, None], first)[:, 0],
+            "encoder.head2": reference.attention(second, second, second, EVERYTHING, attention.scale)[:, 0],
+            "encoder.joined": attention.join(torch.stack([before["encoder.head1"], before["encoder.head2"]], dim=1)),
             "encoder.attention": attention.output(before["encoder.joined"]),
             "encoder.sum1": layer.attention_wiring.residual(before["source.input"], before["encoder.attention"]),
             "encoder.sum2": layer.feedforward_wiring.residual(before["encoder.norm1"], before["encoder.feedforward"]),
@@ -166,21 +104,7 @@ def own_figures(model: Transformer) -> Values:
             "encoder.feedforward": layer.feedforward.contract(before["encoder.activated"]),
             "encoder.output": layer.feedforward_wiring.norm(before["encoder.sum2"]),
         }
-    return {name: array(made[name][0]) for name in given.ENCODER}
-
-
-def _own_heads(attention: MultiHeadAttention, before: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The attention's own steps; what the document calls the first head is the first two columns."""
-    both = attention.split(before["encoder.query"], 2)
-    first, second = both[:, :1], both[:, 1:]
-    weights = reference.softmax_over(before["encoder.scores"][:, None], None)
-    return {
-        "encoder.products": reference.attention_scores(first, first, 1.0)[:, 0],
-        "encoder.scores": before["encoder.products"] * attention.scale,
-        "encoder.weights": weights[:, 0],
-        "encoder.head1": reference.weighted_sum(before["encoder.weights"][:, None], first)[:, 0],
-        "encoder.head2": reference.attention(second, second, second, EVERYTHING, attention.scale)[:, 0],
-    }
+    return {name: array(value[0]) for name, value in made.items()}
 
 
 def largest_probabilities(model: Transformer, tokens: Sequence[int] = given.TARGET) -> np.ndarray:
@@ -198,3 +122,87 @@ def largest_probabilities(model: Transformer, tokens: Sequence[int] = given.TARG
         (gradient,) = torch.autograd.grad(log_probabilities().sum(), x)
         x = (x + 0.1 * gradient).detach()
     return array(log_probabilities().exp()[:, 0])
+
+
+def exact() -> Worked:
+    """The chain with the document's own decoder input."""
+    model = toy_model()
+    values = chain(model)
+    # held against the exact chain, two decimals of the encoder's figures count
+    encoder = {
+        name: one._replace(unit=max(one.unit, 0.01), reason=one.reason or given.INHERITED, slack=1.0)
+        for name, one in given.ENCODER.items()
+    }
+    scores = np.where(np.isfinite(given.MASKED_SCORES), values["decoder.scores"], given.NEVER)
+    printed = {
+        name: one.judged(scores if name == "decoder.scores" else values[name])
+        for name, one in (encoder | given.OTHERS).items()
+    }
+    bound = worked(
+        "bound",
+        "The largest probability that any layer-normed vector can give each target token",
+        "max over y of softmax(LayerNorm(y) W_e^T)",
+        largest_probabilities(model),
+        Part(f"{__name__}.largest_probabilities"),
+        quoted=given.BOUND,
+        axes={"position": given.TARGET_WORDS},
+    )
+    return Worked((*_steps(values, printed, given.TARGET_WORDS), bound), _assumption_lines(shifted=False))
+
+
+def shifted() -> Worked:
+    """The chain with the decoder input that the paper would have."""
+    steps = _steps(chain(toy_model(), given.SHIFTED), {}, given.SHIFTED_WORDS)
+    return Worked(steps, _assumption_lines(shifted=True))
+
+
+def own() -> Worked:
+    """Each encoder step from the document's figures before it."""
+    values = own_figures(toy_model(torch.tensor(given.POSITIONS, dtype=torch.float64)))
+    printed = {
+        name: one._replace(reason=one.reason or given.ROUNDED).judged(values[name])
+        for name, one in given.ENCODER.items()
+    }
+    return Worked(
+        _steps(values, printed, ()),
+        (
+            "Each step starts from the figures that the document prints for the step before, so that a slip shows "
+            "where it happens and not in what follows.",
+        ),
+    )
+
+
+def _assumption_lines(*, shifted: bool) -> tuple[str, ...]:
+    return (
+        "One encoder and one decoder layer, d_model = 4, h = 2, d_k = d_v = 2, d_ff = 8; biases 0, gains 1, shifts 0.",
+        "The decoder's self-attention, cross-attention and feed-forward network have the encoder's matrices.",
+        "The embeddings are not multiplied by sqrt(d_model), which the document leaves out.",
+        "The positions are the exact sines and cosines, not the document's shortened ones.",
+        "The decoder's feed-forward network has a residual and a norm, as its other sub-layers have.",
+        "The decoder reads the target shifted right by one, as the paper has it: <s> I love machine."
+        if shifted
+        else "The decoder reads the target itself, as the document has it: I love machine learning.",
+    )
+
+
+def _steps(values: Values, printed: Mapping[str, Printed], target: tuple[str, ...]) -> list[Step]:
+    """The steps that have values; inputs that have none are left out."""
+    steps = []
+    for one in given.STEPS:
+        if one.name in values:
+            code, source, axes = one.part
+            inputs = tuple(name for name in one.inputs if name in values)
+            judged = (printed[one.name],) if one.name in printed else ()
+            value, labels = values[one.name], _labels(one, target)
+            steps.append(Step(one.name, one.title, one.equation, value, axes, inputs, code, source, labels, judged))
+    return steps
+
+
+def _labels(shown: given.Pictured, target: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The words at each place: of the source in the encoder, of the decoder's input else, both in cross-attention."""
+    if shown.name == "positions":
+        return {}
+    words = given.SOURCE_WORDS if shown.name.startswith(("source.", "encoder.")) else target
+    keys = given.SOURCE_WORDS if shown.name.startswith("cross.") else words
+    labels = {"position": words, "query": words, "key": keys, "vocabulary": given.VOCABULARY}
+    return {axis: labels[axis] for axis in shown.part.axes if axis in labels}

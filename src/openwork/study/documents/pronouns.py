@@ -1,11 +1,12 @@
 """Document 002's illustrations of attention, held against the heads of a trained model.
 
-The document has no figures for them, only which word a head looks at. So beside each of its sentences stands how often
-a head of the model looks there: in this sentence, and in others of the same form.
+The document has no figures for them, only which word a head attends to. So each of its sentences is shown with how
+often a head of the model attends to that word most: in this sentence, and in others of the same form.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -14,21 +15,84 @@ from openwork.base.errors import UsageError
 from openwork.bundles.bundle import Bundle
 from openwork.inference.explain import check_transformer
 from openwork.inference.translator import BatchTranslator
-from openwork.inspection.trace import Statement, Step, Trace
-from openwork.study.documents import EXAMPLES
-from openwork.study.documents.pronoun_heads import PronounReader, first_of_all, have_heads_of_their_own, is_encoders
-from openwork.study.documents.pronoun_model import STEPS, trained, untrained
-from openwork.study.documents.pronoun_sentences import SEED, Sentence, divided
-from openwork.study.documents.verdicts import assumed
+from openwork.inspection.recorder import Recorder
+from openwork.inspection.trace import Statement, Step
+from openwork.inspection.tracing import trace_forward
+from openwork.models.interfaces import SequenceModel
+from openwork.study.documents.pronoun_model import SEED, STEPS, Sentence, divided, trained, untrained
+from openwork.study.documents.steps import Worked
+from openwork.text.tokenizer import Tokenizer
 
 ENOUGH = 0.5  # share of the sentences in which one head must look there
 OVER = ("relation", "layer", "head")
-LOOKS = f"{PronounReader.__module__}.{PronounReader.looks.__qualname__}"
-FIRST = f"{first_of_all.__module__}.{first_of_all.__qualname__}"
+
+
+@dataclass(frozen=True)
+class PronounReader:
+    """A model that reads sentences of words; in its texts `separator` is between the words."""
+
+    model: SequenceModel
+    tokenizer: Tokenizer
+    separator: str
+
+    def text(self, sentence: Sentence) -> str:
+        """The sentence as the model is given it."""
+        return self.separator.join(sentence.words)
+
+    def forward(self, sentence: Sentence, target: Sequence[int], names: Sequence[str]) -> list[Step]:
+        """The steps of a forward pass with these ids, and their names, as the decoder's input."""
+        pieces, end = self.tokenizer.encode_pieces(self.text(sentence)), self.tokenizer.end_id
+        recorder = Recorder({"source": [*pieces.pieces, self.tokenizer.piece(end)], "target": names})
+        trace_forward(self.model, recorder, [*pieces.ids, end], target)
+        return recorder.steps
+
+    def looks(self, sentence: Sentence) -> np.ndarray:
+        """How much of its attention each word gives to each: (layer, head, word, word).
+
+        Of a word of several pieces, weights are summed where it is the key, and averaged where it is the query.
+        """
+        start = self.tokenizer.start_id
+        steps = self.forward(sentence, [start], [self.tokenizer.piece(start)])
+        weights = np.stack([step.value for step in steps if is_encoders(step)])
+        shares = self._shares(sentence)
+        return shares / shares.sum(1, keepdims=True) @ weights @ shares.T
+
+    def _shares(self, sentence: Sentence) -> np.ndarray:
+        """How much of each piece's letters belongs to each word: (word, piece); the end symbol belongs to none.
+
+        A piece may hold a space as well, which counts for nothing.
+        """
+        offsets = self.tokenizer.encode_pieces(self.text(sentence)).offsets
+        letters, begin = np.zeros((len(sentence.words), len(offsets) + 1)), 0
+        for row, word in zip(letters, sentence.words, strict=True):
+            end = begin + len(word)
+            row[:-1] = [max(0, min(end, last) - max(begin, first)) for first, last in offsets]
+            begin = end + len(self.separator)
+        return letters / np.maximum(letters.sum(0), 1)
+
+
+def is_encoders(step: Step) -> bool:
+    """Whether these are the weights of an encoder layer."""
+    return step.name.startswith("encoder.") and step.name.endswith("self_attention.weights")
+
+
+def first_of_all(looks: np.ndarray, query: int, key: int) -> np.ndarray:
+    """(layer, head): whether of all words but itself the query attends most to the key."""
+    others = np.delete(looks[:, :, query], query, axis=-1)
+    return looks[:, :, query, key] >= others.max(-1)
+
+
+def have_heads_of_their_own(found: np.ndarray) -> bool:
+    """Whether each relation can be given a head that no other has; found: (relation, head), what each head shows.
+
+    By Hall's theorem (1935): if and only if any number of relations together have at least as many heads.
+    """
+    groups = (list(rows) for count in range(1, len(found) + 1) for rows in combinations(range(len(found)), count))
+    return all(found[rows].any(0).sum() >= len(rows) for rows in groups)
 
 
 class Relation(NamedTuple):
-    """That a head looks from one part of a sentence to another, and what the document says of it."""
+    """A head attends from one part of a sentence to another, and the document's sentence about it."""
 
     section: str
     query: str
@@ -40,19 +104,8 @@ class Relation(NamedTuple):
         return sentence.parts[self.query], sentence.parts[self.key]
 
 
-@dataclass(frozen=True)
-class Illustration:
-    """An example: the document's sentence and others of its form, and what the document says of heads."""
-
-    name: str
-    sentences: Sequence[Sentence]
-    relations: Sequence[Relation]
-    own_heads: bool = False  # the document also says that each relation has a head of its own
-
-
-@dataclass(frozen=True)
-class Counts:
-    """In how many of `total` sentences a head looks there more than at any other word: (relation, layer, head).
+class Counts(NamedTuple):
+    """In how many of `total` sentences a head attends there more than to any other word: (relation, layer, head).
 
     `before`: the same of first weights.
     """
@@ -67,16 +120,16 @@ class Counts:
         return (self.after >= ENOUGH * self.total) & (self.after > self.before.max((1, 2), keepdims=True))
 
 
-def cat_dog(bundle: Bundle | None = None) -> Trace:
-    """Section 2.1: 它 and the animal that it stands for. Without a bundle, a model is trained first."""
+def cat_dog(bundle: Bundle | None = None) -> Worked:
+    """Section 2.1: 它 and the animal that it refers to. Without a bundle, a model is trained first."""
     relations = (
         Relation("002, 2.1", "pronoun", "subject", "a head looks from 它 to 猫 more than to any other word"),
         Relation("002, 2.1", "pronoun", "object", "a head looks from 它 to 狗 more than to any other word"),
     )
-    return _trace(Illustration("002-cat-dog", divided().animals, relations), bundle)
+    return _worked(divided().animals, relations, bundle)
 
 
-def xiaoming(bundle: Bundle | None = None) -> Trace:
+def xiaoming(bundle: Bundle | None = None) -> Worked:
     """Section 4.1: four heads and their relations. Without a bundle, a model is trained first."""
     relations = (
         Relation("002, 4.1", "subject", "verb", "head 1 goes from the subject to its verb, from 小明 to 吃"),
@@ -84,21 +137,27 @@ def xiaoming(bundle: Bundle | None = None) -> Trace:
         Relation("002, 4.1", "object", "mood", "head 3 goes from the cause to the effect, from 苹果 to 开心"),
         Relation("002, 4.1", "place", "verb", "head 4 goes from the place to what is done there, from 公园 to 吃"),
     )
-    return _trace(Illustration("002-xiaoming", divided().people, relations, own_heads=True), bundle)
+    return _worked(divided().people, relations, bundle, own_heads=True)
 
 
-def _trace(illustration: Illustration, bundle: Bundle | None) -> Trace:
-    sentences = illustration.sentences
+def _worked(
+    sentences: Sequence[Sentence], relations: Sequence[Relation], bundle: Bundle | None, *, own_heads: bool = False
+) -> Worked:
+    """The document's sentence comes first. `own_heads`: it also says that each relation has a head of its own."""
     if bundle is not None:
         _check(bundle, "".join(sentences[0].words))
     used = bundle or trained()
     reader = PronounReader(used.model, used.tokenizers.source, " " if bundle is None else "")
-    beginner = replace(reader, model=untrained(used))
-    counts = Counts(_counted(reader, illustration), _counted(beginner, illustration), len(sentences))
+    first_weights = replace(reader, model=untrained(used))
+    after, before = (_counted(one, sentences, relations) for one in (reader, first_weights))
+    counts = Counts(after, before, len(sentences))
+    said = [_said(counts, row, relation) for row, relation in enumerate(relations)]
+    if own_heads:
+        said.append(_said_together(counts))
     shown = _attention_steps(reader, used, sentences[0])
-    steps = (*shown, *_relation_steps(illustration, reader, counts, [step.name for step in shown if is_encoders(step)]))
-    title = EXAMPLES[illustration.name].title
-    return Trace(illustration.name, title, steps, _assumptions(reader, used, sentences, bundle is None))
+    *others, last = _relation_steps(sentences[0], relations, reader, counts)
+    assumptions = tuple(_assumption_lines(reader, used, sentences, bundle is None))
+    return Worked((*shown, *others, replace(last, said=tuple(said))), assumptions)
 
 
 def _check(bundle: Bundle, text: str) -> None:
@@ -112,11 +171,11 @@ def _check(bundle: Bundle, text: str) -> None:
         )
 
 
-def _counted(reader: PronounReader, illustration: Illustration) -> np.ndarray:
+def _counted(reader: PronounReader, sentences: Sequence[Sentence], relations: Sequence[Relation]) -> np.ndarray:
     found = []
-    for sentence in illustration.sentences:
+    for sentence in sentences:
         looks = reader.looks(sentence)
-        found.append([first_of_all(looks, *relation.places(sentence)) for relation in illustration.relations])
+        found.append([first_of_all(looks, *relation.places(sentence)) for relation in relations])
     return np.sum(found, axis=0)
 
 
@@ -129,25 +188,21 @@ def _attention_steps(reader: PronounReader, bundle: Bundle, own: Sentence) -> li
     return [replace(step, inputs=()) for step in (*filter(is_encoders, steps), cross[-1])]
 
 
-def _relation_steps(
-    illustration: Illustration, reader: PronounReader, counts: Counts, made_from: Sequence[str]
-) -> tuple[Step, ...]:
-    own, relations = illustration.sentences[0], illustration.relations
+def _relation_steps(own: Sentence, relations: Sequence[Relation], reader: PronounReader, counts: Counts) -> list[Step]:
     looks = reader.looks(own)
     places = [relation.places(own) for relation in relations]
     weights = np.stack([looks[:, :, query, key] for query, key in places])
     labels = {"relation": tuple(f"{own.words[query]}→{own.words[key]}" for query, key in places)}
-    said = [_said(counts, row, relation) for row, relation in enumerate(relations)]
-    if illustration.own_heads:
-        said.append(_said_together(counts))
-    return (
+    encoder = tuple(f"encoder.layers.{layer}.self_attention.weights" for layer in range(len(looks)))
+    read, first = f"{__name__}.PronounReader.looks", f"{__name__}.first_of_all"
+    return [
         Step("relations", "How much the one word takes from the other", "sum of the weights of a word's pieces",
-             weights, OVER, tuple(made_from), LOOKS, "", labels),
+             weights, OVER, encoder, read, "", labels),
         Step("counts.untrained", "In how many such sentences the head looks there most, before a training", "count",
-             counts.before, OVER, (), FIRST, "", labels),
+             counts.before, OVER, (), first, "", labels),
         Step("counts", "In how many such sentences the head looks there more than at any other word", "count",
-             counts.after, OVER, (), FIRST, "", labels, said=tuple(said)),
-    )  # fmt: skip
+             counts.after, OVER, (), first, "", labels),
+    ]  # fmt: skip
 
 
 def _said(counts: Counts, row: int, relation: Relation) -> Statement:
@@ -172,32 +227,32 @@ def _said_together(counts: Counts) -> Statement:
     )
 
 
-def _assumptions(reader: PronounReader, bundle: Bundle, sentences: Sequence[Sentence], ours: bool) -> tuple[str, ...]:
+def _assumption_lines(
+    reader: PronounReader, bundle: Bundle, sentences: Sequence[Sentence], ours: bool
+) -> Iterator[str]:
     texts = [reader.text(sentence) for sentence in sentences]
     made = BatchTranslator.of(bundle).best(texts)
     right = sum(translation == sentence.target for translation, sentence in zip(made, sentences, strict=True))
-    model = (
-        assumed(
+    if ours:
+        yield (
             f"The model was trained on the spot: seed {SEED}, {STEPS} updates, {len(divided().training)} sentences of "
-            "a small grammar from Chinese to German, where 它 becomes er, sie or es.",
+            "a small grammar from Chinese to German, where 它 becomes er, sie or es."
+        )
+        yield (
             f"Of {len(texts)} such sentences that it has never seen, those shown among them, it translates {right} "
-            "without a mistake. Between the words are spaces.",
+            "without a mistake. Between the words are spaces."
         )
-        if ours
-        else assumed(
-            f"The model is the bundle's. Besides the document's sentence it reads {len(texts) - 1} of the same form.",
+    else:
+        yield f"The model is the bundle's. Besides the document's sentence it reads {len(texts) - 1} of the same form."
+        yield (
             "Where a word has several pieces, their weights are added up where it is looked at, and averaged where it "
-            "looks.",
+            "looks."
         )
+    yield f"It translates {texts[0]} as: {made[0]}"
+    yield f"and {texts[1]} as: {made[1]}"
+    yield (
+        f"What the document says is borne out where one head looks that way in {ENOUGH:.0%} of the sentences, and in "
+        "more than any head with random first weights. A head that looked just anywhere would in one of "
+        f"{len(sentences[0].words) - 1}."
     )
-    return (
-        *model,
-        *assumed(
-            f"It translates {texts[0]} as: {made[0]}",
-            f"and {texts[1]} as: {made[1]}",
-            f"What the document says is borne out where one head looks that way in {ENOUGH:.0%} of the sentences, and "
-            "in more than any head with random first weights. A head that looked just anywhere would in one of "
-            f"{len(sentences[0].words) - 1}.",
-            "Weights show what is mixed with what; that a head looks somewhere does not prove that it matters.",
-        ),
-    )
+    yield "Weights show what is mixed with what; that a head looks somewhere does not prove that it matters."
