@@ -36,10 +36,9 @@ from openwork.machine.precision import TYPES, PrecisionName
 from openwork.models.build import build_model
 from openwork.models.presets import PRESETS
 from openwork.models.settings import TransformerSettings
-from openwork.training.batches.batch import BatchStream
-from openwork.training.batches.stream import Stream
+from openwork.training.batches.batch import BatchStream, Stream
 from openwork.training.computing.choice import arrangement, prepared_stream
-from openwork.training.moments import LoopState
+from openwork.training.loop import LoopState
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress
 from openwork.training.schedules import make_schedule

@@ -13,10 +13,9 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import packed, reference
 from openwork.nn.masks import Mask, Segments
-from openwork.training.batches.batch import to_tensors
+from openwork.training.batches.batch import TrainingBatch, to_tensors
 from openwork.training.batches.packing import pack
-from openwork.training.batches.stream import TrainingBatch
-from openwork.training.objective import batch_loss
+from openwork.training.loss import batch_loss
 
 CPU = torch.device("cpu")
 # Largest difference as a share of the largest number: float32 in another order, and bf16, which keeps 8 binary digits.

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from openwork.base.files import atomic_write_text
-from openwork.training.moments import LoopState, Observer
+from openwork.training.loop import LoopState, Observer
 
 WEIGHTS = "weights.safetensors"
 

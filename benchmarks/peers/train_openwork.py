@@ -10,7 +10,7 @@ import speaking
 from openwork.base.config import read_run
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.train import train_bundle
-from openwork.training.moments import LoopState, Observer
+from openwork.training.loop import LoopState, Observer
 from openwork.training.step import StepReport
 
 

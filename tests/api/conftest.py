@@ -15,10 +15,10 @@ from openwork.bundles.tasks import tokenizers_for_task
 from openwork.models.build import build_model
 from openwork.models.label_model import LabelModel
 from openwork.models.settings import DecoderSettings, EncoderSettings
+from openwork.text.forms import word_starts
 from openwork.text.labels import Labels, train_positions
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
-from openwork.text.word_level import word_starts
 
 SIZES: dict[str, Any] = {"width": 8, "heads": 2, "feedforward_width": 8, "layers": 1}
 

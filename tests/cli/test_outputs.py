@@ -17,8 +17,8 @@ from openwork.cli.main import app
 from openwork.interop.hugging_face.bundle import write_hugging_face_folder
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.train import train_bundle
-from openwork.training.moments import LoopState, Observer
-from openwork.training.observers.interruption import INTERRUPTED
+from openwork.training.loop import LoopState, Observer
+from openwork.training.observers.control import INTERRUPTED
 from openwork.training.step import StepReport
 
 Call = Callable[..., Finished]

@@ -26,7 +26,7 @@ from openwork.nn.cells import CELLS
 from openwork.nn.kernels import reference
 from openwork.training.batches.batch import TensorBatch
 from openwork.training.computing.working_copy import WorkingCopy
-from openwork.training.objective import hidden_states
+from openwork.training.loss import hidden_states
 from openwork.training.optimisers import make_optimiser, optimiser_tensors
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings

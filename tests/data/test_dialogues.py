@@ -9,7 +9,7 @@ import pytest
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.corpora.dialogues import ASSISTANT, TALKS, USER, generate
 from openwork.data.records import Pair
-from openwork.text.scripts import written_without_spaces
+from openwork.text.languages import written_without_spaces
 
 SPLITS = ("train", "valid", "test")
 

@@ -28,10 +28,10 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import EncoderSettings
 from openwork.runs.file.settings import RunSettings
+from openwork.text.forms import word_starts
 from openwork.text.labels import Labels, train_positions
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
-from openwork.text.word_level import word_starts
 
 Call = Callable[..., Finished]
 

@@ -11,8 +11,7 @@ from journeys.command import Finished
 from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.text.pieces.bytepair import train_byte_pair
 from openwork.text.pieces.kinds import KINDS
-from openwork.text.steps import as_data, step_lines
-from openwork.text.work import WordWork
+from openwork.text.work import WordWork, as_data, step_lines
 
 Call = Callable[..., Finished]
 LINES = ["unhappy", "happy", "undo", "the cat sat on the mat 爱猫"] * 9

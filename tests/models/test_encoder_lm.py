@@ -17,7 +17,7 @@ from openwork.models.settings import EncoderSettings
 from openwork.models.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
 from openwork.nn.normalisation import layer_norm
 from openwork.nn.pooling import Transform
-from openwork.training.moving_average import MovingAverage
+from openwork.training.averaging import MovingAverage
 
 SMALL: dict[str, Any] = {**PRESETS["bert-small"], "width": 12, "heads": 3, "feedforward_width": 20, "layers": 2}
 END, PAD = 3, 0

@@ -12,8 +12,8 @@ from openwork.models.interfaces import NextTokenModel
 from openwork.models.recurrent_lm import PoolingClassifier, RecurrentLM
 from openwork.models.recurrent_settings import RecurrentLMSettings
 from openwork.nn.bidirectional import reversed_rows
-from openwork.training.batches.next_token import NextTokenBatches
-from openwork.training.objective import batch_loss
+from openwork.training.batches.language_modelling import NextTokenBatches
+from openwork.training.loss import batch_loss
 
 START, END, PAD = 2, 3, 0
 SOURCE, LENGTHS = torch.tensor([[5, 6, 7, 8, END], [9, 4, END, PAD, PAD]]), torch.tensor([5, 3])

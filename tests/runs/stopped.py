@@ -6,8 +6,8 @@ from journeys.command import run_file
 from openwork.base.config import read_run_file
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.train import train_bundle
-from openwork.training.moments import LoopState, Observer
-from openwork.training.observers.interruption import INTERRUPTED
+from openwork.training.loop import LoopState, Observer
+from openwork.training.observers.control import INTERRUPTED
 from openwork.training.step import StepReport
 
 

@@ -19,8 +19,8 @@ from openwork.runs.file.settings import RunSettings
 from openwork.runs.preflight import disk
 from openwork.runs.train import train_bundle
 from openwork.text.pair import TokenizerPair
-from openwork.training.moments import LoopState, Observer
-from openwork.training.observers.interruption import INTERRUPTED
+from openwork.training.loop import LoopState, Observer
+from openwork.training.observers.control import INTERRUPTED
 from openwork.training.step import StepReport
 
 pytestmark = pytest.mark.slow

@@ -21,9 +21,9 @@ from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.label_model import LabelModel
 from openwork.models.weights import model_weights
 from openwork.nn.batch_normalisation import has_batch_norms
+from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
-from openwork.text.word_level import word_starts
 
 pytestmark = pytest.mark.slow
 

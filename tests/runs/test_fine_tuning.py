@@ -23,12 +23,12 @@ from openwork.runs.file.inheritance import inherit
 from openwork.runs.file.resolve import resolve_layer, resolve_run
 from openwork.runs.train import train_bundle
 from openwork.runs.tuning.fine_tuning import extended_pair, grown, new_rows
+from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 from openwork.text.symbols import SMALLEST_VOCABULARY
-from openwork.text.word_level import word_starts
-from openwork.training.moments import LoopState, Observer
-from openwork.training.observers.interruption import INTERRUPTED
+from openwork.training.loop import LoopState, Observer
+from openwork.training.observers.control import INTERRUPTED
 from openwork.training.step import StepReport
 
 pytestmark = pytest.mark.slow

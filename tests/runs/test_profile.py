@@ -13,8 +13,8 @@ from openwork.cost.cost import cost_of
 from openwork.machine.matrix_rate import matrix_rate
 from openwork.runs import profile as profiling
 from openwork.runs.file.settings import RunSettings
-from openwork.training.batches.masking import Masking
-from openwork.training.computing.operators import GROUPS
+from openwork.training.batches.language_modelling import Masking
+from openwork.training.computing.time_division import GROUPS
 
 pytestmark = pytest.mark.slow
 

@@ -9,12 +9,11 @@ from openwork.base.errors import ConfigError
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.bert import bert_library
 from openwork.text.external.library import HuggingFaceTokenizer
+from openwork.text.forms import SegmentPairTokenizer, WordLevelTokenizer, word_starts
 from openwork.text.labels import Labels, train_labels
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.pieces.kinds import KINDS, load_tokenizer
-from openwork.text.segment_pairs import SegmentPairTokenizer
 from openwork.text.settings import TextSettings
-from openwork.text.word_level import WordLevelTokenizer, word_starts
 
 TAGS = ["O B-x O", "O O B-y", "I-y"]
 LINES = ["fly to st. louis from o'hare at 838 am"] * 9

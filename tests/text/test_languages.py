@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from openwork.text import languages
-from openwork.text.language_codes import language_in_name
+from openwork.text.languages import language_in_name
 
 FRENCH = "Deux hommes marchent sous la pluie dans une rue de la ville."
 

@@ -18,7 +18,7 @@ from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.models.weights import model_weights
 from openwork.training.batches.batch import BatchStream, to_tensors
 from openwork.training.batches.packing import pack
-from openwork.training.computing.compiling import compiled_updates
+from openwork.training.computing.choice import compiled_updates
 from openwork.training.progress import Progress
 from training.tiny import CPU, MODEL, SETTINGS, make_store, make_training
 

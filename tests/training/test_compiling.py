@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from openwork.models.build import build_model
-from openwork.training.computing.compiling import wants_compiling
+from openwork.training.computing.choice import wants_compiling
 from training.tiny import BATCH_NORMALISED, MODEL, VOCABULARY
 
 PROGRAM = Path(__file__).with_name("compiled_training.py")

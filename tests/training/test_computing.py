@@ -19,7 +19,7 @@ from openwork.training.batches.packing import pack
 from openwork.training.batches.prefetch import PrefetchedStream
 from openwork.training.computing import choice as computing
 from openwork.training.computing.choice import arrangement, prepared_stream
-from openwork.training.moments import LoopState
+from openwork.training.loop import LoopState
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
 from runs.test_rules import settings

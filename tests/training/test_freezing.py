@@ -4,7 +4,7 @@ import pytest
 
 from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
-from openwork.training.freezing import freeze
+from openwork.training.trained_weights import freeze
 from training.tiny import MODEL, RECURRENT, VOCABULARY
 
 

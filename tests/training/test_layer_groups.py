@@ -11,10 +11,10 @@ from openwork.base.errors import ConfigError
 from openwork.data.store import TokenStore
 from openwork.models.weights import model_weights
 from openwork.training.checkpoint import resume_latest, save_checkpoint
-from openwork.training.layer_groups import Unfreezing, group_layers
 from openwork.training.optimisers import make_optimiser, optimiser_tensors, set_rate
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
+from openwork.training.trained_weights import Unfreezing, group_layers
 from training.tiny import SETTINGS, make_store, make_training
 
 GROUPS = ("decoder", "encoder.layers.0.feedforward encoder.layers.*.self_attention.*")

@@ -13,8 +13,7 @@ from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.training import loss as loss_module
 from openwork.training.batches.batch import TensorBatch
-from openwork.training.loss import projected_cross_entropy, smoothed_cross_entropy
-from openwork.training.objective import make_objective
+from openwork.training.loss import make_objective, projected_cross_entropy, smoothed_cross_entropy
 from openwork.training.settings import TrainingSettings
 
 

@@ -13,9 +13,9 @@ from openwork.models.settings import TransformerSettings
 from openwork.models.weights import model_weights
 from openwork.nn.low_rank import AdaptedLinear
 from openwork.training.computing.working_copy import WorkingCopy
-from openwork.training.low_rank import adapt, adapters, freeze_all_but_adapters, merge, merged_tensors
 from openwork.training.optimisers import make_optimiser
 from openwork.training.settings import TrainingSettings
+from openwork.training.trained_weights import adapt, adapters, freeze_all_but_adapters, merge, merged_tensors
 
 SMALL = TransformerSettings(
     width=16, heads=2, feedforward_width=24, encoder_layers=1, decoder_layers=2, attention_bias=True, norm="pre"

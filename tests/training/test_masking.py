@@ -12,10 +12,10 @@ from openwork.data.store import TokenStore, write_store
 from openwork.models.interfaces import MaskedModel
 from openwork.models.weights import model_weights
 from openwork.training.batches.batch import TensorBatch
-from openwork.training.batches.masking import Masking
+from openwork.training.batches.language_modelling import Masking
 from openwork.training.checkpoint import resume_latest, save_checkpoint
 from openwork.training.computing.choice import arrangement, validation_arrangement
-from openwork.training.objective import batch_loss
+from openwork.training.loss import batch_loss
 from openwork.training.progress import Progress
 from training.tiny import CPU, FILLER, MODEL, SETTINGS, VOCABULARY, Training, make_training
 

@@ -9,17 +9,16 @@ from torch import Tensor, nn
 from openwork.base.errors import BundleError
 from openwork.data.store import TokenStore
 from openwork.models.weights import model_weights
+from openwork.training.averaging import MovingAverage
 from openwork.training.checkpoint import (
+    CheckpointObserver,
     checkpoints,
     load_checkpoint,
     load_moving_average,
     resume_latest,
     save_checkpoint,
 )
-from openwork.training.moving_average import MovingAverage
-from openwork.training.observers.averaging import AveragingObserver
-from openwork.training.observers.checkpointing import CheckpointObserver
-from openwork.training.observers.validation import ValidationObserver
+from openwork.training.observers.control import AveragingObserver, ValidationObserver
 from openwork.training.progress import Progress
 from training.tiny import SETTINGS, make_store, make_training, validation
 

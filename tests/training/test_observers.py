@@ -10,9 +10,8 @@ from rich.console import Console
 
 from openwork.base.records import RecordWriter, read_records
 from openwork.data.store import TokenStore
-from openwork.training.checkpoint import checkpoint_step, checkpoints
-from openwork.training.moments import LoopState, Observer
-from openwork.training.observers.checkpointing import CheckpointObserver
+from openwork.training.checkpoint import CheckpointObserver, checkpoint_step, checkpoints
+from openwork.training.loop import LoopState, Observer
 from openwork.training.observers.console import (
     LineObserver,
     LiveObserver,
@@ -21,10 +20,8 @@ from openwork.training.observers.console import (
     printable,
     sparkline,
 )
-from openwork.training.observers.interruption import INTERRUPTED, InterruptionObserver
-from openwork.training.observers.recording import RecordObserver
-from openwork.training.observers.stopping import StoppingObserver
-from openwork.training.observers.validation import ValidationObserver
+from openwork.training.observers.control import INTERRUPTED, InterruptionObserver, StoppingObserver, ValidationObserver
+from openwork.training.observers.records import RecordObserver
 from openwork.training.progress import Progress, Validation
 from openwork.training.step import StepReport
 from training.tiny import SETTINGS, make_store, make_training, report, validation

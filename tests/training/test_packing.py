@@ -17,7 +17,7 @@ from openwork.nn.masks import Mask
 from openwork.training.batches import packing
 from openwork.training.batches.batch import BatchStream, to_tensors
 from openwork.training.batches.packing import LENGTH, SENTENCES, TOKENS, choose_layout, pack, packing_problem, round_up
-from openwork.training.objective import batch_loss
+from openwork.training.loss import batch_loss
 from openwork.training.progress import Progress
 from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, VOCABULARY, make_training
 

@@ -11,7 +11,7 @@ from openwork.base.errors import DataError
 from openwork.data.store import TokenStore
 from openwork.models.weights import model_weights
 from openwork.training.batches.prefetch import PrefetchedStream, prefetched
-from openwork.training.moments import LoopState, Observer
+from openwork.training.loop import LoopState, Observer
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport
 from training.tiny import SETTINGS, make_store, make_training

@@ -9,8 +9,8 @@ import torch
 
 from openwork.models.settings import TransformerSettings
 from openwork.models.weights import model_weights
-from openwork.training.computing.operators import GROUPS
 from openwork.training.computing.profiling import make_updates, profiled_updates
+from openwork.training.computing.time_division import GROUPS
 from openwork.training.progress import Progress
 from training.tiny import SETTINGS, make_store, make_training
 

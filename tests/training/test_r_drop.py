@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openwork.training import loss as loss_module
-from openwork.training.loss import projected_cross_entropy
-from openwork.training.r_drop import projected_r_drop, r_drop_loss
+from openwork.training.loss import projected_cross_entropy, projected_r_drop, r_drop_loss
 
 
 def test_by_hand() -> None:

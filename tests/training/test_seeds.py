@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from openwork.data.batching import Batch, assemble
 from openwork.data.store import TokenStore
 from openwork.training.batches.batch import to_tensors
-from openwork.training.batches.masking import Masking
+from openwork.training.batches.language_modelling import Masking
 from training.tiny import CPU, MODEL, SETTINGS, VOCABULARY, Training, make_store, make_training
 
 

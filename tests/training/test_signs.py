@@ -4,12 +4,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from openwork.training.moments import LoopState
-from openwork.training.observers.coaching import FORGOTTEN, CoachingObserver
+from openwork.training.loop import LoopState
 from openwork.training.progress import Progress, Validation
 from openwork.training.settings import TrainingSettings
-from openwork.training.signs import SIGNS, WINDOW, Sight
 from openwork.training.step import StepReport
+from openwork.training.symptoms import FORGOTTEN, SIGNS, WINDOW, CoachingObserver, Sight
 from training.tiny import validation
 
 FREQUENCIES, WIDTH = 6.0, 256  # nats a token; the paper's peak for this width is 0.001

@@ -7,8 +7,8 @@ import pytest
 
 from openwork.base.errors import ConfigError
 from openwork.data.store import TokenStore
-from openwork.training.observers.tensorboard import TensorBoardObserver
-from openwork.training.observers.validation import ValidationObserver
+from openwork.training.observers.control import ValidationObserver
+from openwork.training.observers.records import TensorBoardObserver
 from openwork.training.progress import Progress
 from training.tiny import SETTINGS, make_store, make_training, validation
 

@@ -2,8 +2,19 @@
 
 from typing import Any
 
-from openwork.training.computing.operators import DATA, GROUPS, LOSS, MODEL, REST, UPDATE, Group, group_of
-from openwork.training.computing.time_division import Division, Event, divide
+from openwork.training.computing.time_division import (
+    DATA,
+    GROUPS,
+    LOSS,
+    MODEL,
+    REST,
+    UPDATE,
+    Division,
+    Event,
+    Group,
+    divide,
+    group_of,
+)
 
 DROPOUT, ATTENTION = "openwork: dropout", "openwork: attention"
 

@@ -10,7 +10,7 @@ from openwork.models.weights import model_weights, tensors_to_bytes
 from openwork.training.optimisers import optimiser_tensors
 from openwork.training.progress import Progress
 from openwork.training.settings import OptimiserName
-from openwork.training.trial import on_trial, timed_trial
+from openwork.training.step import on_trial, timed_trial
 from training.tiny import BATCH_NORMALISED, MODEL, RECURRENT, SETTINGS, Training, make_store, make_training
 
 pytestmark = pytest.mark.slow

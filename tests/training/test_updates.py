@@ -15,8 +15,7 @@ from openwork.models.settings import TransformerSettings
 from openwork.models.weights import model_weights
 from openwork.training.batches.batch import BatchStream, TensorBatch, to_tensors
 from openwork.training.checkpoint import resume_latest, save_checkpoint
-from openwork.training.loss import smoothed_cross_entropy
-from openwork.training.objective import batch_loss
+from openwork.training.loss import batch_loss, smoothed_cross_entropy
 from openwork.training.optimisers import optimiser_tensors
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport

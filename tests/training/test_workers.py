@@ -16,7 +16,7 @@ from openwork.models.recurrent_settings import RecurrentLabelsSettings, Recurren
 from openwork.models.weights import model_weights
 from openwork.nn.dropout import Dropout, drawing_from
 from openwork.training.batches.batch import to_tensors
-from openwork.training.objective import batch_loss
+from openwork.training.loss import batch_loss
 from openwork.training.progress import Progress
 from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training
 

@@ -16,8 +16,7 @@ from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import EncoderSettings, TransformerSettings
 from openwork.training.batches.batch import BatchStream
 from openwork.training.computing.choice import arrangement
-from openwork.training.loop import train
-from openwork.training.moments import LoopState, Observer
+from openwork.training.loop import LoopState, Observer, train
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress, Validation
 from openwork.training.schedules import make_schedule

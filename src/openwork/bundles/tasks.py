@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from openwork.base.tasks import Task
+from openwork.text.forms import SegmentPairTokenizer, WordLevelTokenizer, unwrapped
 from openwork.text.pair import TokenizerPair
-from openwork.text.segment_pairs import SegmentPairTokenizer
-from openwork.text.word_level import WordLevelTokenizer
-from openwork.text.wrapped import unwrapped
 
 _SOURCE_TOKENIZERS: dict[str, Callable[..., Any]] = {
     "tag": WordLevelTokenizer.of,

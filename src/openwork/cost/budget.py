@@ -23,8 +23,7 @@ from openwork.text.settings import TextSettings
 from openwork.training.optimisers import make_optimiser
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings
-from openwork.training.step import Updater
-from openwork.training.trial import timed_trial
+from openwork.training.step import Updater, timed_trial
 
 VOCABULARY = TextSettings().vocabulary_size
 SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
+from openwork.text.languages import written_without_spaces
 from openwork.text.placeholders import placeholder_places
-from openwork.text.scripts import written_without_spaces
 
 _LONGEST_TERM = 500  # characters
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.records import UNSAID, Languages
 from openwork.data.settings import DataSettings, OriginSettings
-from openwork.text.language_codes import language_in_name
+from openwork.text.languages import language_in_name
 
 
 def languages_of(data: DataSettings) -> Languages:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openwork.data.records import Pair
-from openwork.text.scripts import script_of
+from openwork.text.languages import script_of
 
 PERCENTILES = (5, 50, 95, 99, 100)
 _MOST_SCRIPTS = 6

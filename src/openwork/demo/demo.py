@@ -19,7 +19,7 @@ from openwork.metrics.ratio import Ratio
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.folder import RunFolder
 from openwork.runs.train import train_bundle
-from openwork.training.moments import Observer
+from openwork.training.loop import Observer
 
 Say = Callable[[str], None]
 RUN_FILE = Path(__file__).with_name("demo.toml")

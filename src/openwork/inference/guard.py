@@ -19,9 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from openwork.text.languages import in_other_script, other_language
+from openwork.text.languages import in_other_script, other_language, plain_words
 from openwork.text.placeholders import WithoutPlaceholders, find_placeholders
-from openwork.text.scripts import plain_words
 
 EMPTY, LOOP, COPIED, LENGTH, UNFINISHED, UNSURE = "empty", "loop", "copied", "length", "unfinished", "unsure"
 UNFAMILIAR, LANGUAGE, LOST = "unfamiliar", "language", "lost"

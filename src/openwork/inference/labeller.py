@@ -16,8 +16,8 @@ from openwork.inference.batches import LONGEST, OnProgress, batches, ignore_prog
 from openwork.inference.engine import Engine
 from openwork.inference.settings import TranslationPrecision
 from openwork.models.interfaces import SequenceModel
+from openwork.text.forms import WordLevelTokenizer
 from openwork.text.pair import TokenizerPair
-from openwork.text.word_level import WordLevelTokenizer
 
 BATCH_TOKENS = 4096  # padded source positions that are read together
 LONGEST_ANSWER = 30  # words, as in Devlin et al.'s published code

@@ -9,10 +9,10 @@ from openwork.decoding.automaton import text_automaton
 from openwork.decoding.constraints import AnyOf, Phrase, SentenceConstraints
 from openwork.decoding.phrases import RequiredPhrases
 from openwork.decoding.settings import DecodingSettings
+from openwork.text.languages import written_without_spaces
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.placeholders import Spans
-from openwork.text.scripts import written_without_spaces
 from openwork.text.symbols import SYMBOL_NAMES
 from openwork.text.tokenizer import Tokenizer
 

@@ -15,9 +15,9 @@ from openwork.models.layer_settings import LayerSettings
 from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer
+from openwork.text.forms import unwrapped
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
-from openwork.text.wrapped import unwrapped
 
 HF_EPSILON = 1e-5  # of the norms of the BART family; no configuration names it
 BERT_TASKS = ("classify", "fill", "embed")

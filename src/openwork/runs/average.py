@@ -25,7 +25,7 @@ from openwork.runs.folder import RunFolder, settings_of_run
 from openwork.text.pair import TokenizerPair
 from openwork.training.averaging import average
 from openwork.training.checkpoint import checkpoints, load_weights
-from openwork.training.low_rank import merged_tensors
+from openwork.training.trained_weights import merged_tensors
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from openwork.data.readers.jsonl import keys_of_sides
 from openwork.data.records import UNSAID, Languages
 from openwork.data.settings import DataSettings, OriginSettings
 from openwork.runs.file.settings import RunSettings
-from openwork.text.language_codes import is_language
-from openwork.text.languages import language_of_lines
+from openwork.text.languages import is_language, language_of_lines
 
 LOOKED_AT = 1000  # pairs
 

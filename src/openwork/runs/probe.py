@@ -17,7 +17,7 @@ from openwork.models.interfaces import SequenceModel
 from openwork.text.labels import Labels
 from openwork.text.pair import TokenizerPair
 from openwork.training.batches.batch import to_tensors
-from openwork.training.signs import Sight
+from openwork.training.symptoms import Sight
 
 SENTENCES, LONGEST = 16, 100  # sentences, and the most pieces on a side of them
 COUNTED = 1_000_000  # target tokens

@@ -23,8 +23,8 @@ from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder, settings_of_run
 from openwork.text.pair import TokenizerPair
 from openwork.training.checkpoint import STATE, checkpoint_step, checkpoints, load_weights
-from openwork.training.low_rank import merged_tensors
 from openwork.training.progress import Progress
+from openwork.training.trained_weights import merged_tensors
 
 READINGS = 5  # of a run whose training goes on, and removes checkpoints meanwhile
 

@@ -11,8 +11,17 @@ from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.reading import read_tokenizer
 from openwork.text.pieces.alphabet import read_twice
 from openwork.text.pieces.kinds import TARGET_KINDS, load_tokenizer
-from openwork.text.placeholders import Restored, Spans, WithoutPlaceholders, protect, protect_like, protect_pair
-from openwork.text.protection import Encode, decode_protected, encode_protected
+from openwork.text.placeholders import (
+    Encode,
+    Restored,
+    Spans,
+    WithoutPlaceholders,
+    decode_protected,
+    encode_protected,
+    protect,
+    protect_like,
+    protect_pair,
+)
 from openwork.text.settings import TextSettings
 from openwork.text.tokenizer import Tokenizer
 

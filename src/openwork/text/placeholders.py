@@ -7,9 +7,11 @@ sentence is then text with numbers in it; the numbers stand for the placeholders
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
+
+from openwork.text.tokenizer import Tokenizer
 
 # In this order, where several begin at the same place. No alternative can take more than linear time: what repeats is
 # bounded, or ends at the first character that cannot belong to it.
@@ -152,3 +154,36 @@ def _with_numbers(text: str, numbers: Iterable[int | None]) -> Protected:
     if begin < len(text) or not pieces:
         pieces.append(text[begin:])
     return Protected(tuple(pieces), tuple(spans))
+
+
+Encode = Callable[[Sequence[str]], list[list[int]]]
+"""Texts to ids: a tokenizer's `encode_batch`, or the same with chance in it."""
+
+
+def encode_protected(tokenizer: Tokenizer, sentences: Sequence[Protected], encode: Encode) -> list[list[int]]:
+    """The ids of sentences: the text between placeholders as `encode` has it, and the piece of each number."""
+    runs = iter(encode([piece for sentence in sentences for piece in sentence.pieces if isinstance(piece, str)]))
+    return [
+        [
+            number
+            for piece in sentence.pieces
+            for number in (next(runs) if isinstance(piece, str) else [tokenizer.placeholder_id(piece)])
+        ]
+        for sentence in sentences
+    ]
+
+
+def decode_protected(tokenizer: Tokenizer, ids: Iterable[int], spans: Spans) -> Restored:
+    """The text of the ids, each placeholder of `spans` in the place of its piece."""
+    if not tokenizer.placeholders:
+        return Restored(tokenizer.decode(ids), spans)
+    pieces: list[str | int] = []
+    run: list[int] = []
+    for identifier in ids:
+        number = tokenizer.placeholder_number(identifier)
+        if number is None:
+            run.append(identifier)
+        else:
+            pieces += [tokenizer.decode(run), number]
+            run = []
+    return restore([*pieces, tokenizer.decode(run)], spans)

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from openwork.models.weights import model_weights
 
 
 def average(weights: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -22,3 +24,31 @@ def average(weights: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     if count == 0:
         raise ValueError("there is nothing to average")
     return {name: (tensor / count).to(torch.float32) for name, tensor in total.items()}
+
+
+class MovingAverage:
+    """average <- decay average + (1 - decay) weights, after each update; the model itself goes on undisturbed.
+
+    The decay is at most (1 + step) / (10 + step), so that the first weights, which are random, are soon forgotten (the
+    rule of TensorFlow's ExponentialMovingAverage).
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.model = model
+        self.decay = decay
+        self.weights = {name: tensor.clone() for name, tensor in model_weights(model).items()}
+
+    def update(self, step: int) -> None:
+        """Takes the weights after update `step` in."""
+        share = 1 - min(self.decay, (1 + step) / (10 + step))
+        own = model_weights(self.model)
+        # average + share (weights - average): weights that never change, such as frozen ones, are kept bit for bit
+        with torch.no_grad():
+            for name, average in self.weights.items():
+                if average.is_floating_point():
+                    average.lerp_(own[name], share)
+
+    def restore(self, weights: Mapping[str, Tensor]) -> None:
+        """Takes an average that was saved."""
+        for name, average in self.weights.items():
+            average.copy_(weights[name])

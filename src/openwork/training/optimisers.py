@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from openwork.training.layer_groups import group_layers
 from openwork.training.settings import TrainingSettings
+from openwork.training.trained_weights import group_layers
 
 Weights = Iterable[dict[str, Any]]  # groups of weights, as the framework's optimisers take them
 

@@ -1,7 +1,13 @@
-"""One update of the weights."""
+"""What the batch norms of a model remember of the batches that they were trained on, where a training must mind it.
+
+Such a model learns from whole batches: half of one has other statistics. And each forward pass of a training moves the
+running ones, so that a pass that shall not count has to give them back.
+"""
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +18,37 @@ from openwork.base.errors import OpenworkError, wants_memory
 from openwork.machine.precision import PrecisionName
 from openwork.machine.workers import Workers
 from openwork.models.interfaces import SequenceModel
-from openwork.nn.batch_normalisation import has_batch_norms
+from openwork.nn.batch_normalisation import has_batch_norms, running_statistics
 from openwork.nn.dropout import drawing_from
-from openwork.training.batch_statistics import KeptStatistics, whole_batch_too_large
-from openwork.training.batches.stream import TrainingBatch
+from openwork.training.batches.batch import TrainingBatch
 from openwork.training.computing.working_copy import WorkingCopy
-from openwork.training.layer_groups import Unfreezing
-from openwork.training.objective import make_objective
-from openwork.training.optimisers import set_rate
+from openwork.training.loss import make_objective
+from openwork.training.optimisers import optimiser_tensors, restore_optimiser, set_rate
 from openwork.training.schedules import Schedule
 from openwork.training.settings import TrainingSettings
+from openwork.training.trained_weights import Unfreezing
+
+
+class KeptStatistics:
+    """The running statistics of a model as they are now, to be put back."""
+
+    def __init__(self, model: SequenceModel) -> None:
+        self._kept = [(statistic, statistic.clone()) for statistic in running_statistics(model).values()]
+
+    def put_back(self) -> None:
+        """As if no batch had been seen since."""
+        for statistic, before in self._kept:
+            statistic.copy_(before)
+
+
+def whole_batch_too_large(cause: str) -> OpenworkError:
+    """Where memory is not enough for a batch that must not be divided."""
+    return OpenworkError(
+        "there is not enough memory for a whole batch, and batch normalisation cannot compute it in parts",
+        why=cause,
+        hint="set batches.tokens lower, and training.accumulate higher",
+        code="E028",
+    )
 
 
 def seed_of(seed: int, step: int, part: int = 0) -> int:
@@ -186,3 +213,32 @@ def _too_little_memory() -> OpenworkError:
         hint="take a smaller model, or leave out the longest pairs: filters.maximum_characters",
         code="E021",
     )
+
+
+@contextmanager
+def on_trial(model: SequenceModel, optimiser: torch.optim.Optimizer) -> Iterator[None]:
+    """While the block runs, gradients may be made and updates at a rate of 0; none of it is there afterwards."""
+    device = next(model.parameters()).device
+    remembered = {name: value.clone() for name, value in optimiser_tensors(model, optimiser).items()}
+    training, statistics = model.training, KeptStatistics(model)
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        try:
+            yield
+        finally:
+            for parameter in model.parameters():
+                parameter.grad = None
+            restore_optimiser(model, optimiser, remembered)
+            statistics.put_back()
+            model.train(training)
+            if device.type == "cuda":
+                torch.cuda.empty_cache()
+
+
+def timed_trial(updater: Updater, batches: Sequence[TrainingBatch]) -> float:
+    """The seconds of an update of these batches whose rate is 0; only `on_trial`."""
+    start = time.perf_counter()
+    last = updater.settings.steps  # by then every group of layers learns
+    updater.update(batches, step=last, rate_scale=0.0)
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()  # the optimiser's step is under way still
+    return time.perf_counter() - start

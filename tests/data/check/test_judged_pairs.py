@@ -10,7 +10,7 @@ import pytest
 from openwork.data.check.pairs import pair_faults
 from openwork.data.corpora.catalogue import load
 from openwork.data.records import Pair
-from openwork.text.scripts import plain_words
+from openwork.text.languages import plain_words
 
 # Lines of the training pairs of tatoeba-en-zh: the 300 that openwork once thought the worst. They were read one by one;
 # all but five are good translations, many of them free ones or proverbs.

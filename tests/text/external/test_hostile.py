@@ -17,7 +17,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from fuzz.sentence_piece import sentence_piece_model
 from openwork.base.errors import BundleError, DataError
-from openwork.text.external import growth
+from openwork.text.external import untrusted
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.external.reading import read_tokenizer
@@ -54,7 +54,7 @@ def test_the_bound_is_what_the_library_does(count: int) -> None:
     made = library(normalizer=doubling(count))
     assert made.normalizer is not None
     content = json.loads(made.to_str())
-    factor = growth.prod(growth._factor(rule) for rule in growth._rules(content["normalizer"]))
+    factor = untrusted.prod(untrusted._factor(rule) for rule in untrusted._rules(content["normalizer"]))
     assert factor == len(made.normalizer.normalize_str("a")) == 2**count
     assert HuggingFaceTokenizer(made).encode("a") == [0] * 2**count
 
@@ -66,7 +66,7 @@ def test_the_bound_is_what_the_library_does(count: int) -> None:
 ])  # fmt: skip
 def test_no_character_becomes_more_than_the_table_says(rule: normalizers.Normalizer) -> None:
     content = json.loads(library(normalizer=rule).to_str())
-    most = growth.prod(growth._factor(one) for one in growth._rules(content["normalizer"]))
+    most = untrusted.prod(untrusted._factor(one) for one in untrusted._rules(content["normalizer"]))
     for text in (*"aÀİ\u0390\u1f82\ufdfa中\U0001d160\U0001f600\u0958", "\t", "\0"):
         assert len(rule.normalize_str(text)) <= most, ascii(text)
 
@@ -98,28 +98,28 @@ def test_in_a_bundle_too(tmp_path: Path) -> None:
     assert "times as long" in refused.value.why
 
 
-@pytest.mark.parametrize("longest", [18, growth.MOST_GROWTH, growth.MOST_GROWTH + 1])
+@pytest.mark.parametrize("longest", [18, untrusted.MOST_GROWTH, untrusted.MOST_GROWTH + 1])
 def test_maps_of_characters(longest: int) -> None:
     rule = {"type": "Precompiled", "precompiled_charsmap": characters(longest)}
-    assert growth._factor(rule) == longest
-    if longest <= growth.MOST_GROWTH:
-        growth.check_growth({"normalizer": rule})
+    assert untrusted._factor(rule) == longest
+    if longest <= untrusted.MOST_GROWTH:
+        untrusted.check_growth({"normalizer": rule})
     else:
         with pytest.raises(ValueError, match="times as long"):
-            growth.check_growth({"normalizer": rule})
+            untrusted.check_growth({"normalizer": rule})
 
 
 def test_numbers_that_no_float_holds() -> None:
     halves = {"type": "Replace", "pattern": {"String": "ab"}, "content": "abc"}
     rules = [{"type": "NFKC"}, halves] * 10_000
     with pytest.raises(ValueError, match="times as long"):
-        growth.check_growth({"normalizer": {"type": "Sequence", "normalizers": rules}})
+        untrusted.check_growth({"normalizer": {"type": "Sequence", "normalizers": rules}})
 
 
 def test_a_sentence_piece_model_with_a_long_map(tmp_path: Path) -> None:
     pytest.importorskip("sentencepiece")
     data = sentence_piece_model("unigram")
-    long = base64.b64decode(characters(growth.MOST_GROWTH + 1))
+    long = base64.b64decode(characters(untrusted.MOST_GROWTH + 1))
     inner = b"\x12" + varint(len(long)) + long
     (tmp_path / "a.model").write_bytes(data)
     assert read_tokenizer(tmp_path / "a.model").vocabulary_size
@@ -179,8 +179,8 @@ ALBERT: dict[str, Any] = {
 
 
 def test_the_widest_rules_in_use_are_allowed() -> None:
-    growth.check_growth(ALBERT)
-    product = growth.prod(growth._factor(rule) for rule in growth._rules(list(ALBERT.values())[:3]))
+    untrusted.check_growth(ALBERT)
+    product = untrusted.prod(untrusted._factor(rule) for rule in untrusted._rules(list(ALBERT.values())[:3]))
     assert product == 18 * 2 * 18 * 3 * 2  # NFKD, Lowercase, the map, the spaces, Metaspace
 
 
@@ -198,11 +198,11 @@ def test_our_own_tokenizers_have_our_own_patterns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
 def test_no_character_becomes_more_than_the_bound_says(form: Any) -> None:
     most = max(len(unicodedata.normalize(form, chr(code))) for code in range(0x20000) if not 0xD800 <= code < 0xE000)
-    assert growth._factor({"type": form}) == most
+    assert untrusted._factor({"type": form}) == most
 
 
 def test_what_is_put_before_a_text_is_counted_by_its_characters() -> None:
-    assert growth._factor({"type": "Prepend", "prepend": "ab"}) == len("ab" + "x")
+    assert untrusted._factor({"type": "Prepend", "prepend": "ab"}) == len("ab" + "x")
 
 
 SLOW = """

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from openwork.data.check.faults import Fault, FaultKind
 from openwork.data.check.reading import Pairs, at
+from openwork.text.languages import plain_words
 from openwork.text.lexicon import learn_lexicon
-from openwork.text.scripts import plain_words
 
 APART = FaultKind("sides that seem not to translate each other, the worst first")
 LEAST_PAIRS = 2000  # with fewer there is too little to learn from

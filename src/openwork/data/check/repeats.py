@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from openwork.data.check.faults import Fault, FaultKind
 from openwork.data.check.reading import Pairs, at
 from openwork.data.records import Pair
-from openwork.text.scripts import plain_words
+from openwork.text.languages import plain_words
 
 TWICE = FaultKind("the same pair again")
 NEARLY_TWICE = FaultKind("nearly the same pair again")

@@ -9,7 +9,7 @@ from openwork.base.errors import DataError
 from openwork.base.files import read_lines
 from openwork.data.readers.sides import as_sentence
 from openwork.data.records import UNSAID, Languages, Pair
-from openwork.text.language_codes import is_language
+from openwork.text.languages import is_language
 
 _NESTED = "translation"
 

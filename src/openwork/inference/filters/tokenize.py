@@ -12,8 +12,8 @@ from openwork.bundles.versions import whole_bundle
 from openwork.text.external import ExternalTokenizer
 from openwork.text.external.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair
-from openwork.text.steps import as_data, as_line, step_lines
 from openwork.text.tokenizer import Tokenizer
+from openwork.text.work import as_data, as_line, step_lines
 
 AnyTokenizer = Tokenizer | ExternalTokenizer
 

@@ -18,9 +18,9 @@ from openwork.interop.exports import NO_TOKENIZER, hugging_face_keeps, hugging_f
 from openwork.interop.vocabulary import Vocabulary
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer
+from openwork.text.forms import unwrapped
 from openwork.text.symbols import SYMBOLS
 from openwork.text.tokenizer import Tokenizer
-from openwork.text.wrapped import unwrapped
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 Frame = Literal["translation", "prompt", "classified"]

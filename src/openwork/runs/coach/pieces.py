@@ -6,7 +6,7 @@ from openwork.base.phrases import AsIs, Joined
 from openwork.checks.check import NotApplicable
 from openwork.runs.coach.trial import Observation, Trial, seen
 from openwork.runs.preflight.coverage import remedy_of, unknown_ids
-from openwork.text.scripts import plain_words
+from openwork.text.languages import plain_words
 from openwork.text.tokenizer import Tokenizer
 
 SAMPLE = 1000  # pairs

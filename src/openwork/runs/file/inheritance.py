@@ -16,7 +16,7 @@ from openwork.runs.usable import usable_bundle
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
 from openwork.text.symbols import SMALLEST_VOCABULARY
-from openwork.training.fine_tuning_settings import FineTuningSettings
+from openwork.training.settings import FineTuningSettings
 
 SECTION = "fine_tuning"
 CHOSEN = ("kind", "task", "tying")  # keys of the model that another kind or task has its own defaults for

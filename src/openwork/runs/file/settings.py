@@ -11,8 +11,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
 from openwork.models.settings import TransformerSettings
 from openwork.text.settings import TextSettings
-from openwork.training.fine_tuning_settings import FineTuningSettings
-from openwork.training.settings import TrainingSettings
+from openwork.training.settings import FineTuningSettings, TrainingSettings
 
 
 class DataSection(Settings):

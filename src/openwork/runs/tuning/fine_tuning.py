@@ -22,10 +22,8 @@ from openwork.runs.tuning.transfer import Taken, fitting, is_another, take
 from openwork.runs.usable import usable_bundle
 from openwork.text.pair import TokenizerPair, with_target
 from openwork.text.tokenizer import Tokenizer
-from openwork.training.fine_tuning_settings import FineTuningSettings
-from openwork.training.freezing import freeze
-from openwork.training.layer_groups import group_layers
-from openwork.training.low_rank import adapt, adapters, freeze_all_but_adapters
+from openwork.training.settings import FineTuningSettings
+from openwork.training.trained_weights import adapt, adapters, freeze, freeze_all_but_adapters, group_layers
 
 SYMBOLS = 4  # a vocabulary of nothing else, where only names matter
 # How the name of a part begins whose tables have a row for each of the source's pieces; all others are the target's.

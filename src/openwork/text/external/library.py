@@ -11,8 +11,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from openwork.base.errors import DataError
 from openwork.base.files import open_binary, read_lines
 from openwork.text.external import Marks
-from openwork.text.external.calls import Result, call, panics_as_errors
-from openwork.text.external.growth import check_growth
+from openwork.text.external.untrusted import Result, call, check_growth, panics_as_errors
 from openwork.text.pieces.algorithms import algorithm_of, model_type
 from openwork.text.pieces.bytelevel import SIGN_OF_BYTE, shown_signs
 from openwork.text.symbols import Pieces

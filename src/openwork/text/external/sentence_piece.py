@@ -18,8 +18,8 @@ import numpy as np
 
 from openwork.base.errors import DataError, UsageError
 from openwork.text.external import Marks
-from openwork.text.external.growth import longest_replacement, refuse_growth
 from openwork.text.external.library import read_bounded
+from openwork.text.external.untrusted import longest_replacement, refuse_growth
 from openwork.text.pieces.lattice import UNKNOWN_PENALTY, Lattice
 from openwork.text.pieces.merging import Merging
 from openwork.text.symbols import Pieces

@@ -9,8 +9,8 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import BundleError
 from openwork.text.external.adapted import adapted_from, is_adapted
-from openwork.text.external.calls import panics_as_errors
 from openwork.text.external.library import MOST_BYTES
+from openwork.text.external.untrusted import panics_as_errors
 from openwork.text.labels import Labels, train_labels, train_positions
 from openwork.text.pieces.alphabet import COMMON
 from openwork.text.pieces.bytelevel import ByteLevel, train_byte_level

@@ -1,7 +1,8 @@
-"""From the token store to tensors on a device, in the order of the plan."""
+"""Numbers on their way to the device that computes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -11,9 +12,61 @@ from torch import Tensor
 from openwork.data.batching import Batch, BatchPlan, assemble
 from openwork.data.store import TokenStore
 from openwork.models.interfaces import SequenceModel
-from openwork.training.batches.moving import moved
-from openwork.training.batches.stream import TrainingBatch
 from openwork.training.progress import Progress
+
+
+def moved(tensor: Tensor, device: torch.device) -> Tensor:
+    """The same numbers on a device; on a CPU the very same tensor.
+
+    From pinned memory a GPU fetches them while both sides go on, and uses them in the order in which it was told to;
+    torch keeps the memory until the copy is made.
+    """
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+BatchT_co = TypeVar("BatchT_co", covariant=True)
+
+
+@runtime_checkable
+class TrainingBatch(Protocol):
+    """Sentences for one forward pass."""
+
+    @property
+    def real_targets(self) -> Tensor:
+        """The target tokens (tokens,) that should be predicted, end symbols included."""
+        ...
+
+    @property
+    def target_tokens(self) -> int:
+        """Their number."""
+        ...
+
+    @property
+    def source_tokens(self) -> int:
+        """Real source tokens, end symbols included."""
+        ...
+
+    @property
+    def sentences(self) -> int: ...
+
+    def hidden(self, model: SequenceModel) -> Tensor:
+        """Vectors (tokens, width) before the output projection, one for each of `real_targets`."""
+        ...
+
+    def parts(self, count: int) -> "Sequence[TrainingBatch]":
+        """The sentences dealt out to at most `count` batches."""
+        ...
+
+
+@runtime_checkable
+class Stream(Protocol[BatchT_co]):
+    """The endless sequence of a training's batches."""
+
+    def next(self, progress: Progress) -> BatchT_co:
+        """The batch at `progress`, which moves on by one."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from openwork.machine.precision import PrecisionName
 from openwork.models.interfaces import Packed, PackingModel, SequenceModel
 from openwork.nn.kernels.packed import is_supported
 from openwork.nn.masks import Segments
-from openwork.training.batches.moving import moved
+from openwork.training.batches.batch import moved
 
 TOKENS, SENTENCES, LENGTH = 128, 64, 16  # a row's tokens, its sentences and the longest of them are multiples of these
 FILLERS = 32  # sentences of padding; with as many, none of them is longer than 5 tokens

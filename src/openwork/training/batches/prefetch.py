@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from openwork.training.batches.stream import Stream
+from openwork.training.batches.batch import Stream
 from openwork.training.progress import Progress
 
 BatchT = TypeVar("BatchT")

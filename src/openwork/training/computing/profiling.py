@@ -16,8 +16,17 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from openwork.models.interfaces import SequenceModel
 from openwork.training.batches.batch import BatchStream
-from openwork.training.computing.operators import DATA, LOSS, MODEL, MODULES, PREFIX, UPDATE
-from openwork.training.computing.time_division import Division, Event, divide
+from openwork.training.computing.time_division import (
+    DATA,
+    LOSS,
+    MODEL,
+    MODULES,
+    PREFIX,
+    UPDATE,
+    Division,
+    Event,
+    divide,
+)
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport, Updater
 

@@ -8,7 +8,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from openwork.training.moments import LoopState, Observer
+from openwork.training.loop import LoopState, Observer
 from openwork.training.progress import Validation
 from openwork.training.step import StepReport
 

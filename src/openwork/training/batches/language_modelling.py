@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.data.batching import Batch
 from openwork.models.interfaces import MaskedModel
-from openwork.training.batches.batch import TensorBatch
-from openwork.training.batches.moving import moved
+from openwork.training.batches.batch import TensorBatch, moved
 
 MASKED, CHANGED = 0.8, 0.1  # shares of the chosen pieces that the mask, or any piece, takes the place of
 
@@ -84,3 +83,31 @@ class Masking:
         lot = generator.random(len(ids))
         others = generator.integers(SYMBOL_IDS.end + 1, len(self.begins), len(ids))
         return np.where(lot < MASKED, self.mask_piece, np.where(lot < MASKED + CHANGED, others, ids))
+
+
+@dataclass(frozen=True)
+class NextTokenBatches:
+    """`backwards`: each token is told a second time, from those behind it."""
+
+    backwards: bool
+
+    def __call__(self, batch: Batch, device: torch.device) -> TensorBatch:
+        """Texts as sources; the targets START x_1 ... END, at each place the token after it, and then itself.
+
+        Told forwards that is x_1 to END, told backwards START to x_n.
+        """
+        texts, counts = batch.target_output, batch.target_lengths
+        start = np.full((len(texts), 1), SYMBOL_IDS.start)
+        before = np.concatenate([start, texts[:, :-1]], axis=1)
+        told = np.stack([texts, before], axis=2).reshape(len(texts), -1) if self.backwards else texts
+        lengths = counts * (2 if self.backwards else 1)
+        is_real = np.arange(told.shape[1]) < lengths[:, None]
+        return TensorBatch(
+            source=moved(torch.from_numpy(texts), device),
+            source_lengths=moved(torch.from_numpy(counts), device),
+            target_input=moved(torch.from_numpy(np.concatenate([start, told[:, :-1]], axis=1)), device),
+            real=moved(torch.from_numpy(is_real.reshape(-1).nonzero()[0]), device),
+            real_targets=moved(torch.from_numpy(told[is_real]), device),
+            sentences=len(texts),
+            source_tokens=int(counts.sum()),
+        )
