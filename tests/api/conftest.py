@@ -16,9 +16,9 @@ from openwork.models.build import build_model
 from openwork.models.label_model import LabelModel
 from openwork.models.settings import DecoderSettings, EncoderSettings
 from openwork.text.forms import word_starts
-from openwork.text.labels import Labels, train_positions
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
+from openwork.text.pieces.words import Labels, WordNumbers
 
 SIZES: dict[str, Any] = {"width": 8, "heads": 2, "feedforward_width": 8, "layers": 1}
 
@@ -28,7 +28,7 @@ def _bundle(task: Task) -> Bundle:
     targets: Any = {
         "classify": Labels.of(["yes", "no"]),
         "tag": Labels.of(["O", "B"]),
-        "answer": train_positions((), 8),
+        "answer": WordNumbers.learn((), 8),
     }
     tokenizers = tokenizers_for_task(TokenizerPair(words, targets.get(task, words)), task)
     settings = DecoderSettings(**SIZES) if task == "language-model" else EncoderSettings(task=task, **SIZES)  # pyright: ignore[reportArgumentType]

@@ -39,8 +39,8 @@ from openwork.nn.decoder import LayerCache
 from openwork.nn.kernels import fused
 from openwork.nn.masks import EVERYTHING, Mask
 from openwork.nn.positions import SinusoidalPositions
-from openwork.text.labels import Labels
 from openwork.text.pair import TokenizerPair
+from openwork.text.pieces.words import Labels
 
 pytestmark = pytest.mark.slow
 

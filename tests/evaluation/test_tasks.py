@@ -29,9 +29,9 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import EncoderSettings
 from openwork.runs.file.settings import RunSettings
 from openwork.text.forms import word_starts
-from openwork.text.labels import Labels, train_positions
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
+from openwork.text.pieces.words import Labels, WordNumbers
 
 Call = Callable[..., Finished]
 
@@ -213,7 +213,7 @@ def test_probabilities_are_among_the_labels_alone() -> None:
 
 
 def test_an_answer_is_the_best_pair_of_ends_and_no_pair_of_best_ends() -> None:
-    labels = train_positions((), 8)
+    labels = WordNumbers.learn((), 8)
     low = -50.0
     # word 2 is the best beginning and word 0 the best end, which is before it: the best span is 0 to 0
     first = [low, low, low, low, 2.0, 0.0, 3.0, low]
@@ -230,7 +230,7 @@ def test_an_answer_is_the_best_pair_of_ends_and_no_pair_of_best_ends() -> None:
 
 
 def test_an_answer_has_at_most_30_words() -> None:
-    low, labels = -50.0, train_positions((), 60)
+    low, labels = -50.0, WordNumbers.learn((), 60)
     tokens = [low] * 4 + [0.0] * (labels.vocabulary_size - 4)
     for words_of_it, expected in ((30, ["0 29"]), (31, ["0 1"])):
         first, last = list(tokens), list(tokens)

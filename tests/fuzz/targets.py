@@ -38,9 +38,8 @@ from openwork.interop.hugging_face.config import read_config
 from openwork.migration.translation import translate_configuration
 from openwork.models.weights import read_tensors
 from openwork.runs.file.resolve import resolve_run
-from openwork.text.external.reading import read_tokenizer
+from openwork.text.external.reading import load_tokenizer, read_tokenizer
 from openwork.text.pair import train_pair
-from openwork.text.pieces.kinds import load_tokenizer
 from openwork.text.settings import TextSettings
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from journeys.command import Finished
 from openwork.bundles.bundle import Bundle, write_bundle
-from openwork.text.pieces.bytepair import train_byte_pair
+from openwork.text.pieces.bytepair import BytePair
 from openwork.text.pieces.kinds import KINDS
 from openwork.text.work import WordWork, as_data, step_lines
 
@@ -41,7 +41,7 @@ def test_the_steps_end_in_the_pieces(call: Call, file: Path) -> None:
 
 
 def test_merges_are_told_in_order(tmp_path: Path) -> None:
-    tokenizer = train_byte_pair(["abc"] * 8 + ["ab"] * 4, 300)
+    tokenizer = BytePair.learn(["abc"] * 8 + ["ab"] * 4, 300)
     assert list(step_lines(tokenizer.work("abc ab"))) == [
         "word abc",
         "  start: a b c",

@@ -12,7 +12,7 @@ from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_transformer
 from openwork.models.settings import TransformerSettings
 from openwork.text.pair import TokenizerPair
-from openwork.text.pieces.bytepair import train_byte_pair
+from openwork.text.pieces.bytepair import BytePair
 
 CORPUS = ["the cat sees the dog", "a dog sees a cat", "the dog runs", "a cat sleeps"]
 SETTINGS = TransformerSettings(width=16, heads=2, encoder_layers=1, decoder_layers=1, feedforward_width=16, norm="pre")
@@ -22,7 +22,7 @@ DECODING = DecodingSettings(beam=2, extra_length=5, maximum_length=12)
 @pytest.fixture(scope="module")
 def bundle() -> Bundle:
     torch.manual_seed(3)
-    tokenizer = train_byte_pair(CORPUS * 20, 330)
+    tokenizer = BytePair.learn(CORPUS * 20, 330)
     model = build_transformer(SETTINGS, tokenizer.vocabulary_size, tokenizer.vocabulary_size).eval()
     settings = BundleSettings(model=SETTINGS, decoding=DECODING, source_language="en", target_language="en")
     return make_golden(Bundle(settings, TokenizerPair(tokenizer, tokenizer), model, card="a card"), CORPUS[:2])

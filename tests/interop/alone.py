@@ -11,9 +11,9 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.models.presets import PRESETS
 from openwork.models.settings import DecoderSettings, EncoderSettings
 from openwork.text.external.adapted import AdaptedTokenizer
-from openwork.text.external.bert import read_bert
-from openwork.text.labels import Labels
+from openwork.text.external.reading import read_bert
 from openwork.text.pair import TokenizerPair
+from openwork.text.pieces.words import Labels
 from openwork.text.tokenizer import Tokenizer
 
 SIZES: dict[str, Any] = {"width": 16, "heads": 2, "feedforward_width": 24, "layers": 2}

@@ -16,14 +16,14 @@ from openwork.models.build import build_transformer
 from openwork.models.settings import TransformerSettings
 from openwork.runs.assembly import check_maximum_length
 from openwork.text.pair import TokenizerPair
-from openwork.text.pieces.bytepair import train_byte_pair
+from openwork.text.pieces.bytepair import BytePair
 
 SIZES = {"width": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "feedforward_width": 16}
 
 
 @pytest.fixture(scope="module")
 def tokenizers() -> TokenizerPair:
-    tokenizer = train_byte_pair(["the cat sees the dog", "a dog sees a cat"] * 20, 330)
+    tokenizer = BytePair.learn(["the cat sees the dog", "a dog sees a cat"] * 20, 330)
     return TokenizerPair(tokenizer, tokenizer)
 
 

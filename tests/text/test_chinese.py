@@ -2,10 +2,10 @@
 
 import pytest
 
-from openwork.text.pieces.bytelevel import train_byte_level
-from openwork.text.pieces.bytepair import train_byte_pair
-from openwork.text.pieces.characters import train_characters
+from openwork.text.pieces.bytelevel import ByteLevel
+from openwork.text.pieces.bytepair import BytePair
 from openwork.text.pieces.kinds import KINDS
+from openwork.text.pieces.words import Characters
 
 LINES = [
     "我们喜欢机器翻译。",
@@ -17,14 +17,14 @@ LINES = [
 
 
 def test_pieces_span_characters_without_a_segmenter() -> None:
-    tokenizer = train_byte_pair(LINES, 450)
+    tokenizer = BytePair.learn(LINES, 450)
     pieces = tokenizer.encode_pieces("我们喜欢机器翻译，今天很好！").pieces
     assert "".join(pieces) == "我们喜欢机器翻译，今天很好！"
     assert pieces == ["我们喜欢机器翻译", "，", "今天", "很好", "！"]
 
 
 def test_a_rare_character_is_its_bytes_and_leaves_its_neighbours_alone() -> None:
-    tokenizer = train_byte_pair(LINES, 450)
+    tokenizer = BytePair.learn(LINES, 450)
     assert tokenizer.encode_pieces("机器翻译龘机器翻译").pieces == [
         "机器翻译",
         "<0xE9>",
@@ -49,17 +49,17 @@ def test_scripts_are_kept_apart(kind: str) -> None:
 
 
 def test_full_width_forms_stay_what_they_are() -> None:
-    tokenizer = train_byte_pair(LINES, 450)
+    tokenizer = BytePair.learn(LINES, 450)
     assert tokenizer.encode_pieces("２０").pieces == ["２", "０"]  # digits stand alone, full-width ones too
     assert tokenizer.encode("！") != tokenizer.encode("!")
     assert tokenizer.decode(tokenizer.encode("ＡＢＣ，！　１２")) == "ＡＢＣ，！　１２"
 
 
 def test_characters_are_single() -> None:
-    tokenizer = train_characters(LINES, 450)
+    tokenizer = Characters.learn(LINES, 450)
     assert tokenizer.encode_pieces("我们喜欢Python").pieces == list("我们喜欢Python")
 
 
 def test_byte_level_pieces_grow_over_characters() -> None:
-    tokenizer = train_byte_level(LINES, 450)
+    tokenizer = ByteLevel.learn(LINES, 450)
     assert "机器翻译" in tokenizer.encode_pieces("机器翻译").pieces

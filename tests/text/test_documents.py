@@ -6,7 +6,7 @@ import pytest
 
 from openwork.text.external import ExternalTokenizer
 from openwork.text.external.reading import read_tokenizer
-from openwork.text.pieces.bytepair import train_byte_pair
+from openwork.text.pieces.bytepair import BytePair
 from openwork.text.work import Merge
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -16,7 +16,7 @@ def test_unhappiness_is_un_and_happiness() -> None:
     """Document 002, section 7.2.1. The corpus has both parts often and the whole once, too rarely for a merge."""
     lines = (EXAMPLES / "unhappiness.txt").read_text("utf-8").splitlines()
     assert lines.count("unhappiness") == 1
-    tokenizer = train_byte_pair(lines, 320)
+    tokenizer = BytePair.learn(lines, 320)
     assert tokenizer.encode_pieces("unhappiness").pieces == ["un", "happiness"]
     (work,) = tokenizer.work("unhappiness")
     assert work.start == tuple("unhappiness")

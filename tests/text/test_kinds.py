@@ -12,14 +12,15 @@ import pytest
 
 from openwork.base.config import build
 from openwork.base.errors import BundleError, ConfigError
+from openwork.text.external.reading import load_tokenizer
 from openwork.text.pair import TokenizerPair, train_pair
-from openwork.text.pieces.bytelevel import ByteLevel, train_byte_level
-from openwork.text.pieces.bytepair import BytePair, train_byte_pair
-from openwork.text.pieces.kinds import KINDS, load_tokenizer
+from openwork.text.pieces.bytelevel import ByteLevel
+from openwork.text.pieces.bytepair import BytePair
+from openwork.text.pieces.kinds import KINDS
 from openwork.text.pieces.learnt import LearntTokenizer
-from openwork.text.pieces.unigram import train_unigram
-from openwork.text.pieces.wordpiece import WordPiece, train_wordpiece
-from openwork.text.pieces.words import train_words
+from openwork.text.pieces.unigram import Unigram
+from openwork.text.pieces.wordpiece import WordPiece
+from openwork.text.pieces.words import Words
 from openwork.text.settings import TextSettings
 from openwork.text.symbols import FIXED_NAMES
 
@@ -37,7 +38,7 @@ def tokenizer(request: pytest.FixtureRequest) -> LearntTokenizer:
 
 def test_the_settings_know_the_kinds_of_the_table() -> None:
     assert get_args(TextSettings.model_fields["kind"].annotation) == tuple(KINDS)
-    assert all(kind.tokenizer.kind == name for name, kind in KINDS.items())
+    assert all(kind.kind == name for name, kind in KINDS.items())
     with pytest.raises(ConfigError):
         build(TextSettings, {"kind": "syllables"})
 
@@ -144,13 +145,13 @@ def test_an_extended_vocabulary_keeps_every_id(tokenizer: LearntTokenizer) -> No
 def test_further_merges_are_those_of_the_library(size: int) -> None:
     letters = "abcdefghij"
     lines = [f"{a}{b}{c} {c}{a}{a}" for a in letters for b in letters for c in "xyz"] + LINES
-    whole = train_byte_pair(lines, 420, minimum_frequency=2)
+    whole = BytePair.learn(lines, 420, minimum_frequency=2)
     characters = [name for name in whole.ids_of_names if len(name) == 1]
     begin = {name: number for name, number in whole.ids_of_names.items() if number < 260 + len(characters)}
-    assert BytePair.from_merges(begin, []).extended(lines, 420).fingerprint == whole.fingerprint
-    byte_level = train_byte_level(lines, size)
+    assert BytePair.of(BytePair.names_after_fixed(begin)).extended(lines, 420).fingerprint == whole.fingerprint
+    byte_level = ByteLevel.learn(lines, size)
     begin = {name: number for name, number in byte_level.ids_of_names.items() if number < 260}
-    assert ByteLevel.from_merges(begin, []).extended(lines, size).fingerprint == byte_level.fingerprint
+    assert ByteLevel.of(ByteLevel.names_after_fixed(begin)).extended(lines, size).fingerprint == byte_level.fingerprint
 
 
 def test_training_is_the_same_in_every_process_and_with_any_threads() -> None:
@@ -187,7 +188,7 @@ def test_a_line_of_100_000_characters_is_no_trap(tokenizer: LearntTokenizer, tex
 
 def test_too_small_a_vocabulary_is_refused_with_the_room_that_placeholders_take() -> None:
     with pytest.raises(ConfigError, match="310 pieces is too small") as caught:
-        train_byte_pair(LINES, 310, placeholders=20)
+        BytePair.learn(LINES, 310, placeholders=20)
     assert caught.value.hint == "choose at least 320"
 
 
@@ -196,14 +197,14 @@ def test_too_small_a_vocabulary_is_refused_with_the_room_that_placeholders_take(
 
 def test_word_pieces_by_hand() -> None:
     # "ab" is seen 12 times, "abc" 8: "##b" and "##bc" follow "a". A rare character becomes its bytes.
-    learnt = train_wordpiece(["ab"] * 4 + ["abc"] * 8, 300, minimum_frequency=4)
+    learnt = WordPiece.learn(["ab"] * 4 + ["abc"] * 8, 300, minimum_frequency=4)
     names = [learnt.piece(number) for number in range(260, learnt.vocabulary_size)]
     assert names == ["a", "b", "c", "##a", "##b", "##c", "ab", "abc"]
     assert learnt.encode_pieces("abca xb").pieces == ["abc", "##a", "<0x20>", "<0x78>", "##b"]
 
 
 def test_a_hash_in_a_text_is_no_prefix() -> None:
-    learnt = train_wordpiece(["### ##s a## #a"] * 9, 400, minimum_frequency=1)
+    learnt = WordPiece.learn(["### ##s a## #a"] * 9, 400, minimum_frequency=1)
     assert isinstance(learnt, WordPiece)
     for text in ("###", "##s", "a##", "####a #"):
         assert learnt.decode(learnt.encode(text)) == text
@@ -211,14 +212,14 @@ def test_a_hash_in_a_text_is_no_prefix() -> None:
 
 
 def test_unigram_pieces_are_the_probable_ones() -> None:
-    learnt = train_unigram(["playing walking talking singing ringing", "play walk talk sing ring"] * 50, 300)
+    learnt = Unigram.learn(["playing walking talking singing ringing", "play walk talk sing ring"] * 50, 300)
     assert learnt.encode_pieces(" talking").pieces[-1] == "ing"
     scores = [score for _, score in learnt.scored]
     assert scores == sorted(scores, reverse=True)
 
 
 def test_words_are_known_or_unknown() -> None:
-    learnt = train_words(["the cat, the dog!", "the cat"] * 2 + ["a bird"], 300, minimum_frequency=2)
+    learnt = Words.learn(["the cat, the dog!", "the cat"] * 2 + ["a bird"], 300, minimum_frequency=2)
     names = [learnt.piece(number) for number in range(4, learnt.vocabulary_size)]
     assert names == [" cat", "the", " dog", " the", "!", ","]  # by how often they occur, then by code points
     split = learnt.encode_pieces("the bird, the cat!")
@@ -229,7 +230,7 @@ def test_words_are_known_or_unknown() -> None:
 
 
 def test_byte_level_pieces_show_text_or_bytes() -> None:
-    learnt = train_byte_level(["猫"] * 9, 300)
+    learnt = ByteLevel.learn(["猫"] * 9, 300)
     assert learnt.encode_pieces("猫 é!").pieces == ["猫", " ", "<0xC3>", "<0xA9>", "!"]
     assert learnt.encode_pieces("猫é").offsets == [(0, 1), (1, 2), (1, 2)]
     assert learnt.decode([2, *learnt.encode("猫"), 4 + 0xE7, 3]) == "猫\ufffd"

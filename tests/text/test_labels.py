@@ -7,12 +7,12 @@ import pytest
 from openwork.base.config import build
 from openwork.base.errors import ConfigError
 from openwork.text.external.adapted import AdaptedTokenizer
-from openwork.text.external.bert import bert_library
 from openwork.text.external.library import HuggingFaceTokenizer
+from openwork.text.external.reading import bert_library, load_tokenizer
 from openwork.text.forms import SegmentPairTokenizer, WordLevelTokenizer, word_starts
-from openwork.text.labels import Labels, train_labels
 from openwork.text.pair import TokenizerPair, train_pair
-from openwork.text.pieces.kinds import KINDS, load_tokenizer
+from openwork.text.pieces.kinds import KINDS
+from openwork.text.pieces.words import Labels
 from openwork.text.settings import TextSettings
 
 TAGS = ["O B-x O", "O O B-y", "I-y"]
@@ -21,7 +21,7 @@ TEXT = "fly o'hare st. x-ray 838 <s> 爱猫 é"
 
 
 def test_labels_are_learnt_whole_and_all_of_them() -> None:
-    labels = train_labels(TAGS, 300)
+    labels = Labels.learn(TAGS, 300)
     assert labels.names == ["O", "B-x", "B-y", "I-y"]  # by frequency, then by name
     assert labels.encode("  B-y  O ") == [6, 4]
     assert labels.decode([2, 6, 4, 3]) == "B-y O"
@@ -30,21 +30,21 @@ def test_labels_are_learnt_whole_and_all_of_them() -> None:
 
 
 def test_what_was_not_learnt_is_unknown_and_no_symbol_is_forged() -> None:
-    labels = train_labels([*TAGS, "</s> <pad>"], 300)
+    labels = Labels.learn([*TAGS, "</s> <pad>"], 300)
     assert labels.names == ["O", "B-x", "B-y", "I-y"]
     assert labels.encode("B-z </s> <pad> O") == [1, 1, 1, 4]
     assert labels.decode([1, 4]) == "<unk> O"
 
 
 def test_new_labels_come_after_the_old_ones() -> None:
-    labels = train_labels(TAGS, 300)
+    labels = Labels.learn(TAGS, 300)
     assert labels.extended(["B-z O B-x"], 300).names == [*labels.names, "B-z"]
     assert labels.extended(["B-z"], labels.vocabulary_size) is labels
 
 
 def test_more_labels_than_a_vocabulary_holds_are_no_labels() -> None:
     with pytest.raises(ConfigError, match="400 different labels") as refused:
-        train_labels([f"word{number}" for number in range(400)], 300)
+        Labels.learn([f"word{number}" for number in range(400)], 300)
     assert "target_kind" in refused.value.why
 
 

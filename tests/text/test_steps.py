@@ -8,13 +8,10 @@ from random import Random
 import pytest
 
 from openwork.base.errors import ConfigError
-from openwork.text.pieces.bytepair import train_byte_pair
-from openwork.text.pieces.characters import train_characters
-from openwork.text.pieces.lattice import Lattice
-from openwork.text.pieces.matching import Matching
-from openwork.text.pieces.merging import Merging
-from openwork.text.pieces.unigram import train_unigram
-from openwork.text.pieces.wordpiece import train_wordpiece
+from openwork.text.pieces.bytepair import BytePair, Merging
+from openwork.text.pieces.unigram import Lattice, Unigram
+from openwork.text.pieces.wordpiece import Matching, WordPiece
+from openwork.text.pieces.words import Characters
 from openwork.text.work import Arc, Match, Merge
 
 LINES = ["playing walking talking singing ringing", "play walk talk sing ring", "我们爱说中文"] * 30
@@ -123,7 +120,7 @@ def test_ways_are_drawn_with_their_probability(strength: float) -> None:
 
 def test_sampling_follows_from_the_seed() -> None:
     texts = ["playing and singing", "talking", ""] * 3
-    for tokenizer, strength in ((train_byte_pair(LINES, 400), 0.3), (train_unigram(LINES, 330), 0.2)):
+    for tokenizer, strength in ((BytePair.learn(LINES, 400), 0.3), (Unigram.learn(LINES, 330), 0.2)):
         once = tokenizer.encode_batch_sampled(texts, 11, strength)
         assert tokenizer.encode_batch_sampled(texts, 11, strength) == once
         assert tokenizer.encode_batch_sampled(texts, 12, strength) != once
@@ -132,13 +129,13 @@ def test_sampling_follows_from_the_seed() -> None:
 
 
 def test_more_dropout_gives_more_pieces() -> None:
-    tokenizer = train_byte_pair(LINES, 400)
+    tokenizer = BytePair.learn(LINES, 400)
     counts = [sum(map(len, tokenizer.encode_batch_sampled(LINES, 1, p))) for p in (0.0, 0.1, 0.5, 0.99)]
     assert counts == sorted(counts) and len(set(counts)) == 4
     assert counts[0] == sum(map(len, tokenizer.encode_batch(LINES)))
 
 
 def test_kinds_with_one_way_refuse_to_be_sampled() -> None:
-    for tokenizer in (train_wordpiece(LINES, 400), train_characters(LINES, 400)):
+    for tokenizer in (WordPiece.learn(LINES, 400), Characters.learn(LINES, 400)):
         with pytest.raises(ConfigError, match=f"{tokenizer.kind} cannot be sampled"):
             tokenizer.encode_batch_sampled(["a"], 1, 0.1)

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from openwork.base.errors import BundleError, ConfigError, DataError
-from openwork.text.pieces.bytelevel import train_byte_level
-from openwork.text.pieces.bytepair import train_byte_pair
-from openwork.text.pieces.kinds import load_tokenizer
-from openwork.text.pieces.wordpiece import train_wordpiece
+from openwork.text.external.reading import load_tokenizer
+from openwork.text.pieces.bytelevel import ByteLevel
+from openwork.text.pieces.bytepair import BytePair
+from openwork.text.pieces.wordpiece import WordPiece
 from openwork.text.symbols import BYTE_NAMES, FIXED_NAMES, SYMBOL_NAMES
 from openwork.text.tokenizer import Tokenizer
 
@@ -24,7 +24,7 @@ ENGLISH = ["the cat sat on the mat.", "the other cat, the third!", "爱猫 爱 �
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return train_byte_pair(ENGLISH, 400)
+    return BytePair.learn(ENGLISH, 400)
 
 
 def test_the_vocabulary_starts_with_symbols_and_bytes(tokenizer: Tokenizer) -> None:
@@ -37,21 +37,21 @@ def test_the_vocabulary_starts_with_symbols_and_bytes(tokenizer: Tokenizer) -> N
 
 def test_merges_by_hand() -> None:
     # "ab" is seen 12 times, "abc" 8, "abcd" 3 times, which is less than the 4 asked for.
-    learnt = train_byte_pair(["ab"] * 4 + ["abc"] * 5 + ["abcd"] * 3, 300, minimum_frequency=4, character_frequency=3)
+    learnt = BytePair.learn(["ab"] * 4 + ["abc"] * 5 + ["abcd"] * 3, 300, minimum_frequency=4, character_frequency=3)
     assert [learnt.piece(number) for number in range(260, learnt.vocabulary_size)] == ["a", "b", "c", "d", "ab", "abc"]
     assert learnt.encode_pieces("abcd abe").pieces == ["abc", "d", "<0x20>", "ab", "<0x65>"]
 
 
-@pytest.mark.parametrize("train", [train_byte_pair, train_byte_level, train_wordpiece])
+@pytest.mark.parametrize("train", [BytePair.learn, ByteLevel.learn, WordPiece.learn])
 def test_a_piece_has_at_most_32_characters(train: Callable[[list[str], int], Tokenizer]) -> None:
     word = "abcdefghijklmnopqrstuvwxyzABCDEFG"
     assert len(train([word] * 5, 600).encode_pieces(word).pieces) == 2
-    longest = 32 if train is train_wordpiece else 31  # the library's own limit leaves out its number
+    longest = 32 if train is WordPiece.learn else 31  # the library's own limit leaves out its number
     assert train([word[:longest]] * 5, 600).encode_pieces(word[:longest]).pieces == [word[:longest]]
 
 
 def test_wordpieces_are_sought_in_100_characters_at_a_time() -> None:
-    pieces = train_wordpiece(["ab"] * 5, 300).encode_pieces("b" * 201).pieces
+    pieces = WordPiece.learn(["ab"] * 5, 300).encode_pieces("b" * 201).pieces
     assert [place for place, piece in enumerate(pieces) if not piece.startswith("##")] == [0, 100, 200]
 
 
@@ -68,7 +68,7 @@ FORGERIES = ["</s>", "<pad>", "<s><unk>", "<0xE6>", " <s> ", "x</s>y", "<<s>>", 
 def test_text_cannot_forge_a_symbol(tokenizer: Tokenizer, text: str) -> None:
     # The second vocabulary was learnt from nothing but names of symbols and bytes.
     names = [f" {name}{name}" for name in FIXED_NAMES] * 30
-    for trained in (tokenizer, train_byte_pair(names, 2000, minimum_frequency=1, character_frequency=1)):
+    for trained in (tokenizer, BytePair.learn(names, 2000, minimum_frequency=1, character_frequency=1)):
         ids = trained.encode(text)
         assert min(ids) >= len(SYMBOL_NAMES)
         assert trained.decode(ids) == text
@@ -85,7 +85,7 @@ def test_offsets_point_at_the_pieces(tokenizer: Tokenizer) -> None:
 
 
 def test_all_bytes_of_a_character_carry_its_span() -> None:
-    nothing = train_byte_pair([], 300)
+    nothing = BytePair.learn([], 300)
     split = nothing.encode_pieces("aé😀爱")
     assert split.pieces == [BYTE_NAMES[byte] for byte in "aé😀爱".encode()]
     assert split.offsets == [(0, 1)] + [(1, 2)] * 2 + [(2, 3)] * 4 + [(3, 4)] * 3
@@ -142,7 +142,7 @@ def test_a_file_cut_anywhere_is_refused(tokenizer: Tokenizer, tmp_path: Path) ->
 
 def test_a_damaged_file_is_judged_as_one_of_its_own_kind(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
-    train_wordpiece(["ab"] * 5, 300).save(path)
+    WordPiece.learn(["ab"] * 5, 300).save(path)
     content = json.loads(path.read_text("utf-8"))
     content["model"]["vocab"]["a"] = 9999
     path.write_text(json.dumps(content), "utf-8")
@@ -205,7 +205,7 @@ def test_what_is_no_tokenizer_at_all_is_refused(tmp_path: Path, data: bytes) -> 
 
 def test_the_size_is_a_limit_and_half_of_the_room_is_for_characters() -> None:
     many = [chr(0x4E00 + number) * 9 for number in range(500)]
-    trained = train_byte_pair(many, 360)
+    trained = BytePair.learn(many, 360)
     characters = [name for name in map(trained.piece, range(260, trained.vocabulary_size)) if len(name) == 1]
     assert len(characters) == 50
     assert trained.vocabulary_size == 360
@@ -213,21 +213,21 @@ def test_the_size_is_a_limit_and_half_of_the_room_is_for_characters() -> None:
 
 
 def test_rare_characters_are_left_to_bytes() -> None:
-    trained = train_byte_pair(["abcab"] * 4 + ["ab\x00龘ab"] * 4, 300)
+    trained = BytePair.learn(["abcab"] * 4 + ["ab\x00龘ab"] * 4, 300)
     # a and b occur 16 times, c, the NUL and the rare character 4 times.
     assert [trained.piece(number) for number in range(260, trained.vocabulary_size)] == ["a", "b", "ab"]
 
 
 def test_a_vocabulary_without_room_is_refused() -> None:
     with pytest.raises(ConfigError, match="200 pieces is too small"):
-        train_byte_pair(["a"], 200)
+        BytePair.learn(["a"], 200)
 
 
 @pytest.mark.slow
 def test_a_forked_child_encodes_without_a_warning() -> None:
     program = (
-        "import os\nfrom openwork.text.pieces.bytepair import train_byte_pair\n"
-        "t = train_byte_pair(['a b c'] * 50, 300)\nt.encode_batch(['a b c'] * 100)\n"
+        "import os\nfrom openwork.text.pieces.bytepair import BytePair\n"
+        "t = BytePair.learn(['a b c'] * 50, 300)\nt.encode_batch(['a b c'] * 100)\n"
         "child = os.fork()\n"
         "if child == 0:\n    os._exit(0 if len(t.encode_batch(['a b'] * 100)) == 100 else 1)\n"
         "print(os.waitpid(child, 0)[1])"
@@ -255,7 +255,7 @@ def test_multi30k_survives_the_round_trip(openwork_data: Callable[[str], Path]) 
 
     folder = openwork_data("multi30k")
     lines = [line for side in ("en", "de") for line in read_lines(folder / f"train.{side}.gz")]
-    trained = train_byte_pair(lines, 8000)
+    trained = BytePair.learn(lines, 8000)
     ids = trained.encode_batch(lines)
     assert trained.decode_batch(ids) == lines
     assert trained.vocabulary_size == 8000

@@ -29,7 +29,7 @@ from openwork.nn.feedforward import FeedForward
 from openwork.nn.kernels import reference
 from openwork.text.external import bert
 from openwork.text.external.library import HuggingFaceTokenizer
-from openwork.text.pieces.matching import Matching
+from openwork.text.pieces.wordpiece import Matching
 from openwork.training import loss, schedules
 from openwork.training.settings import TrainingSettings
 from training.test_loss import test_by_hand as test_smoothing_by_hand

@@ -7,8 +7,8 @@ from openwork.base.errors import DataError
 from openwork.base.tasks import Task
 from openwork.data.records import Pair
 from openwork.data.sources import PairSource
-from openwork.text.labels import Labels
 from openwork.text.pair import TokenizerPair
+from openwork.text.pieces.words import Labels
 
 
 def checked(pairs: PairSource, task: Task) -> PairSource:

@@ -14,8 +14,8 @@ from openwork.inspection.capture import recording
 from openwork.metrics.ratio import exact_match
 from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
-from openwork.text.labels import Labels
 from openwork.text.pair import TokenizerPair
+from openwork.text.pieces.words import Labels
 from openwork.training.batches.batch import to_tensors
 from openwork.training.symptoms import Sight
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from openwork.base.errors import BundleError
 from openwork.text.external.adapted import AdaptedTokenizer
-from openwork.text.external.reading import read_tokenizer
+from openwork.text.external.reading import load_tokenizer, read_tokenizer
 from openwork.text.pieces.alphabet import read_twice
-from openwork.text.pieces.kinds import TARGET_KINDS, load_tokenizer
+from openwork.text.pieces.kinds import TARGET_KINDS
 from openwork.text.placeholders import (
     Encode,
     Restored,
@@ -85,12 +85,10 @@ class TokenizerPair:
     def save(self, folder: Path | str) -> None:
         """Write `tokenizer.json`, or `source.tokenizer.json` and `target.tokenizer.json`, into the folder."""
         folder = Path(folder)
-        if self.shared:
-            self.source.save(folder / _SHARED)
-        else:
-            self.source.save(folder / _SOURCE)
-            self.target.save(folder / _TARGET)
-        for stale in (_SOURCE, _TARGET) if self.shared else (_SHARED,):
+        files = {_SHARED: self.source} if self.shared else {_SOURCE: self.source, _TARGET: self.target}
+        for name, tokenizer in files.items():
+            tokenizer.save(folder / name)
+        for stale in {_SHARED, _SOURCE, _TARGET} - files.keys():
             (folder / stale).unlink(missing_ok=True)
 
     @classmethod
@@ -131,13 +129,9 @@ def train_pair(source_lines: Iterable[str], target_lines: Iterable[str], setting
     The lines are read twice: what can be read only once (an iterator) is kept in memory.
     """
     if settings.shared:
-        both = _Both(read_twice(source_lines), read_twice(target_lines))
-        tokenizer = _learn_or_read(both, settings, settings.kind, settings.source_file)
-        return TokenizerPair(tokenizer, tokenizer)
-    return TokenizerPair(
-        _learn_or_read(source_lines, settings, settings.kind, settings.source_file),
-        _learn_or_read(target_lines, settings, settings.target_kind or settings.kind, settings.target_file),
-    )
+        source_lines = _Both(read_twice(source_lines), read_twice(target_lines))
+    source = _learn_or_read(source_lines, settings, settings.kind, settings.source_file)
+    return with_target(source, target_lines, settings)
 
 
 def with_target(source: Tokenizer, target_lines: Iterable[str], settings: TextSettings) -> TokenizerPair:

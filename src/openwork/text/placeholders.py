@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, groupby, repeat
 
 from openwork.text.tokenizer import Tokenizer
 
@@ -163,27 +163,16 @@ Encode = Callable[[Sequence[str]], list[list[int]]]
 def encode_protected(tokenizer: Tokenizer, sentences: Sequence[Protected], encode: Encode) -> list[list[int]]:
     """The ids of sentences: the text between placeholders as `encode` has it, and the piece of each number."""
     runs = iter(encode([piece for sentence in sentences for piece in sentence.pieces if isinstance(piece, str)]))
-    return [
-        [
-            number
-            for piece in sentence.pieces
-            for number in (next(runs) if isinstance(piece, str) else [tokenizer.placeholder_id(piece)])
-        ]
-        for sentence in sentences
-    ]
+
+    def ids_of(piece: str | int) -> list[int]:
+        return next(runs) if isinstance(piece, str) else [tokenizer.placeholder_id(piece)]
+
+    return [[number for piece in sentence.pieces for number in ids_of(piece)] for sentence in sentences]
 
 
 def decode_protected(tokenizer: Tokenizer, ids: Iterable[int], spans: Spans) -> Restored:
     """The text of the ids, each placeholder of `spans` in the place of its piece."""
     if not tokenizer.placeholders:
         return Restored(tokenizer.decode(ids), spans)
-    pieces: list[str | int] = []
-    run: list[int] = []
-    for identifier in ids:
-        number = tokenizer.placeholder_number(identifier)
-        if number is None:
-            run.append(identifier)
-        else:
-            pieces += [tokenizer.decode(run), number]
-            run = []
-    return restore([*pieces, tokenizer.decode(run)], spans)
+    runs = groupby(ids, key=tokenizer.placeholder_number)
+    return restore((tokenizer.decode(run) if number is None else number for number, run in runs), spans)

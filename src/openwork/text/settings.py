@@ -17,7 +17,7 @@ else:
     KindName = Literal[tuple(KINDS)]  # the tables are the one place that names them
     TargetKindName = Literal[tuple(TARGET_KINDS)]
 
-_SAMPLED_KINDS = [name for name, kind in KINDS.items() if kind.tokenizer.has_many_ways]
+_SAMPLED_KINDS = [name for name, kind in KINDS.items() if kind.has_many_ways]
 
 
 class TextSettings(Settings):

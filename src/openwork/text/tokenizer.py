@@ -6,7 +6,7 @@ from pathlib import Path
 
 from openwork.base.errors import ConfigError, DataError
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.text.symbols import SYMBOLS, Pieces
+from openwork.text.symbols import SYMBOL_NAMES, SYMBOLS, Pieces
 from openwork.text.work import WordWork
 
 
@@ -20,6 +20,8 @@ class Tokenizer(ABC):
     kind: str
     vocabulary_size: int
     fingerprint: str  # sixteen hexadecimal digits that tell this vocabulary from all others
+    placeholders: int = 0  # how many of them the vocabulary reserves
+    first_placeholder: int = len(SYMBOL_NAMES)  # the id of placeholder 1, if there is one
 
     pad_id = SYMBOL_IDS.pad
     unknown_id = SYMBOL_IDS.unknown
@@ -75,16 +77,6 @@ class Tokenizer(ABC):
         """The name of a piece, for display: its text, or such as "</s>" and "<0xE6>"."""
 
     # ------------------------------------------------------------------------------------------ vocabulary
-
-    @property
-    def placeholders(self) -> int:
-        """How many placeholders the vocabulary reserves."""
-        return 0
-
-    @property
-    def first_placeholder(self) -> int:
-        """The id of placeholder 1, if there is one."""
-        return self.vocabulary_size
 
     def placeholder_id(self, number: int) -> int:
         """The id of placeholder `number`, from 1; no text is ever encoded to it. `ConfigError` if there are fewer."""

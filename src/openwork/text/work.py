@@ -1,8 +1,8 @@
-"""What a tokenizer does with one word, step by step, as data that can be shown or compared."""
+"""What a tokenizer does with one word, step by step: as data to compare, and in words."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Protocol, runtime_checkable
 
@@ -87,18 +87,17 @@ def byte_names(text: str) -> list[str]:
 
 def shown_work(work: WordWork, shown: Callable[[str], str]) -> WordWork:
     """The same with the names that people see."""
-    steps: list[Step] = []
-    for step in work.steps:
-        match step:
-            case Merge():
-                steps.append(replace(step, left=shown(step.left), right=shown(step.right)))
-            case Match() | Arc():
-                steps.append(replace(step, piece=shown(step.piece)))
+
+    def shown_step(step: Step) -> Step:
+        if isinstance(step, Merge):
+            return replace(step, left=shown(step.left), right=shown(step.right))
+        return replace(step, piece=shown(step.piece))
+
     start, pieces = (tuple(map(shown, names)) for names in (work.start, work.pieces))
-    return WordWork(shown(work.text), start, tuple(steps), pieces)
+    return WordWork(shown(work.text), start, tuple(map(shown_step, work.steps)), pieces)
 
 
-LONGEST_SHOWN = 60  # pieces: in a longer word, what stands after each merge is not repeated
+LONGEST_SHOWN = 60  # pieces: in a longer word, the pieces after each merge are not shown
 
 
 def visible(piece: str) -> str:
@@ -106,7 +105,7 @@ def visible(piece: str) -> str:
     return piece.replace(" ", "▁").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
-def as_line(pieces: tuple[str, ...] | list[str]) -> str:
+def as_line(pieces: Iterable[str]) -> str:
     """Pieces side by side."""
     return " ".join(map(visible, pieces))
 
@@ -117,9 +116,8 @@ def step_lines(works: list[WordWork]) -> Iterator[str]:
         yield Joined("word ", AsIs(visible(work.text)))
         if work.start:
             yield Joined("  start: ", AsIs(as_line(work.start)))
-        standing = _Standing(work)
-        for step in work.steps:
-            yield Joined("  ", _step_line(step), AsIs(standing.after(step)))
+        for step, after in zip(work.steps, _after_steps(work), strict=True):
+            yield Joined("  ", _step_line(step), AsIs(after))
         yield Joined("  pieces: ", AsIs(as_line(work.pieces)))
 
 
@@ -138,30 +136,18 @@ def _step_line(step: Step) -> str:
             return Joined(f"from {step.begin} to {step.end}: ", piece, numbers, mark)
 
 
-class _Standing:
-    """What stands after each merge, for words that are not too long."""
-
-    def __init__(self, work: WordWork) -> None:
-        self._pieces: dict[int, str] | None = None
-        if work.start and len(work.start) <= LONGEST_SHOWN:
-            self._pieces = dict(enumerate(work.start))
-
-    def after(self, step: Step) -> str:
-        if self._pieces is None or not isinstance(step, Merge):
-            return ""
-        following = min(place for place in self._pieces if place > step.position)
-        self._pieces[step.position] += self._pieces.pop(following)
-        return f" -> {as_line([self._pieces[place] for place in sorted(self._pieces)])}"
+def _after_steps(work: WordWork) -> Iterator[str]:
+    """The pieces after each step that merges two, for words that are not too long."""
+    pieces = dict(enumerate(work.start))
+    for step in work.steps:
+        if not isinstance(step, Merge) or len(work.start) > LONGEST_SHOWN:
+            yield ""
+            continue
+        pieces[step.position] += pieces.pop(min(place for place in pieces if place > step.position))
+        yield f" -> {as_line(pieces.values())}"
 
 
 def as_data(works: list[WordWork]) -> list[dict[str, Any]]:
     """The same for JSON; each step says which kind it is."""
-    return [
-        {
-            "text": work.text,
-            "start": work.start,
-            "steps": [{"step": type(step).__name__.lower(), **asdict(step)} for step in work.steps],
-            "pieces": work.pieces,
-        }
-        for work in works
-    ]
+    named = [[{"step": type(step).__name__.lower(), **vars(step)} for step in work.steps] for work in works]
+    return [{**vars(work), "steps": steps} for work, steps in zip(works, named, strict=True)]

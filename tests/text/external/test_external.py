@@ -12,9 +12,9 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkError
 from openwork.text.external import ExternalTokenizer, Marks, library
 from openwork.text.external.adapted import AdaptedTokenizer
-from openwork.text.external.reading import read_tokenizer
+from openwork.text.external.reading import load_tokenizer, read_tokenizer
 from openwork.text.pair import TokenizerPair
-from openwork.text.pieces.kinds import KINDS, load_tokenizer
+from openwork.text.pieces.kinds import KINDS
 from openwork.text.pieces.learnt import LearntTokenizer
 from text.external.learnt_from import LINES
 

@@ -20,9 +20,8 @@ from openwork.base.errors import BundleError, DataError
 from openwork.text.external import untrusted
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer
-from openwork.text.external.reading import read_tokenizer
+from openwork.text.external.reading import load_tokenizer, read_tokenizer
 from openwork.text.pieces.bytepair import BytePair
-from openwork.text.pieces.kinds import load_tokenizer
 
 BACKTRACKING = r"(?:a|a)*c$|(a+)+c$"
 HOSTILE = "a" * 40 + "cb"
@@ -185,7 +184,7 @@ def test_the_widest_rules_in_use_are_allowed() -> None:
 
 
 def test_our_own_tokenizers_have_our_own_patterns(tmp_path: Path) -> None:
-    BytePair(BytePair.skeleton()).save(tmp_path / "tokenizer.json")
+    BytePair.of([]).save(tmp_path / "tokenizer.json")
     assert load_tokenizer(tmp_path / "tokenizer.json")
     content = json.loads((tmp_path / "tokenizer.json").read_text())
     content["pre_tokenizer"]["pattern"]["Regex"] = BACKTRACKING

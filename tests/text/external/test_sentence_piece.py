@@ -13,8 +13,7 @@ from openwork.base.errors import DataError, UsageError
 from openwork.text.external import ExternalTokenizer, Marks
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.marian import read_marian
-from openwork.text.external.reading import read_tokenizer
-from openwork.text.pieces.kinds import load_tokenizer
+from openwork.text.external.reading import load_tokenizer, read_tokenizer
 from text.external.learnt_from import LINES
 
 TEXTS = [

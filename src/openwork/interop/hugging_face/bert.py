@@ -28,12 +28,12 @@ from openwork.interop.hugging_face.weights import read_weights, size_error
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary
 from openwork.models.settings import EncoderSettings, EncoderTask
 from openwork.text.external.adapted import AdaptedTokenizer
-from openwork.text.external.bert import MASK
 from openwork.text.external.library import HuggingFaceTokenizer
+from openwork.text.external.reading import MASK
 from openwork.text.forms import word_starts
-from openwork.text.labels import Labels
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
+from openwork.text.pieces.words import Labels
 
 DECODER = f"{HEAD}.decoder.weight"
 UNUSED = "position_ids"  # the numbers 0, 1, 2, ... in old files

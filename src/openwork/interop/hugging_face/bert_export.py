@@ -19,7 +19,7 @@ from openwork.interop.hugging_face.frames import symbol_ids, write_framed
 from openwork.interop.hugging_face.writing import check_supported, own_weights, write_files
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.settings import EncoderSettings
-from openwork.text.labels import Labels
+from openwork.text.pieces.words import Labels
 
 SEGMENTS = 2  # as BERT's tokenizers have; a model without segments is given two that add nothing
 

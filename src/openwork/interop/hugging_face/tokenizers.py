@@ -16,9 +16,8 @@ from openwork.text.external import ExternalTokenizer
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import read_json
 from openwork.text.external.marian import read_marian
-from openwork.text.external.reading import read_tokenizer
+from openwork.text.external.reading import load_tokenizer, read_tokenizer
 from openwork.text.pair import TokenizerPair
-from openwork.text.pieces.kinds import load_tokenizer
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 

@@ -1,8 +1,9 @@
-"""Tokenizers that others have made, read from their files."""
+"""External tokenizers: those that others have made, read from their files."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Self
 
 from openwork.text.symbols import Pieces
 from openwork.text.work import WordWork
@@ -18,55 +19,52 @@ class Marks:
     end: int | None = None
 
 
-@runtime_checkable
-class ExternalTokenizer(Protocol):
+class ExternalTokenizer(ABC):
     """A tokenizer with ids and rules of its own: what its reference library gives, this gives.
 
     Unlike with our own, a text may hold its symbols ("[MASK]"), and decoding may not give the text back.
     """
 
     kind: str
-    form: str  # how `content` is to be read again
+    form: ClassVar[str]  # how `content` is to be read again
     vocabulary_size: int
+    numbers: Sequence[int]  # the ids that pieces have, ascending; there may be gaps
+    marks: Marks  # the symbols that it has
 
-    @property
-    def numbers(self) -> Sequence[int]:
-        """The ids that pieces have, ascending; there may be gaps."""
-        ...
+    @classmethod
+    @abstractmethod
+    def from_content(cls, content: str) -> Self:
+        """From what `content` gave; `ValueError` where it is not understood."""
 
-    @property
-    def marks(self) -> Marks:
-        """The symbols that it has."""
-        ...
-
+    @abstractmethod
     def content(self) -> str:
         """All that is needed to make the same tokenizer again."""
-        ...
 
+    @abstractmethod
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts."""
-        ...
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without what frames it."""
-        ...
+        """The ids of a text, without the symbols around it."""
+        return self.encode_batch([text])[0]
 
     def encode_framed(self, text: str) -> list[int]:
         """The ids of a text with the symbols that the tokenizer puts around it, such as [CLS] and [SEP]."""
-        ...
+        start, end = ([mark] if mark is not None else [] for mark in (self.marks.start, self.marks.end))
+        return [*start, *self.encode(text), *end]
 
+    @abstractmethod
     def encode_pieces(self, text: str) -> Pieces:
         """The ids with the names and places of the pieces; places as the reference library tells them."""
-        ...
 
+    @abstractmethod
     def decode(self, ids: list[int]) -> str:
         """The text of the ids, without symbols; spaces may differ from those of the text that was encoded."""
-        ...
 
+    @abstractmethod
     def piece(self, number: int) -> str:
         """The name of a piece, for display."""
-        ...
 
+    @abstractmethod
     def work(self, text: str) -> list[WordWork]:
         """Word by word, what is done to the text; the pieces are those of `encode`."""
-        ...

@@ -6,9 +6,8 @@ that the external vocabulary lacks is added.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_write_text
@@ -21,10 +20,8 @@ from openwork.text.tokenizer import Tokenizer
 from openwork.text.work import WordWork
 
 FORMAT = "openwork adopted tokenizer"
-FORMS: dict[str, Callable[[str], ExternalTokenizer]] = {
-    HuggingFaceTokenizer.form: HuggingFaceTokenizer.from_content,
-    SentencePieceTokenizer.form: SentencePieceTokenizer.from_content,
-    MarianTokenizer.form: MarianTokenizer.from_content,
+FORMS: dict[str, type[ExternalTokenizer]] = {
+    form.form: form for form in (HuggingFaceTokenizer, SentencePieceTokenizer, MarianTokenizer)
 }
 
 
@@ -107,13 +104,3 @@ class AdaptedTokenizer(Tokenizer):
     def _saved(self) -> str:
         content = {"format": FORMAT, "form": self.external.form, "content": self.external.content()}
         return json.dumps(content, ensure_ascii=False, indent=1)
-
-
-def is_adapted(content: Any) -> bool:
-    """Whether a file's content is that of an adapted tokenizer."""
-    return isinstance(content, dict) and content.get("format") == FORMAT
-
-
-def adapted_from(content: dict[str, Any]) -> AdaptedTokenizer:
-    """The tokenizer of a file's content; KeyError, TypeError or ValueError where it is damaged."""
-    return AdaptedTokenizer(FORMS[content["form"]](content["content"]))

@@ -10,24 +10,26 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import DataError
 from openwork.base.files import open_binary, read_lines
-from openwork.text.external import Marks
-from openwork.text.external.untrusted import Result, call, check_growth, panics_as_errors
-from openwork.text.pieces.algorithms import algorithm_of, model_type
+from openwork.text.external import ExternalTokenizer, Marks
+from openwork.text.external.untrusted import Result, call, check_growth, nested, panics_as_errors
 from openwork.text.pieces.bytelevel import SIGN_OF_BYTE, shown_signs
+from openwork.text.pieces.kinds import algorithm_of, model_type
 from openwork.text.symbols import Pieces
 from openwork.text.tokenizer import refuse_surrogates
 from openwork.text.work import Algorithm, WordWork, shown_work
 
 MOST_BYTES = 256 << 20  # of a file, far above any that is in use
 MOST_IDS = 10_000_000  # a library that is given a larger id takes memory for all ids below, and the process dies of it
-# The names under which the symbols go, the usual first.
-_PAD = ("<pad>", "[PAD]", "<|pad|>", "<|endoftext|>")
-_UNKNOWN = ("<unk>", "[UNK]", "<|unk|>")
-_START = ("<s>", "[CLS]", "<bos>", "<|startoftext|>", "<|begin_of_text|>", "<|endoftext|>")
-_END = ("</s>", "[SEP]", "<eos>", "<|endoftext|>", "<|end_of_text|>")
+# The names of pad, unknown, start and end, the usual first.
+_SYMBOLS = (
+    ("<pad>", "[PAD]", "<|pad|>", "<|endoftext|>"),
+    ("<unk>", "[UNK]", "<|unk|>"),
+    ("<s>", "[CLS]", "<bos>", "<|startoftext|>", "<|begin_of_text|>", "<|endoftext|>"),
+    ("</s>", "[SEP]", "<eos>", "<|endoftext|>", "<|end_of_text|>"),
+)
 
 
-class HuggingFaceTokenizer:
+class HuggingFaceTokenizer(ExternalTokenizer):
     """An external tokenizer. Cutting texts off and padding, which a file may ask for, are left out."""
 
     form = "tokenizers"
@@ -43,12 +45,15 @@ class HuggingFaceTokenizer:
         check_growth(self._content)
         self.kind = f"external {model_type(self._content['model'])}"
         known = library.get_vocab()
-        named = (_PAD, _UNKNOWN, _START, _END)
-        self._marks = Marks(*(next((known[name] for name in names if name in known), None) for names in named))
+        self.numbers = sorted(known.values())
+        self.marks = Marks(*(next((known[name] for name in names if name in known), None) for names in _SYMBOLS))
+        rules = [self._content.get(part) for part in ("normalizer", "pre_tokenizer", "decoder")]
+        self._has_patterns = '"Regex"' in json.dumps(rules)
+        self._has_signs = '"ByteLevel"' in json.dumps(rules[1:])
 
     @classmethod
     def from_content(cls, content: str) -> "HuggingFaceTokenizer":
-        """What `content` gave, or the text of a tokenizer.json; `ValueError` where it is not understood."""
+        """From the text of a tokenizer.json."""
         try:
             with panics_as_errors():
                 return cls(LibraryTokenizer.from_str(content))
@@ -57,19 +62,6 @@ class HuggingFaceTokenizer:
 
     def content(self) -> str:
         return self.library.to_str()
-
-    @property
-    def numbers(self) -> Sequence[int]:
-        return sorted(self.library.get_vocab().values())
-
-    @property
-    def marks(self) -> Marks:
-        """The symbols by their usual names."""
-        return self._marks
-
-    def encode(self, text: str) -> list[int]:
-        refuse_surrogates([text])
-        return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         refuse_surrogates(texts)
@@ -106,17 +98,8 @@ class HuggingFaceTokenizer:
         """Batches alone let other threads run, so that Ctrl-C is heard; a lone text is a batch of one."""
         return call(work, may_be_slow=self._has_patterns)
 
-    @cached_property
-    def _has_patterns(self) -> bool:
-        rules = [self._content.get(part) for part in ("normalizer", "pre_tokenizer", "decoder")]
-        return '"Regex"' in json.dumps(rules)
-
     def _shown(self, name: str) -> str:
         return shown_signs(name) if self._has_signs else name
-
-    @cached_property
-    def _has_signs(self) -> bool:
-        return '"ByteLevel"' in json.dumps([self._content.get("pre_tokenizer"), self._content.get("decoder")])
 
     @cached_property
     def _algorithm(self) -> Algorithm:
@@ -148,9 +131,13 @@ class HuggingFaceTokenizer:
     def _spelling(self, text: str) -> LibraryTokenizer:
         normalizer = self.library.normalizer
         normal = normalizer.normalize_str(text) if normalizer is not None else text
-        marks = {character for part in _strings(self._content.get("pre_tokenizer")) for character in part}
+        marks = {c for part in nested(self._content.get("pre_tokenizer")) if isinstance(part, str) for c in part}
         characters = sorted({*text, *normal, *SIGN_OF_BYTE.values(), *marks, " ", "▁"})
-        return _spelling_of(self._content, characters)
+        model = {"type": "BPE", "vocab": {c: n for n, c in enumerate(characters)}, "merges": []}
+        entries = self._content.get("added_tokens") or []
+        added = [{**entry, "id": len(characters) + n} for n, entry in enumerate(entries)]
+        changed = {"model": model, "added_tokens": added, "post_processor": None, "decoder": None}
+        return LibraryTokenizer.from_str(json.dumps({**self._content, **changed}))
 
 
 def read_bounded(path: Path) -> bytes:
@@ -194,22 +181,3 @@ def read_json(path: Path) -> Any:
 def is_text(text: str) -> bool:
     """Whether it is Unicode; JSON can write halves of a surrogate pair alone."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _spelling_of(content: dict[str, Any], characters: list[str]) -> LibraryTokenizer:
-    model = {"type": "BPE", "vocab": {c: n for n, c in enumerate(characters)}, "merges": []}
-    added = [{**entry, "id": len(characters) + n} for n, entry in enumerate(content.get("added_tokens") or [])]
-    return LibraryTokenizer.from_str(
-        json.dumps({**content, "model": model, "added_tokens": added, "post_processor": None, "decoder": None})
-    )
-
-
-def _strings(part: Any) -> Iterator[str]:
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, dict):
-        for value in part.values():
-            yield from _strings(value)
-    elif isinstance(part, list):
-        for value in part:
-            yield from _strings(value)

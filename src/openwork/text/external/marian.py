@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import DataError
-from openwork.text.external import Marks
+from openwork.text.external import ExternalTokenizer, Marks
 from openwork.text.external.library import MOST_IDS, is_text, read_json
 from openwork.text.external.sentence_piece import SentencePieceTokenizer, read_sentence_piece
 from openwork.text.symbols import Pieces
@@ -48,7 +48,7 @@ def _checked(content: Any) -> dict[str, int]:
     return content
 
 
-class MarianTokenizer:
+class MarianTokenizer(ExternalTokenizer):
     """SentencePiece's pieces under the vocabulary's ids; a piece that the vocabulary lacks is unknown."""
 
     form = "marian"
@@ -59,34 +59,20 @@ class MarianTokenizer:
         self._names = {number: name for name, number in self._ids.items()}
         self.kind = f"external Marian over {pieces.kind.removeprefix('external ')}"
         self.vocabulary_size: int = max(self._names) + 1
+        self.numbers = sorted(self._names)
+        # Targets start with the padding symbol, which has no other meaning in a text.
+        self.marks = Marks(pad=self._ids.get(PAD), unknown=self._ids[UNKNOWN], end=self._ids.get(END))
 
     @classmethod
     def from_content(cls, content: str) -> "MarianTokenizer":
-        """What `content` gave."""
         parts = json.loads(content)
         return cls(SentencePieceTokenizer.from_content(parts["pieces"]), _checked(parts["vocabulary"]))
 
     def content(self) -> str:
         return json.dumps({"pieces": self._pieces.content(), "vocabulary": self._ids}, ensure_ascii=False)
 
-    @property
-    def numbers(self) -> Sequence[int]:
-        return sorted(self._names)
-
-    @property
-    def marks(self) -> Marks:
-        """Targets start with the padding symbol, which has no other meaning in a text."""
-        return Marks(pad=self._ids.get(PAD), unknown=self._ids[UNKNOWN], end=self._ids.get(END))
-
-    def encode(self, text: str) -> list[int]:
-        return self.encode_pieces(text).ids
-
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        return [self.encode(text) for text in texts]
-
-    def encode_framed(self, text: str) -> list[int]:
-        end = self.marks.end
-        return [*self.encode(text), *([end] if end is not None else [])]
+        return [self.encode_pieces(text).ids for text in texts]
 
     def encode_pieces(self, text: str) -> Pieces:
         language = self._language(text)

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from openwork.base.errors import DataError, UsageError
-from openwork.text.external import Marks
+from openwork.text.external import ExternalTokenizer, Marks
 from openwork.text.external.library import read_bounded
 from openwork.text.external.untrusted import longest_replacement, refuse_growth
-from openwork.text.pieces.lattice import UNKNOWN_PENALTY, Lattice
-from openwork.text.pieces.merging import Merging
+from openwork.text.pieces.bytepair import Merging
+from openwork.text.pieces.unigram import UNKNOWN_PENALTY, Lattice
 from openwork.text.symbols import Pieces
 from openwork.text.tokenizer import refuse_surrogates
 from openwork.text.work import Algorithm, Match, WordWork, byte_names
@@ -124,7 +124,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
                 raise ValueError("the file has fields that SentencePiece does not write")
 
 
-class SentencePieceTokenizer:
+class SentencePieceTokenizer(ExternalTokenizer):
     """A SentencePiece model, used as the package uses it."""
 
     form = "sentencepiece"
@@ -138,23 +138,11 @@ class SentencePieceTokenizer:
         self.kind = f"external SentencePiece {self._type}"
         self.vocabulary_size: int = processor.vocab_size()
         named = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
-        self._marks = Marks(*(number if number >= 0 else None for number in named))
-
-    @property
-    def numbers(self) -> Sequence[int]:
-        return range(self.vocabulary_size)
-
-    @property
-    def marks(self) -> Marks:
-        return self._marks
-
-    def encode(self, text: str) -> list[int]:
-        refuse_surrogates([text])
-        return self._processor.encode(text)
+        self.numbers = range(self.vocabulary_size)
+        self.marks = Marks(*(number if number >= 0 else None for number in named))
 
     @classmethod
     def from_content(cls, content: str) -> "SentencePieceTokenizer":
-        """What `content` gave."""
         return cls(base64.b64decode(content, validate=True))
 
     def content(self) -> str:
@@ -163,11 +151,6 @@ class SentencePieceTokenizer:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         refuse_surrogates(texts)
         return self._processor.encode(list(texts))
-
-    def encode_framed(self, text: str) -> list[int]:
-        start, end = self.marks.start, self.marks.end
-        frame = ([start] if start is not None else []), ([end] if end is not None else [])
-        return [*frame[0], *self.encode(text), *frame[1]]
 
     def encode_pieces(self, text: str) -> Pieces:
         refuse_surrogates([text])

@@ -1,12 +1,15 @@
-"""How much longer the rules of a tokenizer from a stranger may make a text, found without running them.
+"""Protection from the rules of a stranger's tokenizer: texts that they make too long, and their endless patterns.
 
 A file of a few lines can double a text again and again: forty times, and no memory holds the result. The library would
-not hear Ctrl-C meanwhile. So each rule's factor is read from the file, and what multiplies to too much is refused.
+not hear Ctrl-C meanwhile. So each rule's factor is read from the file, and what multiplies to too much is refused. A
+regular expression that goes back again and again takes seconds for a few characters, and ends in a panic of the
+library, which is no `Exception`.
 """
 
 import base64
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from math import prod
 from threading import Thread
@@ -50,14 +53,15 @@ def longest_replacement(characters: bytes) -> int:
 
 def _rules(part: Any) -> Iterator[Mapping[str, Any]]:
     """Every rule in a part of the file, however deep."""
-    if isinstance(part, Mapping):
-        if "type" in part:
-            yield part
-        for value in part.values():
-            yield from _rules(value)
-    elif isinstance(part, list):
-        for value in part:
-            yield from _rules(value)
+    return (value for value in nested(part) if isinstance(value, Mapping) and "type" in value)
+
+
+def nested(part: Any) -> Iterator[Any]:
+    """A value of a JSON file, and all values within it, however deep."""
+    yield part
+    within = part.values() if isinstance(part, Mapping) else part if isinstance(part, list) else ()
+    for value in within:
+        yield from nested(value)
 
 
 def _factor(rule: Mapping[str, Any]) -> float:
@@ -109,22 +113,15 @@ def call(work: Callable[[], Result], *, may_be_slow: bool) -> Result:
     `may_be_slow`: a thread of its own does it, and this one can be interrupted. The thread ends with the process.
     """
     with panics_as_errors():
-        return _in_thread(work) if may_be_slow else work()
+        if not may_be_slow:
+            return work()
+        outcome: Future[Result] = Future()
 
+        def run() -> None:
+            try:
+                outcome.set_result(work())
+            except BaseException as error:  # it belongs to the thread that waits
+                outcome.set_exception(error)
 
-def _in_thread(work: Callable[[], Result]) -> Result:
-    outcome: list[Any] = []
-
-    def run() -> None:
-        try:
-            outcome.extend((work(), None))
-        except BaseException as error:  # it belongs to the thread that waits
-            outcome.extend((None, error))
-
-    thread = Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
-    result, error = outcome
-    if error is not None:
-        raise error
-    return result
+        Thread(target=run, daemon=True).start()
+        return outcome.result()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from tokenizers import Regex, pre_tokenizers
 
@@ -37,12 +38,15 @@ def read_twice(lines: Iterable[str]) -> Iterable[str]:
 
 def common_characters(lines: Iterable[str], frequency: int, room: int) -> list[str]:
     """The commonest characters, of equally common ones the lower code point first, so that ties are settled."""
-    counts: Counter[str] = Counter()
-    for line in lines:
-        counts.update(line)
+    counts = Counter(chain.from_iterable(lines))
     del counts[RARE]
-    common = [character for character, count in counts.items() if count >= frequency]
-    return sorted(common, key=lambda character: (-counts[character], character))[:room]
+    return by_frequency(counts, frequency)[:room]
+
+
+def by_frequency(counts: Counter[str], least: int = 1) -> list[str]:
+    """What occurs at least so often, the commonest first, of equally common ones the lesser by code points."""
+    common = [name for name, count in counts.items() if count >= least]
+    return sorted(common, key=lambda name: (-counts[name], name))
 
 
 def room_for_alphabet(sides: Sequence[Counter[str]], size: int, fixed: int, most: int) -> tuple[int, int]:
@@ -54,13 +58,11 @@ def room_for_alphabet(sides: Sequence[Counter[str]], size: int, fixed: int, most
     """
     counts = sum(sides, Counter[str]())
     del counts[RARE]
-    ranked = sorted(counts, key=lambda character: (-counts[character], character))
-    common = [character for character in ranked if counts[character] >= COMMON]
-    enough = _enough(common, sides)
+    enough = _enough(by_frequency(counts, COMMON), sides)
     frequency = COMMON
     if enough is None:
         frequency = RARELY
-        known = [character for character in ranked if counts[character] >= RARELY]
+        known = by_frequency(counts, RARELY)
         enough = _enough(known, sides) or len(known)
     needed = -(-(fixed + 2 * enough) // 500) * 500
     return (size, frequency) if fixed + 2 * enough <= size else (min(needed, most), frequency)
@@ -70,11 +72,11 @@ def _enough(ranked: Sequence[str], sides: Sequence[Counter[str]]) -> int | None:
     """How many of the characters, the first ones, leave little enough of each side; None where all of them do not."""
     left = [side.total() for side in sides]
     allowed = [LEFT_TO_BYTES * count for count in left]
-    for number, character in enumerate(ranked):
+    for number, character in enumerate([*ranked, ""]):
         if all(count <= most for count, most in zip(left, allowed, strict=True)):
             return number
         left = [count - side[character] for count, side in zip(left, sides, strict=True)]
-    return len(ranked) if all(count <= most for count, most in zip(left, allowed, strict=True)) else None
+    return None
 
 
 class _RareToMark(dict[int, int]):
@@ -93,6 +95,9 @@ def without_rare(lines: Iterable[str], alphabet: Iterable[str]) -> Iterator[str]
 
 def words_of_common(pattern: str) -> pre_tokenizers.PreTokenizer:
     """Cuts lines into words by `pattern`; marks are taken out, and nothing is learnt across them."""
-    return pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(Regex(pattern), behavior="isolated"), pre_tokenizers.Split(RARE, behavior="removed")]
-    )
+    return pre_tokenizers.Sequence([isolated(pattern), pre_tokenizers.Split(RARE, behavior="removed")])
+
+
+def isolated(pattern: str) -> pre_tokenizers.PreTokenizer:
+    """Cuts a text into what the pattern finds and what is between."""
+    return pre_tokenizers.Split(Regex(pattern), behavior="isolated")

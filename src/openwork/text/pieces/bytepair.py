@@ -1,31 +1,129 @@
 """Byte-pair encoding: starting from characters, the commonest pair of neighbours becomes a piece, again and again.
 
 Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), over characters; what
-is too rare to learn is written as bytes. The same lines always give the same vocabulary.
+is too rare to learn is written as bytes. The same lines always give the same vocabulary. With dropout: Provilkov,
+Emelianenko and Voita, "BPE-Dropout: Simple and Effective Subword Regularization" (2020), algorithm 1.
 """
 
-import json
+import heapq
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from random import Random
+from typing import Any, Self
 
-from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
 from tokenizers import Tokenizer as LibraryTokenizer
+from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from openwork.text.pieces.alphabet import (
     COMMON,
     LONGEST_PIECE,
     common_characters,
-    read_twice,
-    refuse_small,
+    isolated,
     without_rare,
     words_of_common,
 )
-from openwork.text.pieces.further import further_merges
-from openwork.text.pieces.learnt import LearntTokenizer
-from openwork.text.symbols import FIXED_NAMES, SPLIT, SYMBOLS, placeholder_names
+from openwork.text.pieces.learnt import LearntTokenizer, trained_model
+from openwork.text.symbols import SPLIT, SYMBOLS
+from openwork.text.work import Merge, SamplingAlgorithm, WordWork, byte_names
 
+_WORDS_REMEMBERED = 50_000
 Merges = list[tuple[str, str]]
+Pair = tuple[int, int]
+
+
+class Merging(SamplingAlgorithm):
+    """The merges of a vocabulary."""
+
+    def __init__(self, model: Mapping[str, Any]) -> None:
+        """From a BPE model as the `tokenizers` library writes it."""
+        self.vocabulary: Mapping[str, int] = model["vocab"]
+        self.prefix: str = model.get("continuing_subword_prefix") or ""
+        self.suffix: str = model.get("end_of_word_suffix") or ""
+        self.unknown: str | None = model.get("unk_token")
+        self.byte_fallback: bool = bool(model.get("byte_fallback"))
+        self.fuse_unknown: bool = bool(model.get("fuse_unk"))
+        self.whole_words_first: bool = bool(model.get("ignore_merges"))
+        pairs = (merge if isinstance(merge, list) else merge.split(" ") for merge in model["merges"])
+        self._certain: dict[str, WordWork] = {}
+        self.ranks = {(left, right): rank for rank, (left, right) in enumerate(pairs)}
+
+    def work(self, word: str) -> WordWork:
+        """The merges in the order in which they are made."""
+        start = self._start(word)
+        if self.whole_words_first and word in self.vocabulary:
+            return WordWork(word, (word,), (), (word,))
+        steps: list[Merge] = []
+        pieces = self._merged(start, lambda: False, steps.append)
+        return WordWork(word, tuple(start), tuple(steps), tuple(pieces))
+
+    def sample(self, word: str, random: Random, strength: float) -> list[str]:
+        """BPE-dropout: before each merge, every possible merge is left out with probability `strength`."""
+        if word not in self._certain and len(self._certain) < _WORDS_REMEMBERED:
+            self._certain[word] = self.work(word)
+        certain = self._certain.get(word) or self.work(word)
+        # As long as nothing is dropped, the merges are the certain ones: mostly these draws are all there is to do.
+        draws = [random.random() < strength for _ in certain.steps]
+        if not any(draws):
+            return list(certain.pieces)
+        draws.reverse()
+        start = list(certain.start)
+        return self._merged(start, lambda: draws.pop() if draws else random.random() < strength, lambda merge: None)
+
+    def _start(self, word: str) -> list[str]:
+        """A piece a character; bytes, or the unknown symbol, for a character that has none."""
+        pieces: list[str] = []
+        for place, character in enumerate(word):
+            piece = self.prefix * (place > 0) + character + self.suffix * (place == len(word) - 1)
+            if piece in self.vocabulary:
+                pieces.append(piece)
+            elif self.byte_fallback and all(name in self.vocabulary for name in byte_names(piece)):
+                pieces += byte_names(piece)
+            elif self.unknown is not None and not (self.fuse_unknown and pieces[-1:] == [self.unknown]):
+                pieces.append(self.unknown)
+        return pieces
+
+    def _rank(self, left: str, right: str) -> int | None:
+        """When two neighbours are merged, lower first; None if never."""
+        return self.ranks.get((left, right))
+
+    def _merged(self, start: list[str], is_dropped: Callable[[], bool], record: Callable[[Merge], None]) -> list[str]:
+        """The pieces when nothing is left to merge.
+
+        Candidates are taken by rank and drawn one at a time until one is not dropped: which one that is has the same
+        probability as when all are drawn first and the best survivor is taken, and costs less.
+        """
+        pieces: list[str | None] = list(start)
+        before, after = list(range(-1, len(start) - 1)), list(range(1, len(start) + 1))
+        waiting: list[tuple[int, int, str, str]] = []
+
+        def consider(place: int) -> None:
+            if place >= 0 and after[place] < len(pieces):
+                left, right = pieces[place], pieces[after[place]]
+                if left is not None and right is not None and (rank := self._rank(left, right)) is not None:
+                    heapq.heappush(waiting, (rank, place, left, right))
+
+        for place in range(len(start) - 1):
+            consider(place)
+        dropped: list[tuple[int, int, str, str]] = []
+        while waiting:
+            candidate = rank, place, left, right = heapq.heappop(waiting)
+            neighbour = after[place]
+            if pieces[place] != left or neighbour >= len(pieces) or pieces[neighbour] != right:
+                continue  # one of the two has been merged meanwhile
+            if is_dropped():
+                dropped.append(candidate)
+                continue
+            record(Merge(rank, place, left, right))
+            pieces[place], pieces[neighbour] = left + right[len(self.prefix) :], None
+            after[place] = after[neighbour]
+            if after[neighbour] < len(pieces):
+                before[after[neighbour]] = place
+            consider(before[place])
+            consider(place)
+            while dropped:  # for the next merge, all are drawn anew
+                heapq.heappush(waiting, dropped.pop())
+        return [piece for piece in pieces if piece is not None]
 
 
 class BytePair(LearntTokenizer):
@@ -33,56 +131,61 @@ class BytePair(LearntTokenizer):
 
     kind = "byte-pair"
     has_many_ways = True
+    algorithm_type = Merging
 
     @classmethod
-    def skeleton(cls) -> LibraryTokenizer:
-        return cls._library_of({name: number for number, name in enumerate(FIXED_NAMES)}, [])
-
-    @classmethod
-    def from_merges(cls, vocabulary: dict[str, int], merges: Merges) -> "BytePair":
-        """The tokenizer with these pieces; ids 0 to 259 must be `FIXED_NAMES`."""
-        return cls(cls._library_of(vocabulary, merges))
-
-    @staticmethod
-    def _library_of(vocabulary: dict[str, int], merges: Merges) -> LibraryTokenizer:
-        library = LibraryTokenizer(models.BPE(vocabulary, merges, unk_token=SYMBOLS.unknown, byte_fallback=True))
-        library.pre_tokenizer = pre_tokenizers.Split(Regex(SPLIT), behavior="isolated")
-        library.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
+    def library(cls, names: Iterable[str] = (), merges: Iterable[tuple[str, str]] = ()) -> LibraryTokenizer:
         # The symbols are not registered with the library: it would cut them out of ordinary text.
+        model = models.BPE(cls.vocabulary(names), list(merges), unk_token=SYMBOLS.unknown, byte_fallback=True)
+        library = LibraryTokenizer(model)
+        library.pre_tokenizer = isolated(SPLIT)
+        library.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
         return library
 
     @classmethod
     def flaw(cls, model: dict[str, Any]) -> str:
-        return flaw_of_merges(model, FIXED_NAMES)
+        merges = model.get("merges")
+        if not isinstance(merges, list) or not all(isinstance(merge, list) and len(merge) == 2 for merge in merges):
+            return "its merges are not pairs"
+        if any("".join(map(str, merge)) in cls.fixed_names for merge in merges):
+            return "its merges would let text forge a symbol"
+        return ""
 
-    def _extended(self, lines: Iterable[str], size: int) -> "BytePair":
+    @classmethod
+    def _learn(cls, lines: Iterable[str], names: list[str], room: int, frequency: int, of_character: int) -> Self:
+        lines = without_rare(lines, common_characters(lines, of_character, room // 2))
+        return cls._merged(lines, words_of_common(SPLIT), names, room, frequency, byte_fallback=True)
+
+    @classmethod
+    def _merged(
+        cls, lines: Iterable[str], cut: pre_tokenizers.PreTokenizer, names: list[str], room: int, frequency: int,
+        byte_fallback: bool = False,
+    ) -> Self:  # fmt: skip
+        """The pieces that the library's trainer finds in the words of the lines."""
+        fixed = [*cls.fixed_names, *names]
+        trainer = trainers.BpeTrainer(
+            vocab_size=len(fixed) + room,
+            min_frequency=frequency,
+            special_tokens=fixed,
+            max_token_length=LONGEST_PIECE,
+            show_progress=False,
+        )
+        model = trained_model(models.BPE(unk_token=SYMBOLS.unknown, byte_fallback=byte_fallback), cut, lines, trainer)
+        return cls.of(cls.names_after_fixed(model["vocab"]), merges_of(model))
+
+    def _extended(self, lines: Iterable[str], size: int) -> Self:
         """New characters first (as many as half of the room takes), then merges of the pieces that the lines have."""
-        lines = read_twice(lines)
-        vocabulary, merges = dict(self.ids_of_names), merges_of(self._model)
-        known = {name for name in vocabulary if len(name) == 1}
+        known = {name for name in self.ids_of_names if len(name) == 1}
         new = [c for c in common_characters(lines, COMMON, len(known) + size) if c not in known]
-        for character in sorted(new[: (size - len(vocabulary)) // 2]):
-            vocabulary[character] = len(vocabulary)
-        with_characters = BytePair.from_merges(vocabulary, merges)
-        alphabet = [name for name in vocabulary if len(name) == 1]
-        words = with_characters.count_words(without_rare(lines, alphabet), words_of_common(SPLIT))
-        vocabulary, further = further_merges(words, vocabulary, size, 2)
-        return BytePair.from_merges(vocabulary, merges + further)
+        new = sorted(new[: (size - self.vocabulary_size) // 2])
+        with_characters = self.of([*self.learnt_names, *new], merges_of(self._model))
+        return with_characters._with_further_merges(without_rare(lines, {*known, *new}), words_of_common(SPLIT), size)
 
-    def count_words(self, lines: Iterable[str], cut: pre_tokenizers.PreTokenizer) -> Mapping[tuple[str, ...], int]:
-        """The distinct words of the lines in this tokenizer's pieces, with their counts."""
+    def _with_further_merges(self, lines: Iterable[str], cut: pre_tokenizers.PreTokenizer, size: int) -> Self:
         counts = Counter(word for line in lines for word, _ in cut.pre_tokenize_str(line))
-        return {self.algorithm.work(word).pieces: count for word, count in counts.items()}
-
-
-def flaw_of_merges(model: Mapping[str, Any], fixed: tuple[str, ...]) -> str:
-    """What makes merges from a file unfit."""
-    merges = model.get("merges")
-    if not isinstance(merges, list) or not all(isinstance(merge, list) and len(merge) == 2 for merge in merges):
-        return "its merges are not pairs"
-    if any("".join(map(str, merge)) in fixed for merge in merges):
-        return "its merges would let text forge a symbol"
-    return ""
+        words = {self.algorithm.work(word).pieces: count for word, count in counts.items()}
+        names, further = further_merges(words, self.ids_of_names, size)
+        return self.of(names[len(self.fixed_names) :], merges_of(self._model) + further)
 
 
 def merges_of(model: Mapping[str, Any]) -> Merges:
@@ -90,34 +193,77 @@ def merges_of(model: Mapping[str, Any]) -> Merges:
     return [(left, right) for left, right in model["merges"]]
 
 
-def train_byte_pair(
-    lines: Iterable[str],
-    vocabulary_size: int,
-    *,
-    minimum_frequency: int = 2,
-    placeholders: int = 0,
-    character_frequency: int = COMMON,
-) -> BytePair:
-    """Learn at most `vocabulary_size` pieces (symbols, bytes and placeholders included) from the lines.
+class _Corpus:
+    """The distinct words as rows of ids, and how often each pair of neighbours occurs in all of them."""
 
-    A pair must occur `minimum_frequency` times to become a piece. A character that occurs `character_frequency` times
-    gets a piece, the commonest first, as far as half of the room goes; the others are left to bytes.
-    The lines are read twice; from an iterator they are therefore kept in memory.
+    def __init__(self, words: Mapping[tuple[int, ...], int], lengths: list[int]) -> None:
+        self.rows = [list(word) for word in words]
+        self.counts = list(words.values())
+        self.lengths = lengths  # of each piece, in characters
+        self.pairs: Counter[Pair] = Counter()
+        self.rows_of: dict[Pair, set[int]] = {}
+        for place, row in enumerate(self.rows):
+            for pair in pairwise(row):
+                self._count(pair, place, 1)
+
+    def _count(self, pair: Pair, place: int, sign: int) -> None:
+        if sum(self.lengths[number] for number in pair) < LONGEST_PIECE or all(self.lengths[n] == 1 for n in pair):
+            self.pairs[pair] += sign * self.counts[place]
+            if sign > 0:
+                self.rows_of.setdefault(pair, set()).add(place)
+
+    def merge(self, pair: Pair, number: int) -> set[Pair]:
+        """Puts piece `number` wherever the pair stands; gives the pairs that have become more frequent."""
+        risen: set[Pair] = set()
+        for place in self.rows_of.pop(pair, ()):
+            row, merged, index = self.rows[place], [], 0
+            while index < len(row):
+                if tuple(row[index : index + 2]) == pair:
+                    merged.append(number)
+                    index += 2
+                else:
+                    merged.append(row[index])
+                    index += 1
+            for old in pairwise(row):
+                self._count(old, place, -1)
+            for new in pairwise(merged):
+                self._count(new, place, 1)
+                if number in new:
+                    risen.add(new)
+            self.rows[place] = merged
+        del self.pairs[pair]
+        return risen
+
+
+def further_merges(
+    words: Mapping[tuple[str, ...], int], vocabulary: Mapping[str, int], size: int
+) -> tuple[list[str], Merges]:
+    """The names of up to `size` pieces by id, and the merges that make the new ones, in order.
+
+    The rule is that of the `tokenizers` library's trainer. `words` are the distinct words in the pieces that they have
+    now, with their counts. The commonest pair is merged first; of equally common ones that with the lower ids. A pair
+    must occur twice.
     """
-    fixed = [*FIXED_NAMES, *placeholder_names(placeholders)]
-    refuse_small(vocabulary_size, len(fixed))
-    lines = read_twice(lines)
-    alphabet = common_characters(lines, character_frequency, (vocabulary_size - len(fixed)) // 2)
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary_size,
-        min_frequency=minimum_frequency,
-        special_tokens=fixed,
-        max_token_length=LONGEST_PIECE,
-        show_progress=False,
-    )
-    library = LibraryTokenizer(models.BPE(unk_token=SYMBOLS.unknown, byte_fallback=True))
-    library.pre_tokenizer = words_of_common(SPLIT)
-    library.train_from_iterator(without_rare(lines, alphabet), trainer)
-    # The trainer registers the symbols as pieces to be cut out of text, so only its pieces and merges are kept.
-    learnt = json.loads(library.to_str())["model"]
-    return BytePair.from_merges(learnt["vocab"], merges_of(learnt))
+    pieces, merges = dict(vocabulary), []
+    names = sorted(vocabulary, key=vocabulary.__getitem__)
+    rows = {tuple(vocabulary[name] for name in word): count for word, count in words.items()}
+    corpus = _Corpus(rows, [len(name) for name in names])
+    waiting = [(-count, pair) for pair, count in corpus.pairs.items()]
+    heapq.heapify(waiting)
+    while waiting and len(pieces) < size:
+        count, pair = heapq.heappop(waiting)
+        if -count != corpus.pairs.get(pair, 0):  # it has become rarer since; a pair that rises is put in anew
+            if corpus.pairs.get(pair, 0) > 0:
+                heapq.heappush(waiting, (-corpus.pairs[pair], pair))
+            continue
+        if -count < 2:
+            break
+        left, right = names[pair[0]], names[pair[1]]
+        merges.append((left, right))
+        number = pieces.setdefault(left + right, len(pieces))
+        if number == len(names):
+            names.append(left + right)
+            corpus.lengths.append(len(left + right))
+        for risen in corpus.merge(pair, number):
+            heapq.heappush(waiting, (-corpus.pairs[risen], risen))
+    return names, merges

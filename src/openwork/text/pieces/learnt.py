@@ -8,18 +8,19 @@ import hashlib
 import json
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from tokenizers import Tokenizer as LibraryTokenizer
+from tokenizers import models, pre_tokenizers, trainers
 
 from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_write_text
-from openwork.text.pieces.algorithms import algorithm_of
+from openwork.text.pieces.alphabet import COMMON, read_twice, refuse_small
 from openwork.text.symbols import FIXED_NAMES, SYMBOL_NAMES, Pieces, placeholder_names
 from openwork.text.tokenizer import Tokenizer, refuse_surrogates
 from openwork.text.work import Algorithm, SamplingAlgorithm, WordWork, shown_work
@@ -34,30 +35,83 @@ class LearntTokenizer(Tokenizer):
     """A library tokenizer with openwork's symbols; nothing is lost unless the kind says so."""
 
     fixed_names: ClassVar[tuple[str, ...]] = FIXED_NAMES  # what every vocabulary of this kind starts with
-
     has_many_ways: ClassVar[bool] = False  # whether a text can be cut in other ways than the best, at random
+    algorithm_type: ClassVar[Callable[[Mapping[str, Any]], Algorithm]]  # what the library does with a word
 
     def __init__(self, library: LibraryTokenizer) -> None:
         self._library = library
         self.vocabulary_size = library.get_vocab_size()
         self.fingerprint = hashlib.sha256(library.to_str().encode()).hexdigest()[:16]
+        self.first_placeholder = len(self.fixed_names)
+        while library.id_to_token(self.first_placeholder + self.placeholders) == f"⟦{self.placeholders + 1}⟧":
+            self.placeholders += 1
 
     @classmethod
     @abstractmethod
-    def skeleton(cls) -> LibraryTokenizer:
-        """The library's tokenizer of this kind, before anything is learnt."""
+    def library(cls, names: Iterable[Any] = ()) -> LibraryTokenizer:
+        """The library's tokenizer of this kind, with these pieces after the fixed ones."""
+
+    @classmethod
+    def of(cls, names: Iterable[Any], *merges: Any) -> Self:
+        """The tokenizer with these placeholders and pieces after the fixed ones (unigram: with scores)."""
+        return cls(cls.library(names, *merges))
+
+    @classmethod
+    def learn(
+        cls,
+        lines: Iterable[str],
+        vocabulary_size: int,
+        *,
+        minimum_frequency: int = 2,
+        placeholders: int = 0,
+        character_frequency: int = COMMON,
+    ) -> Self:
+        """Learns at most `vocabulary_size` pieces (symbols, bytes and placeholders included) from the lines.
+
+        A pair of pieces, or a word, must occur `minimum_frequency` times to become a piece. A character that occurs
+        `character_frequency` times gets a piece, the commonest first, as far as half of the room goes; the others are
+        left to bytes. The lines are read twice; from an iterator they are therefore kept in memory.
+        """
+        names = placeholder_names(placeholders)
+        refuse_small(vocabulary_size, len(cls.fixed_names) + placeholders)
+        room = vocabulary_size - len(cls.fixed_names) - placeholders
+        return cls._learn(read_twice(lines), names, room, minimum_frequency, character_frequency)
+
+    @classmethod
+    def _learn(cls, lines: Iterable[str], names: list[str], room: int, frequency: int, of_character: int) -> Self:
+        """What `learn` gives: after the fixed pieces and the placeholders `names` there is room for so many."""
+        raise NotImplementedError
 
     @classmethod
     def flaw(cls, model: dict[str, Any]) -> str:
         """What makes learnt parts unfit for this kind, as read from a file; empty if nothing does."""
         return ""
 
-    def extended(self, lines: Iterable[str], size: int) -> "LearntTokenizer":
-        return self._extended(lines, size) if size > self.vocabulary_size else self
+    @classmethod
+    def vocabulary(cls, names: Iterable[str]) -> dict[str, int]:
+        """The ids of the fixed pieces and of these names after them."""
+        return {name: number for number, name in enumerate([*cls.fixed_names, *names])}
 
-    @abstractmethod
-    def _extended(self, lines: Iterable[str], size: int) -> "LearntTokenizer":
-        """What `extended` gives where there is room."""
+    @classmethod
+    def names_after_fixed(cls, vocabulary: dict[str, int]) -> list[str]:
+        """The inverse of `vocabulary`."""
+        return sorted(vocabulary, key=vocabulary.__getitem__)[len(cls.fixed_names) :]
+
+    @property
+    def learnt_names(self) -> list[str]:
+        """The names of all pieces but the fixed ones, by id."""
+        return self.names_after_fixed(self.ids_of_names)
+
+    def extended(self, lines: Iterable[str], size: int) -> Self:
+        return self._extended(read_twice(lines), size) if size > self.vocabulary_size else self
+
+    def _extended(self, lines: Iterable[str], size: int) -> Self:
+        new = [name for name in self._further_names(lines, size) if name not in self.ids_of_names]
+        return self.of([*self.learnt_names, *new[: size - self.vocabulary_size]])
+
+    def _further_names(self, lines: Iterable[str], size: int) -> list[str]:
+        """Names from new lines, the best first; some may be there already."""
+        return self.learn(lines, size, placeholders=self.placeholders).learnt_names
 
     # ------------------------------------------------------------------------------------------ text to ids
 
@@ -126,30 +180,12 @@ class LearntTokenizer(Tokenizer):
             raise ValueError(f"id {number} is outside the vocabulary of {self.vocabulary_size} pieces")
         return name
 
-    @property
-    def placeholders(self) -> int:
-        return self._placeholders
-
-    @cached_property
-    def _placeholders(self) -> int:
-        first, count = self.first_placeholder, 0
-        while self._library.id_to_token(first + count) == f"⟦{count + 1}⟧":
-            count += 1
-        return count
-
-    @property
-    def first_placeholder(self) -> int:
-        return len(self.fixed_names)
-
     # ------------------------------------------------------------------------------------------ how it is done
 
     @cached_property
     def algorithm(self) -> Algorithm:
         """What the library does with a word, in our own code: slower, but it can be watched."""
-        return self._make_algorithm()
-
-    def _make_algorithm(self) -> Algorithm:
-        return algorithm_of(self._model)
+        return type(self).algorithm_type(self._model)
 
     @property
     def _model(self) -> dict[str, Any]:
@@ -174,3 +210,16 @@ class LearntTokenizer(Tokenizer):
     def save(self, path: Path | str) -> None:
         """Write the tokenizer as one JSON file, in the library's own format."""
         atomic_write_text(path, self._library.to_str(pretty=True) + "\n")
+
+
+def trained_model(
+    model: models.Model, cut: pre_tokenizers.PreTokenizer, lines: Iterable[str], trainer: trainers.Trainer
+) -> dict[str, Any]:
+    """What the library's trainer makes of a model from the words of the lines, as the library writes it.
+
+    The trainer registers the symbols as pieces to be cut out of text, so only its model is kept.
+    """
+    library = LibraryTokenizer(model)
+    library.pre_tokenizer = cut
+    library.train_from_iterator(lines, trainer)
+    return json.loads(library.to_str())["model"]

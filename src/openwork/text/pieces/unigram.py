@@ -1,30 +1,139 @@
 """Unigram pieces: a probability for each, and of all ways to cut a word the most probable.
 
 Kudo, "Subword Regularization: Improving Neural Network Translation Models with Multiple Subword Candidates" (2018),
-section 3.2. What is too rare for a piece is written as bytes. Nothing is lost. Learning is several times slower than
-that of merges.
+sections 3.2 (the best way) and 3.3 (other ways, drawn with the probability that they have). What is too rare for a
+piece is written as bytes. Nothing is lost. Learning is several times slower than that of merges.
 """
 
-import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
+from random import Random
+from typing import Any, Self
 
-from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
 from tokenizers import Tokenizer as LibraryTokenizer
+from tokenizers import decoders, models, trainers
 
-from openwork.text.pieces.alphabet import (
-    COMMON,
-    common_characters,
-    read_twice,
-    refuse_small,
-    without_rare,
-    words_of_common,
-)
-from openwork.text.pieces.learnt import LearntTokenizer
-from openwork.text.symbols import FIXED_NAMES, SPLIT, SYMBOLS, placeholder_names
+from openwork.text.pieces.alphabet import common_characters, isolated, without_rare, words_of_common
+from openwork.text.pieces.learnt import LearntTokenizer, trained_model
+from openwork.text.symbols import FIXED_NAMES, SPLIT, SYMBOLS
+from openwork.text.work import Arc, SamplingAlgorithm, WordWork, byte_names
 
+UNKNOWN_PENALTY = 10.0
+"""How much worse than the worst piece a character without a piece is, as in SentencePiece."""
+_WORDS_REMEMBERED = 20_000
 Scored = list[tuple[str, float]]
 _DIGITS = 6  # of a score: the last ones depend on the order in which threads have added
 _RARE_STEP = 1e-4
+
+
+class Lattice(SamplingAlgorithm):
+    """The pieces of a vocabulary with their scores."""
+
+    def __init__(self, model: Mapping[str, Any]) -> None:
+        """From a Unigram model as the `tokenizers` library writes it."""
+        # of equal pieces the library takes the last
+        self.scores: dict[str, float] = {piece: float(score) for piece, score in model["vocab"]}
+        unknown = model.get("unk_id")
+        self.unknown: str = model["vocab"][unknown][0] if unknown is not None else ""
+        self.byte_fallback: bool = bool(model.get("byte_fallback"))
+        self._unknown_score = min(self.scores.values(), default=0.0) - UNKNOWN_PENALTY
+        self._longest_piece = max(map(len, self.scores), default=1)
+        self._forward: dict[tuple[str, float], tuple[list[list[tuple[int, float, bool]]], list[float]]] = {}
+
+    def work(self, word: str) -> WordWork:
+        """Every piece that fits somewhere, and the best way through them (Viterbi)."""
+        best: list[tuple[float, int, bool] | None] = [(0.0, 0, True)] + [None] * len(word)  # total, begin, is known
+        found: list[tuple[int, int, str, float, float]] = []
+        for begin in range(len(word)):
+            reached = best[begin]
+            assert reached is not None  # every character can be passed, if only as an unknown one
+            for end, score, known in self._pieces_at(word, begin):
+                total = self._sum(score, reached[0])
+                found.append((begin, end, word[begin:end] if known else self.unknown, score, total))
+                so_far = best[end]
+                if so_far is None or total > so_far[0]:
+                    best[end] = (total, begin, known)
+        way: list[tuple[int, int, bool]] = []
+        end = len(word)
+        while end > 0:
+            _, begin, known = best[end] or (0.0, 0, True)
+            way.append((begin, end, known))
+            end = begin
+        winners = {end: (reached[1], reached[0]) for end, reached in enumerate(best) if reached is not None}
+        steps = tuple(Arc(b, e, piece, score, total, winners[e] == (b, total)) for b, e, piece, score, total in found)
+        return WordWork(word, (), steps, tuple(self._names(word, way[::-1])))
+
+    def sample(self, word: str, random: Random, strength: float) -> list[str]:
+        """A way drawn with a probability proportional to its own to the power `strength` (alpha in the paper).
+
+        All ways are in the draw: forward sums, then backward from the end (the paper's l = infinity).
+        """
+        arcs, sums = self._sums(word, strength)
+        way: list[tuple[int, int, bool]] = []
+        end = len(word)
+        while end > 0:
+            here = arcs[end]
+            weights = [math.exp(sums[begin] + strength * score - sums[end]) for begin, score, _ in here]
+            begin, _, known = random.choices(here, weights)[0]
+            way.append((begin, end, known))
+            end = begin
+        return self._names(word, way[::-1])
+
+    def _pieces_at(self, word: str, begin: int) -> list[tuple[int, float, bool]]:
+        """Where the pieces end that fit at `begin`, shortest first, with their scores and whether they are known."""
+        found: list[tuple[int, float, bool]] = []
+        for end in range(begin + 1, min(len(word), begin + self._longest_piece) + 1):
+            if (score := self.scores.get(word[begin:end])) is not None:
+                found.append((end, score, True))
+        if not found or found[0][0] != begin + 1:
+            found.append((begin + 1, self._unknown_score, False))
+        return found
+
+    def _sums(self, word: str, strength: float) -> tuple[list[list[tuple[int, float, bool]]], list[float]]:
+        """For each end the pieces that lead to it, and the logarithm of the sum over all ways to it."""
+        if (word, strength) in self._forward:
+            return self._forward[word, strength]
+        arcs: list[list[tuple[int, float, bool]]] = [[] for _ in range(len(word) + 1)]
+        sums = [0.0] * (len(word) + 1)
+        for begin in range(len(word)):
+            if begin:
+                terms = [sums[other] + strength * score for other, score, _ in arcs[begin]]
+                sums[begin] = _log_sum(terms)
+            for end, score, known in self._pieces_at(word, begin):
+                arcs[end].append((begin, score, known))
+        sums[-1] = _log_sum([sums[other] + strength * score for other, score, _ in arcs[-1]]) if word else 0.0
+        if len(self._forward) < _WORDS_REMEMBERED:
+            self._forward[word, strength] = arcs, sums
+        return arcs, sums
+
+    def _sum(self, score: float, total: float) -> float:
+        return score + total
+
+    def _spelt(self, unknown: str) -> list[str]:
+        """The pieces for characters that have none."""
+        names = byte_names(unknown)
+        can_spell = self.byte_fallback and all(name in self.scores for name in names)
+        return names if can_spell else [self.unknown]
+
+    def _names(self, word: str, way: list[tuple[int, int, bool]]) -> list[str]:
+        """The names of the pieces; neighbouring unknown characters are one unknown piece, or bytes."""
+        names: list[str] = []
+        unknown = ""
+        for begin, end, known in [*way, (len(word), len(word), True)]:
+            if not known:
+                unknown += word[begin:end]
+                continue
+            if unknown:
+                names += self._spelt(unknown)
+                unknown = ""
+            if end > begin:
+                names.append(word[begin:end])
+        return names
+
+
+def _log_sum(terms: list[float]) -> float:
+    largest = max(terms)
+    return largest + math.log(sum(math.exp(term - largest) for term in terms))
 
 
 class Unigram(LearntTokenizer):
@@ -32,61 +141,38 @@ class Unigram(LearntTokenizer):
 
     kind = "unigram"
     has_many_ways = True
+    algorithm_type = Lattice
 
     @classmethod
-    def skeleton(cls) -> LibraryTokenizer:
-        return cls._library_of([])
-
-    @classmethod
-    def of(cls, pieces: Scored) -> "Unigram":
-        """The tokenizer with these placeholders and scored pieces after the fixed ones."""
-        return cls(cls._library_of(pieces))
-
-    @staticmethod
-    def _library_of(pieces: Scored) -> LibraryTokenizer:
-        scored = [(name, 0.0) for name in FIXED_NAMES] + pieces
+    def library(cls, names: Iterable[tuple[str, float]] = ()) -> LibraryTokenizer:
+        """`names`: with their scores."""
+        scored = [*((name, 0.0) for name in FIXED_NAMES), *names]
         library = LibraryTokenizer(models.Unigram(scored, FIXED_NAMES.index(SYMBOLS.unknown), byte_fallback=True))
-        library.pre_tokenizer = pre_tokenizers.Split(Regex(SPLIT), behavior="isolated")
+        library.pre_tokenizer = isolated(SPLIT)
         library.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
         return library
 
-    def _extended(self, lines: Iterable[str], size: int) -> "Unigram":
+    def _extended(self, lines: Iterable[str], size: int) -> Self:
         """The new pieces keep the scores that they have in a vocabulary of the new lines."""
-        learnt = train_unigram(lines, size, placeholders=self.placeholders)
+        learnt = self.learn(lines, size, placeholders=self.placeholders)
         new = [(name, score) for name, score in learnt.scored if name not in self.ids_of_names]
-        return Unigram.of(self.scored + new[: size - self.vocabulary_size])
+        return self.of(self.scored + new[: size - self.vocabulary_size])
 
     @property
     def scored(self) -> Scored:
         """All pieces but the fixed ones, with their scores, by id."""
         return [(name, score) for name, score in self._model["vocab"][len(FIXED_NAMES) :]]
 
-
-def train_unigram(
-    lines: Iterable[str],
-    vocabulary_size: int,
-    *,
-    minimum_frequency: int = 2,
-    placeholders: int = 0,
-    character_frequency: int = COMMON,
-) -> Unigram:
-    """Learn at most `vocabulary_size` pieces by expectation maximisation and pruning (the library's trainer).
-
-    A character gets a piece if it occurs `character_frequency` times, as far as half of the room goes.
-    `minimum_frequency` has no effect: a piece stays by its probability.
-    """
-    fixed = [*FIXED_NAMES, *placeholder_names(placeholders)]
-    refuse_small(vocabulary_size, len(fixed))
-    lines = read_twice(lines)
-    alphabet = common_characters(lines, character_frequency, (vocabulary_size - len(fixed)) // 2)
-    trainer = trainers.UnigramTrainer(
-        vocab_size=vocabulary_size, special_tokens=fixed, unk_token=SYMBOLS.unknown, show_progress=False
-    )
-    library = LibraryTokenizer(models.Unigram())
-    library.pre_tokenizer = words_of_common(SPLIT)
-    library.train_from_iterator(without_rare(lines, alphabet), trainer)
-    learnt = json.loads(library.to_str())["model"]["vocab"][len(fixed) :]
-    return Unigram.of([(name, 0.0) for name in fixed[len(FIXED_NAMES) :]] + _settled(learnt))
+    @classmethod
+    def _learn(cls, lines: Iterable[str], names: list[str], room: int, frequency: int, of_character: int) -> Self:
+        """By expectation maximisation and pruning (the library's trainer); `frequency` has no effect."""
+        fixed = [*FIXED_NAMES, *names]
+        lines = without_rare(lines, common_characters(lines, of_character, room // 2))
+        trainer = trainers.UnigramTrainer(
+            vocab_size=len(fixed) + room, special_tokens=fixed, unk_token=SYMBOLS.unknown, show_progress=False
+        )
+        learnt = trained_model(models.Unigram(), words_of_common(SPLIT), lines, trainer)["vocab"][len(fixed) :]
+        return cls.of([(name, 0.0) for name in names] + _settled(learnt))
 
 
 def _settled(learnt: list[list[str | float]]) -> Scored:
