@@ -8,9 +8,8 @@ from torch import Tensor
 
 from openwork.models.weights import model_weights
 from openwork.runs.finish import candidates, choose_weights
-from openwork.training.averaging import average
+from openwork.training.averaging import MovingAverage, average
 from openwork.training.checkpoint import checkpoints, load_moving_average, load_weights, save_checkpoint
-from openwork.training.moving_average import MovingAverage
 from openwork.training.progress import Progress, Validation
 from training.tiny import SETTINGS, Training, make_store, make_training, validation
 

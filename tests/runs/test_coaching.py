@@ -13,7 +13,7 @@ from openwork.runs.corpus import prepare_corpus
 from openwork.runs.folder import RunFolder
 from openwork.runs.probe import LearningProbe, attention_figures, frequency_entropy
 from openwork.runs.train import train_bundle
-from openwork.training.signs import SIGNS
+from openwork.training.symptoms import SIGNS
 from runs.test_coach import RECURRENT, TRANSFORMER, answer_seen, dead_padding, settings_of, spaces_lost
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ import numpy as np
 
 from openwork.data.records import Pair
 from openwork.metrics.translation import rouge
-from openwork.text.scripts import plain_words
+from openwork.text.languages import plain_words
 
 By = Literal["lead", "nearest"]
 LONGEST_LEAD, TRIED = 40, 1000  # words, and training pairs that its length is chosen on

@@ -25,12 +25,12 @@ from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.runs.tuning.fine_tuning import begin_tuning, check_fine_tuning
 from openwork.runs.validation import Validator, scoring_of
+from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair
-from openwork.text.word_level import word_starts
+from openwork.training.averaging import MovingAverage
 from openwork.training.batches.batch import BatchStream
 from openwork.training.checkpoint import checkpoints, resume_latest
 from openwork.training.computing.choice import arrangement, validation_arrangement
-from openwork.training.moving_average import MovingAverage
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress
 from openwork.training.schedules import make_schedule

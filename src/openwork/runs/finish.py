@@ -24,10 +24,10 @@ from openwork.runs.length import history_of
 from openwork.runs.validation import Validator
 from openwork.training.averaging import average
 from openwork.training.checkpoint import checkpoint_step, checkpoints, load_moving_average, load_weights
-from openwork.training.low_rank import merge
-from openwork.training.observers.interruption import ending_like_ctrl_c
+from openwork.training.observers.control import ending_like_ctrl_c
 from openwork.training.progress import Metric, Progress, Validation
 from openwork.training.settings import TrainingSettings
+from openwork.training.trained_weights import merge
 
 
 @dataclass(frozen=True)

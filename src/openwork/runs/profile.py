@@ -18,9 +18,8 @@ from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.runs.plan import duration
 from openwork.training.checkpoint import checkpoints
-from openwork.training.computing.operators import GROUPS, Group
 from openwork.training.computing.profiling import Updates, make_updates, profiled_updates
-from openwork.training.computing.time_division import Division
+from openwork.training.computing.time_division import GROUPS, Division, Group
 
 WARM_UP, TIMED, RECORDED = 3, 10, 5  # updates: before anything counts, for the speed, for where the time goes
 LONGEST = 30.0  # seconds after which a part is cut short

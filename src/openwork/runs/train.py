@@ -23,21 +23,22 @@ from openwork.runs.preflight.check import preflight, within
 from openwork.runs.preflight.disk import estimate_disk
 from openwork.runs.preflight.report import preflight_lines
 from openwork.runs.probe import LearningProbe, frequency_entropy
-from openwork.training.checkpoint import checkpoints
+from openwork.training.checkpoint import CheckpointObserver, checkpoints
 from openwork.training.computing.choice import prepared_stream
-from openwork.training.loop import train
-from openwork.training.moments import LoopState, Observer
-from openwork.training.observers.averaging import AveragingObserver
-from openwork.training.observers.checkpointing import CheckpointObserver
-from openwork.training.observers.coaching import CoachingObserver
-from openwork.training.observers.interruption import INTERRUPTED, InterruptionObserver, ending_like_ctrl_c
-from openwork.training.observers.recording import RecordObserver
-from openwork.training.observers.recovery import RecoveryObserver
-from openwork.training.observers.run_lock import RunLockObserver
-from openwork.training.observers.stopping import StoppingObserver
-from openwork.training.observers.tensorboard import TensorBoardObserver
-from openwork.training.observers.validation import ValidationObserver
+from openwork.training.loop import LoopState, Observer, train
+from openwork.training.observers.control import (
+    INTERRUPTED,
+    AveragingObserver,
+    InterruptionObserver,
+    RecoveryObserver,
+    RunLockObserver,
+    StoppingObserver,
+    ValidationObserver,
+    ending_like_ctrl_c,
+)
+from openwork.training.observers.records import RecordObserver, TensorBoardObserver
 from openwork.training.progress import Progress
+from openwork.training.symptoms import CoachingObserver
 
 
 def train_bundle(

@@ -24,7 +24,7 @@ from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
 from openwork.text.pair import TokenizerPair
 from openwork.training.batches.batch import TensorBatch, to_tensors
-from openwork.training.objective import batch_loss, hidden_states
+from openwork.training.loss import batch_loss, hidden_states
 from openwork.training.progress import Validation
 
 SENTENCES = 64  # whose masked pieces are restored together

@@ -23,7 +23,7 @@ from openwork.runs.preflight.memory import (
     estimate_memory,
 )
 from openwork.runs.preflight.trials import UpdateTrial, ValidationTrial, try_updates, try_validation
-from openwork.training.trial import on_trial
+from openwork.training.step import on_trial
 
 CANDIDATES = 3  # weights that a finished training validates, to choose among them; moving averages add two
 

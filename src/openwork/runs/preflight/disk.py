@@ -10,8 +10,7 @@ from openwork.machine.available import free_disk
 from openwork.models.weights import model_weights
 from openwork.runs.assembly import TrainingSetup
 from openwork.runs.plan import size_text
-from openwork.training.checkpoint import checkpoints
-from openwork.training.observers.checkpointing import kept_at_once
+from openwork.training.checkpoint import checkpoints, kept_at_once
 from openwork.training.optimisers import optimiser_tensors
 
 SPARE = 1.1  # for tokenizers, records, and the file system

@@ -16,7 +16,7 @@ from openwork.data.store import StoredLengths
 from openwork.machine.available import free_memory
 from openwork.runs.assembly import TrainingSetup
 from openwork.runs.plan import memory_of, size_text
-from openwork.training.batch_statistics import whole_batch_too_large
+from openwork.training.step import whole_batch_too_large
 
 NEAR = 0.8  # of the free memory: more than this is a warning
 

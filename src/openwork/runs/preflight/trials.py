@@ -1,4 +1,4 @@
-"""Updates and a validation on trial: the batches that need most are computed; no state stays (`training/trial.py`)."""
+"""Updates and a validation on trial: the batches that need most are computed; no state stays (`training/step.py`)."""
 
 import time
 from collections.abc import Sequence
@@ -14,8 +14,7 @@ from openwork.inference.translator import BatchTranslator
 from openwork.runs.assembly import TrainingSetup
 from openwork.runs.preflight.memory import DemandingBatch, MemoryEstimate
 from openwork.training.progress import Progress
-from openwork.training.step import is_out_of_memory
-from openwork.training.trial import timed_trial
+from openwork.training.step import is_out_of_memory, timed_trial
 
 TIMED = 5  # updates
 MOST_BATCHES = 8  # batches of an update that are timed; of more, their time is multiplied
