@@ -34,7 +34,7 @@ SHELL_CASES: list[tuple[str, dict[str, Any]]] = [
         FAIRSEQ + "--criterion label_smoothed_cross_entropy --label-smoothing 0.2",
         {"training.label_smoothing": 0.2, "training.smoothing_form": "others"},
     ),
-    (FAIRSEQ + "--criterion label_smoothed_cross_entropy_with_rdrop --rdrop-alpha 3", {"training.loss": 3.0}),
+    (FAIRSEQ + "--criterion label_smoothed_cross_entropy_with_rdrop --rdrop-alpha 3", {"training.r_drop": 3.0}),
     (
         FAIRSEQ + "--encoder-learned-pos --decoder-learned-pos --max-source-positions 300 --max-target-positions 200",
         {"model.positions": "learned", "model.maximum_length": 300},

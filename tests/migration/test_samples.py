@@ -141,7 +141,7 @@ def test_lines_stand_in_sections_once(recipe: Path):
                 "model.norm": "pre",
                 "training.schedule": "inverse-square-root",
                 "training.learning_rate": 0.0007,
-                "training.loss": 5.0,
+                "training.r_drop": 5.0,
                 "batches.tokens": 3584,
             },
         ),

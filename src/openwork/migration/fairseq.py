@@ -167,7 +167,7 @@ def _criterion(draft: Draft) -> None:
             draft.set("training.smoothing_form", "others", "label-smoothing", "criterion")
         draft.same("criterion", "cross-entropy with label smoothing")
         if name.endswith("with_rdrop"):
-            draft.set("training.loss", draft.value("rdrop-alpha", number, 0.0), "rdrop-alpha", "criterion")
+            draft.set("training.r_drop", draft.value("rdrop-alpha", number, 0.0), "rdrop-alpha", "criterion")
         elif name != "label_smoothed_cross_entropy":
             draft.warn("criterion", f"openwork has cross-entropy, label smoothing and R-Drop; {name} does more")
     elif name == "cross_entropy":

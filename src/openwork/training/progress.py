@@ -38,7 +38,7 @@ class Progress:
     """The place of a run. `epoch` and `batch` name the next batch; `step` counts the updates that were made.
 
     `skipped`: how many of the last ones were skipped, in a row; `returns`: how often the weights of a checkpoint came
-    back; `rate_scale`: what is left of the schedule's rate since then (`observers/recovery.py`). `divisions`: into how
+    back; `rate_scale`: what is left of the schedule's rate since then (`observers/control.py`). `divisions`: into how
     many parts a worker's share of a batch is divided, for want of memory.
     """
 

@@ -1,1 +1,1 @@
-"""What can watch a training: each observer does one thing at the moments that `moments.py` lists."""
+"""What can watch a training: each observer does one thing at the moments that `loop.py` lists."""
