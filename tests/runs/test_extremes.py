@@ -116,7 +116,9 @@ def test_of_every_key_of_a_translation_file(tmp_path: Path, value: str):
 
 
 @pytest.mark.parametrize("value", ["10**18", "1e308", "5,000 digits", "NUL", "nan", "deepest list"])
-@pytest.mark.parametrize("name", ["model.encoder_layers", "training.steps", "training.r_drop", "decoding.length_penalty"])
+@pytest.mark.parametrize(
+    "name", ["model.encoder_layers", "training.steps", "training.r_drop", "decoding.length_penalty"]
+)
 def test_of_some_keys(tmp_path: Path, name: str, value: str):
     """The same for a few, each of which is refused."""
     path = tmp_path / "run.toml"
