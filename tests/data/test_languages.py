@@ -9,8 +9,8 @@ import pytest
 from openwork.base.config import Layer, read_run_file
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.data.filters import FilterReport
-from openwork.data.languages import corpus_languages, languages_of
 from openwork.data.records import Pair
+from openwork.data.sources import corpus_languages, languages_of
 from openwork.data.store import write_store
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator

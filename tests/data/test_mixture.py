@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openwork.data.batching import BatchPlan, BatchSettings
-from openwork.data.mixture import CorpusMixture
+from openwork.data.batching import BatchPlan, BatchSettings, CorpusMixture
 
 PARTS = st.lists(st.tuples(st.integers(1, 30), st.floats(0.01, 100)), min_size=1, max_size=4)
 

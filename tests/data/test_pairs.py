@@ -9,8 +9,8 @@ import pytest
 
 from openwork.base.config import build
 from openwork.base.errors import DataError
+from openwork.data.batching import CorpusMixture
 from openwork.data.filters import FilterSettings
-from openwork.data.mixture import CorpusMixture
 from openwork.data.pairs import Sampling, Splits, find_splits, store_pairs, training_pairs
 from openwork.data.settings import DataSettings
 from openwork.text.pair import TokenizerPair, train_pair

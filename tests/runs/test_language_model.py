@@ -10,10 +10,9 @@ from journeys.command import Finished
 from openwork.base.config import Layer, to_toml
 from openwork.base.errors import ConfigError, OpenworkError
 from openwork.bundles.bundle import load_bundle
-from openwork.data.continuations import are_texts, parted, parted_texts
 from openwork.data.filters import FilterSettings, apply
 from openwork.data.pairs import find_splits
-from openwork.data.records import UNSAID, Pair
+from openwork.data.records import UNSAID, Pair, are_texts, split_text, split_texts
 from openwork.data.settings import DataSettings, OriginSettings
 from openwork.data.sources import hold_out, source_of
 from openwork.inference.translator import BatchTranslator
@@ -117,9 +116,9 @@ def test_what_a_text_cannot_be_trained_with(text: Path) -> None:
 
 
 def test_texts_are_parted_between_words() -> None:
-    assert parted("one two three four") == Pair("one two", " three four")
-    assert parted("on") == Pair("o", "n") and parted("我爱北京") == Pair("我爱", "北京")
-    assert parted_texts([Pair("", "a"), Pair("", ""), Pair("", "b c")], 2) == [Pair("b", " c")]
+    assert split_text("one two three four") == Pair("one two", " three four")
+    assert split_text("on") == Pair("o", "n") and split_text("我爱北京") == Pair("我爱", "北京")
+    assert split_texts([Pair("", "a"), Pair("", ""), Pair("", "b c")], 2) == [Pair("b", " c")]
     assert are_texts([Pair("", "a")]) and are_texts([]) and not are_texts([Pair("", "a"), Pair("b", "c")])
 
 

@@ -16,7 +16,6 @@ from pydantic import Field
 from openwork.base.config import Settings
 from openwork.base.limits import TOKENS
 from openwork.data import windows
-from openwork.data.mixture import CorpusMixture
 from openwork.data.store import StoredLengths, TokenSide, TokenStore
 from openwork.text.tokenizer import Tokenizer
 
@@ -77,17 +76,46 @@ class EpochPlan(Sequence[NDArray[np.int64]]):
 
 
 class SideLengths(Protocol):
-    """How many tokens each pair has on one side: an array, or what reads them from a store when they are asked for."""
+    """How many tokens each pair has on one side: an array, or lengths that are read from a store when needed."""
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, rows: NDArray[np.int64], /) -> NDArray[np.integer]: ...
 
 
+@dataclass(frozen=True)
+class CorpusMixture:
+    """Corpora one after another in a store: the pairs of each, and how many of them an epoch takes."""
+
+    sizes: tuple[int, ...]
+    taken: tuple[int, ...]
+
+    @classmethod
+    def by_weight(cls, sizes: Sequence[int], weights: Sequence[float]) -> "CorpusMixture":
+        """An epoch has as many sentences as there are pairs, each corpus its weight's share of them, at least one."""
+        total, all_weights = sum(sizes), sum(weights)
+        taken = (max(1, round(total * weight / all_weights)) for weight in weights)
+        return cls(tuple(sizes), tuple(taken))
+
+    def draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
+        """The rows of an epoch in random order.
+
+        A corpus that gives more than it has gives all of its pairs as often as fits, and a random choice of them once
+        more; one that gives less gives a random choice, another in each epoch.
+        """
+        rows: list[NDArray[np.int64]] = []
+        first = 0
+        for size, taken in zip(self.sizes, self.taken, strict=True):
+            rounds, rest = divmod(taken, size)
+            rows += [np.tile(np.arange(first, first + size), rounds), first + generator.permutation(size)[:rest]]
+            first += size
+        return generator.permutation(np.concatenate(rows))
+
+
 class BatchPlan:
     """Groups the pairs of a corpus into batches, anew in each epoch.
 
-    No batch has more than `settings.tokens` positions on either side, except that a pair longer than that stands alone.
+    No batch has more than `settings.tokens` positions on either side, except that a longer pair is a batch by itself.
     """
 
     def __init__(
@@ -99,7 +127,7 @@ class BatchPlan:
         versions: int = 1,
         mixture: CorpusMixture | None = None,
     ) -> None:
-        """`versions`: how many times the lengths tell of the same pairs, one version of all after another.
+        """`versions`: how many versions of the same pairs the lengths are of, one version of all after another.
 
         `mixture`: how often an epoch takes the pairs of which part; without one it takes each once.
         """
@@ -123,10 +151,10 @@ class BatchPlan:
         return cls(*lengths, settings, seed, versions, mixture)
 
     def epoch(self, number: int) -> Sequence[NDArray[np.int64]]:
-        """The plan of epoch `number` (from 0): every pair once, in other company and order than in other epochs.
+        """The plan of epoch `number` (from 0): every pair once, grouped and ordered anew in each epoch.
 
-        With a mixture, pairs come as often as the weight of their part wants it. Where the pairs are there in several
-        versions, the epochs take turns.
+        With a mixture, pairs come as often as the weight of their part requires. Where there are several versions of
+        the pairs, the epochs alternate between them.
         """
         pairs = len(self._source_lengths) // self._versions
         first = number % self._versions * pairs
@@ -140,17 +168,18 @@ class BatchPlan:
     def _batches(self, rows: NDArray[np.int64], generator: np.random.Generator) -> EpochPlan:
         """These rows, which come in random order, as batches in random order.
 
-        They are sorted so that neighbours have nearly the same length on both sides. The budget binds the longer side,
-        so that comes first, then the difference of the sides. The difference runs up for one length and down for the
-        next: where a batch spans two lengths, its pairs still match. Ties fall at random, and the difference is moved
-        by up to one token, which costs 1 % of padding and halves the number of pairs that meet again in the next epoch.
+        They are sorted so that neighbours have nearly the same length on both sides. The budget limits the longer side,
+        so that is the first key, and the difference of the sides the second. The difference ascends for one length and
+        descends for the next: where a batch spans two lengths, its pairs still match. Ties are in random order, and the
+        difference is shifted by up to one token, which costs 1 % of padding and halves the number of pairs that are in
+        one batch again in the next epoch.
         """
         source, target = self._source_lengths[rows].astype(np.int64), self._target_lengths[rows].astype(np.int64)
         longer = np.maximum(source, target) + 1  # as computed: each side has its end symbol
         difference = source - target + generator.integers(-1, 2, len(rows))
         downwards = (longer + generator.integers(2)) % 2 == 1
-        reach = int(np.abs(difference).max(initial=0)) + 1
-        key = longer * (2 * reach) + np.where(downwards, -difference, difference)
+        span = int(np.abs(difference).max(initial=0)) + 1
+        key = longer * (2 * span) + np.where(downwards, -difference, difference)
         order = np.argsort(key, kind="stable")
         starts = _cut(longer[order], self._settings.tokens)
         return EpochPlan(rows[order], starts, generator.permutation(len(starts) - 1))

@@ -1,4 +1,4 @@
-"""Leaving out pairs that would teach nothing, and saying which and why."""
+"""Filters of training pairs, and a report of what they leave out and why."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from openwork.base.limits import LENGTH, RATIO
 from openwork.data.records import Pair
 
 _EXAMPLES = 5
-_SHORT = 20  # so that the ratio lets short greetings and headings pass
+_SHORT = 20  # characters; so short greetings and headings pass the ratio
 
 
 class FilterSettings(Settings):
@@ -72,15 +72,14 @@ def apply(
 ) -> tuple[Iterator[Pair], FilterReport]:
     """The pairs that pass, as a stream, and the report that fills while they are read.
 
-    A pair's line number is its place in `pairs`, counted from 1; `unit` is what the report calls it. `alone`: the
-    pairs are targets without sources. For training only: in validation and translation every
-    line counts.
+    A pair's line number is its position in `pairs`, from 1; `unit` is what the report calls it. `alone`: the pairs are
+    targets without sources. For training only: in validation and translation every line counts.
     """
     report = FilterReport(unit=unit)
 
     def passing() -> Iterator[Pair]:
         for line, pair in enumerate(pairs, start=1):
-            reason = _drop_reason_alone(pair.target, settings) if alone else _drop_reason(pair, settings)
+            reason = _drop_reason(pair, settings, alone)
             if reason is None:
                 report.kept += 1
                 yield pair
@@ -90,29 +89,22 @@ def apply(
     return passing(), report
 
 
-def _drop_reason(pair: Pair, settings: FilterSettings) -> str | None:
+def _drop_reason(pair: Pair, settings: FilterSettings, alone: bool) -> str | None:
     shorter, longer = sorted((len(pair.source), len(pair.target)))
     if settings.drop_blank:
         match pair.source.strip(), pair.target.strip():
             case "", "":
-                return "blank on both sides"
-            case "", _:
+                return "blank" if alone else "blank on both sides"
+            case "", _ if not alone:
                 return "source is blank"
             case _, "":
                 return "target is blank"
     if longer > settings.maximum_characters:
         return f"longer than {settings.maximum_characters:,} characters"
+    if alone:
+        return None
     if max(longer, _SHORT) > settings.maximum_ratio * max(shorter, _SHORT):
         return f"one side more than {settings.maximum_ratio:g} times the other"
     if settings.drop_identical and pair.source == pair.target:
         return "source and target are the same"
-    return None
-
-
-def _drop_reason_alone(text: str, settings: FilterSettings) -> str | None:
-    """Of a text that nothing stands beside."""
-    if settings.drop_blank and not text.strip():
-        return "blank"
-    if len(text) > settings.maximum_characters:
-        return f"longer than {settings.maximum_characters:,} characters"
     return None

@@ -1,16 +1,14 @@
-"""What a run began with: its files, pairs and vocabulary, noted beside its stores; and what has changed since."""
+"""The files, pairs and vocabulary that a run started with, saved with its stores; and what has changed since."""
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_write_text, sha256_values
 from openwork.base.printing import json_text
-from openwork.data.records import Pair
-from openwork.data.sources import CorpusPart, PairSource, digested
+from openwork.data.sources import CorpusPart, PairSource, count_and_digest
 
 NAME = "origins.json"
 
@@ -34,30 +32,22 @@ class Origins:
 
 
 def origins_of(parts: Sequence[CorpusPart], valid: PairSource | None) -> Origins:
-    """Those of today; `valid` where validation has pairs of its own."""
+    """The origins of today's pairs; `valid` where validation has pairs of its own."""
     data = [PairsOrigin(part.pairs.description, part.pairs.files, part.report.kept, part.digest) for part in parts]
     if valid is not None:
-        data.append(PairsOrigin(valid.description, valid.files, *_counted(valid.read())))
+        data.append(PairsOrigin(valid.description, valid.files, *count_and_digest(valid.read())))
     return Origins(tuple(data))
 
 
-def _counted(pairs: Iterable[Pair]) -> tuple[int, str]:
-    digest = hashlib.sha256()
-    count = sum(1 for _ in digested(pairs, digest))
-    return count, digest.hexdigest()
-
-
 def write_origins(folder: Path, origins: Origins) -> None:
-    """Notes them in the folder of the stores."""
+    """Writes them into the folder of the stores."""
     values = asdict(origins)
-    atomic_write_text(
-        folder / NAME,
-        json_text({"sha256": sha256_values(values), "origins": values}, indent=1) + "\n",
-    )
+    content = {"sha256": sha256_values(values), "origins": values}
+    atomic_write_text(folder / NAME, json_text(content, indent=1) + "\n")
 
 
 def read_origins(folder: Path) -> Origins | None:
-    """Those that were noted; None where none are, or where the note is damaged."""
+    """The saved origins; None where there are none, or where the file is damaged."""
     try:
         content = json.loads((folder / NAME).read_text(encoding="utf-8"))
         values = content["origins"]
@@ -69,10 +59,12 @@ def read_origins(folder: Path) -> Origins | None:
 
 
 def check_origins(before: Origins, now: Origins, folder: Path) -> None:
-    """ConfigError if the pairs are no longer those with which the run in the folder began: which, and what it means."""
-    changes = [
-        change for was, is_now in zip(before.data, now.data, strict=False) if (change := _change_line(was, is_now))
-    ]
+    """ConfigError, with the names of the files, if the pairs are not those that the run in the folder started with."""
+    changes = []
+    for was, is_now in zip(before.data, now.data, strict=False):
+        files = [path for path, checksum in is_now.files.items() if was.files.get(path) != checksum]
+        if files or was.digest != is_now.digest:
+            changes.append(f"{', '.join(files) or is_now.name} ({was.pairs:,} -> {is_now.pairs:,} pairs)")
     if changes:
         raise ConfigError(
             f"{folder}: not the pairs with which this run began: {'; '.join(changes[:5])}",
@@ -82,12 +74,3 @@ def check_origins(before: Origins, now: Origins, folder: Path) -> None:
             "taken along: openwork average, then openwork train --from-bundle",
             code="C070",
         )
-
-
-def _change_line(was: PairsOrigin, now: PairsOrigin) -> str:
-    """What is different, by the names of the files; nothing if nothing is."""
-    files = [path for path, checksum in now.files.items() if was.files.get(path) != checksum]
-    if not files and was.digest == now.digest:
-        return ""
-    names = ", ".join(files) or now.name
-    return f"{names} ({was.pairs:,} -> {now.pairs:,} pairs)"

@@ -9,12 +9,12 @@ from pathlib import Path
 from random import Random
 
 from openwork.base.errors import ConfigError, DataError
+from openwork.data.batching import CorpusMixture
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.filters import Dropped, FilterReport, FilterSettings
-from openwork.data.mixture import CorpusMixture
 from openwork.data.readers.lines import read_parallel
-from openwork.data.records import Languages, Pair
-from openwork.data.settings import DataSettings, MixSettings
+from openwork.data.records import Pair
+from openwork.data.settings import DataSettings, OriginSettings
 from openwork.data.sources import CorpusPart, PairSource, filtered, hold_out, joined, source_of
 from openwork.data.store import TokenStore, write_store
 from openwork.text.pair import TokenizerPair
@@ -42,47 +42,39 @@ class Splits:
                 dropped[f"{reason}, in {part.pairs.description}"] = found
         return FilterReport(sum(part.report.kept for part in self.parts), dropped, unit="pair")
 
-    def tell(self, say: Callable[[str], None]) -> None:
-        """Says which pairs there are, what was left out, and how corpora are mixed."""
+    def tell(self, report: Callable[[str], None]) -> None:
+        """Reports which pairs there are, what was left out, and how corpora are mixed."""
         for part in self.parts:
-            say(f"training pairs: {part.pairs.description}")
+            report(f"training pairs: {part.pairs.description}")
             for line in part.report.lines():
-                say(f"  {line}")
+                report(f"  {line}")
             for reason, skipped in part.pairs.skips.items():
-                say(f"  passed over {skipped.count:,}: {reason} (the first in line {skipped.first_lines[0]:,})")
+                report(f"  passed over {skipped.count:,}: {reason} (the first in line {skipped.first_lines[0]:,})")
         if self.mixture is not None:
             total = sum(self.mixture.taken)
-            say(f"an epoch takes {total:,} pairs of the mix:")
+            report(f"an epoch takes {total:,} pairs of the mix:")
             for part, size, taken in zip(self.parts, self.mixture.sizes, self.mixture.taken, strict=True):
-                say(f"  {taken:,} ({taken / total:.1%}) from the {size:,} of {part.pairs.description}")
-
-
-def _as_it_is(pairs: PairSource) -> PairSource:
-    """For pairs of which nothing more is asked."""
-    return pairs
+                report(f"  {taken:,} ({taken / total:.1%}) from the {size:,} of {part.pairs.description}")
 
 
 def find_splits(
-    data: DataSettings, filters: FilterSettings, checked: Callable[[PairSource], PairSource] = _as_it_is
+    data: DataSettings, filters: FilterSettings, checked: Callable[[PairSource], PairSource] | None = None
 ) -> Splits:
-    """Where the settings say they are; without validation pairs, some training pairs are held out.
+    """The splits that the settings name; without validation pairs, some training pairs are held out.
 
-    Training pairs are filtered, given validation pairs are not: there, every line counts. `checked`: gives the same
-    pairs, or an error where one is read that is not as it should be.
+    Training pairs are filtered, given validation pairs are not: there, every line counts. `checked` returns the same
+    pairs, which raise an error where one that is read is wrong.
     """
-    languages = _languages(data)
-    parts = tuple(
-        filtered(
-            checked(source_of(part, "train", languages)),
-            filters,
-            part.weight if isinstance(part, MixSettings) else None,
-        )
-        for part in data.parts
-    )
+
+    def source(part: OriginSettings, split: str) -> PairSource:
+        found = source_of(part, split, data.languages)
+        return checked(found) if checked else found
+
+    parts = tuple(filtered(source(part, "train"), filters, getattr(part, "weight", None)) for part in data.parts)
     sources = [part.pairs for part in parts]
     if data.validation is not None:
-        valid = checked(source_of(data.validation, "valid", languages))
-        if valid.is_blank():
+        valid = source(data.validation, "valid")
+        if not any(pair.source.strip() or pair.target.strip() for pair in valid.read()):
             raise DataError(
                 f"{valid.description}: there is nothing to validate with",
                 why="the corpus is empty" if valid.is_empty() else "all its lines are blank",
@@ -90,14 +82,14 @@ def find_splits(
                 code="D092",
             )
         return Splits(joined(sources), valid, parts, _mixture(parts, sources))
-    share = min(data.held_out / sum(part.report.kept for part in parts), 0.1)
-    divided = [hold_out(source, share) for source in sources]
+    kept = sum(part.report.kept for part in parts)
+    divided = [hold_out(source, min(data.held_out / kept, 0.1)) for source in sources]
     sources = [train for train, _ in divided]
     train, valid = joined(sources), joined([valid for _, valid in divided])
     if train.is_empty() or valid.is_empty():
         raise DataError(
             f"{train.description}: too few pairs to hold some out for validation",
-            why=f"there are {sum(part.report.kept for part in parts)}, and those with the same source stay together",
+            why=f"there are {kept}, and those with the same source stay together",
             hint="give more pairs, or validation files of your own (--valid-source, --valid-target)",
             code="D093",
         )
@@ -122,16 +114,12 @@ def _mixture(parts: tuple[CorpusPart, ...], sources: list[PairSource]) -> Corpus
 
 def training_pairs(data: DataSettings) -> PairSource:
     """The pairs to train on, unfiltered."""
-    return joined([source_of(part, "train", _languages(data)) for part in data.parts])
-
-
-def _languages(data: DataSettings) -> Languages:
-    return Languages(data.source_language, data.target_language)
+    return joined([source_of(part, "train", data.languages) for part in data.parts])
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """That text is cut at random: how strongly, in how many versions, and from which seed."""
+    """Random segmentation (sub-word regularisation): how strong, in how many versions, and from which seed."""
 
     strength: float
     versions: int
@@ -145,12 +133,12 @@ def store_pairs(
     *,
     begun: bool = False,
     sampling: Sampling | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    report: Callable[[str], None] = lambda text: None,
 ) -> TokenStore:
     """The token store of these pairs; one that was made of the same pairs and tokenizers is used again, if it is whole.
 
-    With `sampling`, all pairs come again and again, version after version, cut in other ways.
-    ConfigError for other pairs when the training has `begun`: it could not go on as if nothing had happened.
+    With `sampling`, the store has several versions of all pairs, each segmented anew.
+    ConfigError for other pairs when the training has `begun`: it could not continue with them.
     """
     made_of = f"{pairs.identity} {tokenizers.fingerprint}{f' {sampling}' if sampling else ''}"
     identity = hashlib.sha256(made_of.encode()).hexdigest()
@@ -168,11 +156,9 @@ def store_pairs(
                     code="C046",
                 )
         except DataError as error:
-            say(f"{error.what}; it is made again")
+            report(f"{error.what}; it is made again")
     size = max(tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
-    encoded = (
-        encoded_pairs(pairs.read_unchanged(), tokenizers) if sampling is None else _sampled(pairs, tokenizers, sampling)
-    )
+    encoded = _sampled(pairs, tokenizers, sampling) if sampling else encoded_pairs(pairs.read_unchanged(), tokenizers)
     return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity)
 
 

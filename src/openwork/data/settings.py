@@ -1,6 +1,6 @@
 """The settings of the section [data] of a run file: which sentence pairs, and how corpora are mixed."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -8,6 +8,7 @@ from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.limits import LINES, RATIO
 from openwork.data.readers.formats import FORMATS
+from openwork.data.records import Languages
 
 _FORMATS = ", ".join(FORMATS)
 
@@ -49,15 +50,11 @@ class OriginSettings(Settings):
         return value
 
     @model_validator(mode="after")
-    def _both_files(self) -> "OriginSettings":
+    def _is_complete(self) -> "OriginSettings":
         if (self.source is None) != (self.target is None):
             raise RuleError(
                 "source and target go together", hint="name the file of the other side as well, or neither", code="C016"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _columns_of_a_file(self) -> "OriginSettings":
         if self.columns and not 2 <= len(self.columns) <= 3:
             raise RuleError(
                 f"data.columns names {len(self.columns)} columns",
@@ -68,7 +65,7 @@ class OriginSettings(Settings):
 
     @property
     def origins(self) -> list[str]:
-        """The names of the keys that say where the pairs are."""
+        """The keys that name the pairs."""
         return [key for key in ("corpus", "source", "file", "text") if getattr(self, key) is not None]
 
 
@@ -156,24 +153,27 @@ class DataSettings(OriginSettings):
 
     @property
     def is_text(self) -> bool:
-        """Whether there is nothing but sentences without a source, so that there is nothing to translate."""
+        """Whether all sentences are without a source, so that there is nothing to translate."""
         return all(part.text is not None or part.side is not None for part in self.parts)
 
     @property
-    def validation(self) -> OriginSettings | None:
-        """Where the validation pairs come from, if that is said; of one side alone where the training is."""
-        named = self._named_validation
-        return named if named is None or self.side is None else named.model_copy(update={"side": self.side})
+    def languages(self) -> Languages:
+        """The languages that the settings name."""
+        return Languages(self.source_language, self.target_language)
 
     @property
-    def _named_validation(self) -> OriginSettings | None:
+    def validation(self) -> OriginSettings | None:
+        """Where the validation pairs come from, if they are named; of one side alone where the training is."""
         if self.valid_tsv is not None:
-            return OriginSettings(file=self.valid_tsv, format="tsv", columns=self.columns)
-        if self.valid_source is not None:
-            return OriginSettings(source=self.valid_source, target=self.valid_target)
-        if self.valid_file is not None:
-            return OriginSettings(file=self.valid_file, format=self.format, columns=self.columns)
-        if self.valid_text is not None:
-            return OriginSettings(text=self.valid_text)
-        name = self.valid_corpus or self.corpus
-        return OriginSettings(corpus=name) if name is not None else None
+            named: dict[str, Any] = {"file": self.valid_tsv, "format": "tsv", "columns": self.columns}
+        elif self.valid_source is not None:
+            named = {"source": self.valid_source, "target": self.valid_target}
+        elif self.valid_file is not None:
+            named = {"file": self.valid_file, "format": self.format, "columns": self.columns}
+        elif self.valid_text is not None:
+            named = {"text": self.valid_text}
+        elif (name := self.valid_corpus or self.corpus) is not None:
+            named = {"corpus": name}
+        else:
+            return None
+        return OriginSettings(**named, side=self.side)

@@ -1,9 +1,10 @@
-"""Pairs that can be read again and again: of a corpus, of files, filtered, divided, one after another."""
+"""Pairs that can be read again and again, of a corpus or of files: filtered, divided, joined; and their languages."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
@@ -14,17 +15,18 @@ from openwork.data.corpora import catalogue as corpora
 from openwork.data.filters import FilterReport, FilterSettings, apply
 from openwork.data.readers.formats import Skips, format_of, read_file
 from openwork.data.readers.lines import read_columns, read_parallel
-from openwork.data.records import Languages, Pair
-from openwork.data.settings import OriginSettings
+from openwork.data.records import UNSAID, Languages, Pair
+from openwork.data.settings import DataSettings, OriginSettings
+from openwork.text.languages import language_in_name
 
 
 @dataclass(frozen=True)
 class PairSource:
-    """Pairs that can be read again and again, and what they are: `identity` changes when they do.
+    """Pairs that can be read again and again; `identity` changes when they do.
 
-    `skips`: what the last whole reading passed over because the file says that it is no pair. `unit`: what the place of
-    a pair in it counts. `files`: the SHA-256 of the files behind it, that of the targets last. `header`: lines before
-    the first pair. `alone`: every pair is a target without a source.
+    `skips`: what the last whole reading skipped because the file says that it is no pair. `unit`: what the position of
+    a pair counts. `files`: the SHA-256 of its files, that of the targets last. `header`: lines before the first pair.
+    `alone`: every pair is a target without a source.
     """
 
     read: Callable[[], Iterator[Pair]]
@@ -37,7 +39,7 @@ class PairSource:
     alone: bool = False
 
     def place(self, number: int) -> str:
-        """Where the target of a pair stands; the first pair of `read` has the number 1."""
+        """The file and line of a pair's target; the first pair of `read` has the number 1."""
         name = [self.description, *self.files][-1]
         return f"{name}:{number + self.header}" if self.unit == "line" else f"{name}: {self.unit} {number}"
 
@@ -46,7 +48,7 @@ class PairSource:
         return Side(self.read, name)
 
     def read_unchanged(self) -> Iterator[Pair]:
-        """The pairs; at their end DataError if a file is not what it was: who knows what was read of it before."""
+        """The pairs; at their end DataError if a file has changed since its checksum was taken."""
         yield from self.read()
         for path, checksum in self.files.items():
             if sha256_file(path) != checksum:
@@ -59,10 +61,6 @@ class PairSource:
     def is_empty(self) -> bool:
         """Whether there is no pair at all."""
         return next(self.read(), None) is None
-
-    def is_blank(self) -> bool:
-        """Whether no pair has any text."""
-        return not any(pair.source.strip() or pair.target.strip() for pair in self.read())
 
 
 @dataclass(frozen=True)
@@ -105,72 +103,52 @@ def source_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
 
 def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairSource:
     """With both sides, where there are two."""
-    count = origin.count
-    if origin.corpus is not None:
-        name = origin.corpus
-        return PairSource(
-            lambda: corpora.load(name, split, count=count), f"corpus {name} {split} {count}", f"{name} ({split})"
-        )
-    first = "" if count is None else f" first {count}"
-    if origin.file is not None and origin.columns:
-        path, columns = Path(origin.file), origin.columns
-        checksum = sha256_file(path)
-        return PairSource(
-            lambda: islice(read_columns(path, columns), count),
-            f"columns {' '.join(columns)} {checksum}{first}",
-            str(path),
-            files={str(path): checksum},
-            header=1,
-        )
-    if origin.file is not None:
-        path, format_name, skips = Path(origin.file), origin.format, Skips()
+    count, columns, format_name, name = origin.count, origin.columns, origin.format, origin.corpus
+    if name is not None:
+        read = partial(corpora.load, name, split, count=count)
+        return PairSource(read, f"corpus {name} {split} {count}", f"{name} ({split})")
+    named = (origin.file, origin.text, origin.source, origin.target)
+    paths = [Path(path) for path in named if path is not None]
+    checksums = [sha256_file(path) for path in paths]
+    skips, unit = Skips(), "line"
+    if origin.file is not None and columns:
+        read, kind = partial(read_columns, paths[0], columns), f"columns {' '.join(columns)}"
+    elif origin.file is not None:
+        read = partial(read_file, paths[0], languages, format_name=format_name, skips=skips)
         kind = "tsv" if format_name == "tsv" else f"file {format_name} {languages.source} {languages.target}"
-        checksum = sha256_file(path)
-        return PairSource(
-            lambda: islice(read_file(path, languages, format_name=format_name, skips=skips), count),
-            f"{kind} {checksum}{first}",
-            str(path),
-            skips,
-            format_of(path, format_name).unit,
-            {str(path): checksum},
-        )
-    if origin.text is not None:
-        path = Path(origin.text)
-        checksum = sha256_file(path)
-        return PairSource(
-            lambda: (Pair("", line) for line in islice(read_lines(path), count)),
-            f"text {checksum}{first}",
-            str(path),
-            files={str(path): checksum},
-            alone=True,
-        )
-    source, target = Path(origin.source or ""), Path(origin.target or "")
-    files = {str(path): sha256_file(path) for path in (source, target)}
+        unit = format_of(paths[0], format_name).unit
+    elif origin.text is not None:
+        read, kind = partial(_read_texts, paths[0]), "text"
+    else:
+        read, kind = partial(read_parallel, *paths), "files"
     return PairSource(
-        lambda: islice(read_parallel(source, target), count),
-        f"files {files[str(source)]} {files[str(target)]}{first}",
-        f"{source}, {target}",
-        files=files,
+        lambda: islice(read(), count),
+        f"{kind} {' '.join(checksums)}{'' if count is None else f' first {count}'}",
+        ", ".join(map(str, paths)),
+        skips,
+        unit,
+        dict(zip(map(str, paths), checksums, strict=True)),
+        header=1 if columns else 0,
+        alone=origin.text is not None,
     )
+
+
+def _read_texts(path: Path) -> Iterator[Pair]:
+    return (Pair("", line) for line in read_lines(path))
 
 
 def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = None) -> CorpusPart:
     """The pairs that pass, and the report of one complete reading (which also finds every bad line at once)."""
     kept, report = apply(pairs.read(), filters, pairs.unit, alone=pairs.alone)
-    digest = hashlib.sha256()
-    for _ in digested(kept, digest):
-        pass
+    _, digest = count_and_digest(kept)
     if report.kept == 0:
         raise nothing_to_train_on(pairs, "; ".join(report.lines()) if report.dropped_pairs else "the corpus is empty")
-    source = PairSource(
-        lambda: apply(pairs.read(), filters, alone=pairs.alone)[0],
-        f"{pairs.identity} {fingerprint(filters)}",
-        pairs.description,
-        pairs.skips,
-        files=pairs.files,
-        alone=pairs.alone,
+    source = replace(
+        pairs,
+        read=lambda: apply(pairs.read(), filters, alone=pairs.alone)[0],
+        identity=f"{pairs.identity} {fingerprint(filters)}",
     )
-    return CorpusPart(source, report, weight, digest.hexdigest())
+    return CorpusPart(source, report, weight, digest)
 
 
 def nothing_to_train_on(pairs: PairSource, why: str) -> DataError:
@@ -183,17 +161,19 @@ def nothing_to_train_on(pairs: PairSource, why: str) -> DataError:
     )
 
 
-def digested(pairs: Iterable[Pair], digest: "hashlib._Hash") -> Iterator[Pair]:
-    """The same pairs, whose texts go into the digest as they pass."""
+def count_and_digest(pairs: Iterable[Pair]) -> tuple[int, str]:
+    """How many pairs there are, and the SHA-256 of their texts."""
+    digest, count = hashlib.sha256(), 0
     for pair in pairs:
+        count += 1
         digest.update(f"{pair.source}\0{pair.target}\n".encode("utf-8", errors="surrogatepass"))
-        yield pair
+    return count, digest.hexdigest()
 
 
 def hold_out(pairs: PairSource, share: float) -> tuple[PairSource, PairSource]:
-    """Every pair goes to one side by a hash of its source, so that no sentence stands on both sides.
+    """The pairs to train on and those to hold out, by a hash of the source, so that no sentence is on both sides.
 
-    Where there is no source the target says it.
+    Where there is no source, the target decides.
     """
 
     def is_held_out(pair: Pair) -> bool:
@@ -202,9 +182,11 @@ def hold_out(pairs: PairSource, share: float) -> tuple[PairSource, PairSource]:
 
     def part(held_out: bool) -> PairSource:
         name = f"{share:.1%} of {pairs.description}, held out" if held_out else pairs.description
-        read = lambda: (pair for pair in pairs.read() if is_held_out(pair) == held_out)  # noqa: E731
-        return PairSource(
-            read, f"{pairs.identity} share {share:.6f} {held_out}", name, files=pairs.files, alone=pairs.alone
+        return replace(
+            pairs,
+            read=lambda: (pair for pair in pairs.read() if is_held_out(pair) == held_out),
+            identity=f"{pairs.identity} share {share:.6f} {held_out}",
+            description=name,
         )
 
     return part(False), part(True)
@@ -214,14 +196,35 @@ def joined(sources: Sequence[PairSource]) -> PairSource:
     """The pairs of all, one source after another."""
     if len(sources) == 1:
         return sources[0]
-
-    def read() -> Iterator[Pair]:
-        for source in sources:
-            yield from source.read()
-
-    identity = " + ".join(source.identity for source in sources)
-    files = {path: checksum for source in sources for path, checksum in source.files.items()}
     return PairSource(
-        read, identity, " + ".join(source.description for source in sources), files=files,
+        lambda: chain.from_iterable(source.read() for source in sources),
+        " + ".join(source.identity for source in sources),
+        " + ".join(source.description for source in sources),
+        files={path: checksum for source in sources for path, checksum in source.files.items()},
         alone=all(source.alone for source in sources),
-    )  # fmt: skip
+    )
+
+
+def languages_of(data: DataSettings) -> Languages:
+    """Source and target language: those of the settings, of a known corpus, or of two files' names (`train.en`)."""
+    source, target = shared_languages([named_languages(part) for part in data.parts])
+    return Languages(data.source_language or source, data.target_language or target)
+
+
+def corpus_languages(names: Iterable[str | None]) -> Languages:
+    """The languages that all these corpora share; None for a corpus without a name, or made-up languages."""
+    known = [corpora.find(name).languages if name is not None else () for name in names]
+    return shared_languages([Languages(*languages) for languages in known])
+
+
+def named_languages(part: OriginSettings) -> Languages:
+    """The languages in the name of a corpus or in the names of two files."""
+    if part.source is None or part.target is None:
+        return corpus_languages([part.corpus])
+    found = Languages(*(language_in_name(Path(path).name) for path in (part.source, part.target)))
+    return UNSAID if found.source == found.target or None in found else found
+
+
+def shared_languages(found: Sequence[Languages]) -> Languages:
+    """The languages that all parts have."""
+    return found[0] if len(set(found)) == 1 else UNSAID

@@ -13,14 +13,14 @@ from openwork.text.pieces.words import Labels
 
 def checked(pairs: PairSource, task: Task) -> PairSource:
     """The same pairs; DataError names the first line whose target does not fit the task."""
-    flaw = _FLAWS.get(task)
-    if flaw is None:
+    check = _CHECKS.get(task)
+    if check is None:
         return pairs
 
     def read() -> Iterator[Pair]:
         for number, pair in enumerate(pairs.read(), start=1):
-            if pair.source.strip() and pair.target.strip():  # blank sides are counted where pairs are filtered
-                flaw(pairs.place(number), pair)
+            if pair.source.strip() and pair.target.strip():  # the filters count blank sides
+                check(pairs.place(number), pair)
             yield pair
 
     return replace(pairs, read=read)
@@ -28,10 +28,8 @@ def checked(pairs: PairSource, task: Task) -> PairSource:
 
 def check_pairs(pairs: Sequence[Pair], task: Task, name: str) -> None:
     """DataError for the first of some pairs whose target does not fit the task; `name` is what they are called."""
-    flaw = _FLAWS.get(task)
-    for number, pair in enumerate(pairs, start=1):
-        if flaw is not None and pair.source.strip() and pair.target.strip():
-            flaw(f"{name}:{number}", pair)
+    for _ in checked(PairSource(lambda: iter(pairs), "", name), task).read():
+        pass
 
 
 def _one_label(place: str, pair: Pair) -> None:
@@ -46,7 +44,7 @@ def _one_label(place: str, pair: Pair) -> None:
 
 
 def is_word_number(text: str) -> bool:
-    """Whether it can be the number of a word of a text; no text has a billion words."""
+    """Whether it can be the index of a word of a text; no text has a billion words."""
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
@@ -73,7 +71,7 @@ def _words_of_source(place: str, pair: Pair) -> None:
         )
 
 
-_FLAWS: dict[str, Callable[[str, Pair], None]] = {
+_CHECKS: dict[str, Callable[[str, Pair], None]] = {
     "classify": _one_label,
     "tag": _as_many_tags,
     "answer": _words_of_source,
@@ -81,12 +79,12 @@ _FLAWS: dict[str, Callable[[str, Pair], None]] = {
 
 
 def check_known(
-    pairs: PairSource, tokenizers: TokenizerPair, say: Callable[[str], None], *, held_out: bool = False
+    pairs: PairSource, tokenizers: TokenizerPair, report: Callable[[str], None], *, held_out: bool = False
 ) -> None:
-    """DataError for the first line whose target has a label that the training pairs have not.
+    """DataError for the first line whose target has a label that is not in the training pairs.
 
-    In a corpus with a name, or among pairs that were `held_out`, that is no mistake of the person's: there it is told,
-    and counts as wrong.
+    In a corpus with a name, or among pairs that were `held_out`, the user cannot correct it: there it is reported, and
+    counts as wrong.
     """
     labels = tokenizers.target
     if not isinstance(labels, Labels):
@@ -101,17 +99,14 @@ def check_known(
         return
     number, name = unknown[0]
     if pairs.files and not held_out:
-        names = ", ".join([*labels.names[:_SHOWN], *(["..."] if len(labels.names) > _SHOWN else [])])
+        names = ", ".join(labels.names[:12]) + (", ..." if len(labels.names) > 12 else "")
         raise DataError(
             f"{pairs.place(number)}: the label {name!r} is not in the training pairs",
             why=f"they have {names}",
             hint="correct the label, or give training pairs that have it",
             code="D118",
         )
-    say(
+    report(
         f"{pairs.description}: {len(unknown)} labels are in no training pair, the first in pair {number}: {name}; no "
         "model can tell them, so they count as wrong"
     )
-
-
-_SHOWN = 12

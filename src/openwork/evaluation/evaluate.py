@@ -8,10 +8,10 @@ from typing import Any
 from openwork.base.config import build
 from openwork.base.errors import DataError
 from openwork.bundles.bundle import Bundle
-from openwork.data.languages import corpus_languages
 from openwork.data.pairs import read_pairs
 from openwork.data.readers.lines import read_columns
 from openwork.data.records import Pair
+from openwork.data.sources import corpus_languages
 from openwork.evaluation.label_scores import check_not_empty
 from openwork.evaluation.saved import SavedEvaluation
 from openwork.inference.batches import OnProgress

@@ -9,7 +9,7 @@ from openwork.base.errors import ConfigError
 from openwork.base.tasks import task_of
 from openwork.cost.cost import weights_of
 from openwork.data.batching import BatchPlan
-from openwork.data.languages import languages_of
+from openwork.data.sources import languages_of
 from openwork.data.store import TokenStore
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator

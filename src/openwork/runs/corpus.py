@@ -8,12 +8,11 @@ from itertools import islice
 from openwork.base.errors import BundleError, DataError
 from openwork.base.tasks import task_of
 from openwork.bundles.tasks import VocabularyLines, tokenizers_for_task
-from openwork.data.continuations import are_texts, parted_texts
+from openwork.data.batching import CorpusMixture
 from openwork.data.filters import FilterReport, FilterSettings
-from openwork.data.mixture import CorpusMixture
 from openwork.data.origins import check_origins, origins_of, read_origins, write_origins
 from openwork.data.pairs import PairSource, Sampling, find_splits, store_pairs
-from openwork.data.records import Pair
+from openwork.data.records import Pair, are_texts, split_texts
 from openwork.data.settings import DataSettings
 from openwork.data.store import TokenStore
 from openwork.data.targets import check_known, checked
@@ -67,7 +66,7 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> 
     tokenizers = _tokenizers(settings, folder, splits.train, report, begun=begun, known=known)
     check_known(splits.valid, tokenizers, report, held_out=settings.data.validation is None)
     report("tokenising")
-    store = partial(store_pairs, tokenizers=tokenizers, begun=begun, say=report)
+    store = partial(store_pairs, tokenizers=tokenizers, begun=begun, report=report)
     train_store = store(folder.stores / "train", splits.train, sampling=_sampling(settings))
     valid_pairs, golden = _examples(splits.valid, settings.training.validation_sentences)
     metric = settings.training.metric
@@ -91,7 +90,7 @@ def _examples(valid: PairSource, count: int) -> tuple[list[Pair], list[Pair]]:
     """The validation pairs to translate, none where they have no sources, and examples for the bundle."""
     pairs = list(islice(valid.read(), count))
     if are_texts(pairs):
-        return [], parted_texts(valid.read(), GOLDEN_EXAMPLES if pairs else 0)
+        return [], split_texts(valid.read(), GOLDEN_EXAMPLES if pairs else 0)
     return pairs, pairs[:GOLDEN_EXAMPLES]
 
 

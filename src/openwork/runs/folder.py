@@ -16,7 +16,7 @@ from openwork.base.files import atomic_write_text
 from openwork.base.outputs import RUN, check_apart, is_run
 from openwork.base.records import RecordWriter
 from openwork.bundles.settings import BundleSettings
-from openwork.data.languages import languages_of
+from openwork.data.sources import languages_of
 from openwork.runs.file.settings import RunSettings
 
 LENGTH = ("training.steps:", "training.cooldown:", "training.patience:")

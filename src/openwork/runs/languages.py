@@ -4,12 +4,12 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from openwork.data.languages import _named, _shared
 from openwork.data.pairs import training_pairs
 from openwork.data.readers.formats import FORMATS, format_of
 from openwork.data.readers.jsonl import keys_of_sides
 from openwork.data.records import UNSAID, Languages
 from openwork.data.settings import DataSettings, OriginSettings
+from openwork.data.sources import named_languages, shared_languages
 from openwork.runs.file.settings import RunSettings
 from openwork.text.languages import is_language, language_of_lines
 
@@ -39,9 +39,9 @@ def with_languages(settings: RunSettings, before: RunSettings | None, report: Ca
 
 def _found(data: DataSettings) -> Languages:
     """What names say, or else the pairs themselves."""
-    named = _shared([_named(part) for part in data.parts])
+    named = shared_languages([named_languages(part) for part in data.parts])
     if named == UNSAID:
-        named = _shared([_keys(part) for part in data.parts])
+        named = shared_languages([_keys(part) for part in data.parts])
     if named != UNSAID:
         return named
     sample = list(islice(training_pairs(data).read(), LOOKED_AT))

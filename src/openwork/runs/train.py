@@ -11,7 +11,7 @@ from openwork import __version__
 from openwork.base.files import atomic_write_text
 from openwork.base.printing import json_text
 from openwork.base.records import RecordWriter
-from openwork.data.languages import languages_of
+from openwork.data.sources import languages_of
 from openwork.runs.assembly import TrainingSetup, prepare_training, settle_computing
 from openwork.runs.corpus import Report
 from openwork.runs.file.settings import RunSettings

@@ -17,9 +17,8 @@ from openwork.bundles.bundle import Bundle, Golden
 from openwork.checks.check import LargestDifference
 from openwork.checks.context import MOST_GOLDEN, VerifyContext
 from openwork.data.batching import assemble
-from openwork.data.continuations import are_texts, parted_texts
 from openwork.data.pairs import find_splits, store_pairs
-from openwork.data.records import Pair
+from openwork.data.records import Pair, are_texts, split_texts
 from openwork.data.sources import PairSource
 from openwork.data.store import TokenStore, write_store
 from openwork.machine.device import choose_device
@@ -151,7 +150,7 @@ def trial_of(settings: RunSettings, report: Callable[[str], None]) -> Iterator[T
     tokenizers = new_tokenizers(settings, few, report)
     pairs = list(few.read())
     if are_texts(pairs):  # the first part of each text becomes the source of its rest
-        pairs = parted_texts(pairs, MOST_PAIRS)
+        pairs = split_texts(pairs, MOST_PAIRS)
         few = replace(few, read=lambda: iter(pairs), identity=f"{few.identity} parted")
     # without dropout, which would keep the model from overfitting
     without = {name: 0.0 for name in type(settings.model).model_fields if name.endswith("dropout")}
