@@ -23,12 +23,11 @@ from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.data.readers.lines import read_parallel
 from openwork.data.records import Pair
 from openwork.decoding.scoring import highest, log_normaliser, most_probable_tokens
-from openwork.decoding.shortlist import Shortlist
 from openwork.inference import engine
 from openwork.inference import translator as translating
 from openwork.inference.prepared.attention import attend_to_past
 from openwork.inference.prepared.products import PRODUCTS, available
-from openwork.inference.shortlists import read_shortlist
+from openwork.inference.shortlists import Shortlist, read_shortlist
 from openwork.inference.translator import BatchTranslator
 from openwork.metrics.translation import lowercased_bleu
 

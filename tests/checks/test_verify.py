@@ -35,8 +35,8 @@ from openwork.models.recurrent import RecurrentModel
 from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentSettings
 from openwork.models.weights import tensors_to_bytes
 from openwork.nn.cache import KeyValue
-from openwork.nn.decoder import LayerCache
 from openwork.nn.kernels import fused
+from openwork.nn.layers import LayerCache
 from openwork.nn.masks import EVERYTHING, Mask
 from openwork.nn.positions import SinusoidalPositions
 from openwork.text.pair import TokenizerPair

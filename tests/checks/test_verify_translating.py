@@ -19,11 +19,11 @@ from openwork.checks.verify import CHECKS, verify_bundle
 from openwork.decoding.beam import Finished, Live
 from openwork.decoding.lone import Results
 from openwork.decoding.settings import DecodingSettings
-from openwork.decoding.shortlist import Shortlist
 from openwork.inference.prepared import products
 from openwork.inference.prepared.caches import Past
 from openwork.inference.prepared.native import problem
 from openwork.inference.prepared.native import transformer as native
+from openwork.inference.shortlists import Shortlist
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import fused

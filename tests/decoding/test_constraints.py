@@ -10,12 +10,18 @@ from hypothesis import strategies as st
 
 from decoding.tables import TableModel, exhaustive, holds, log_probability, probabilities, random_logits, sources
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.decoding.automaton import REFUSED, Automaton, phrase_automaton, text_automaton
 from openwork.decoding.banks import ExpandInBanks, in_turn
 from openwork.decoding.beam import Live
-from openwork.decoding.constraints import AnyOf, SentenceConstraints
-from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.phrases import RequiredPhrases
+from openwork.decoding.constraints import (
+    REFUSED,
+    AnyOf,
+    Automaton,
+    RequiredPhrases,
+    SentenceConstraints,
+    phrase_automaton,
+    text_automaton,
+)
+from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 

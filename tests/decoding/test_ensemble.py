@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from decoding.tables import TableModel, exhaustive, log_probability, probabilities, random_logits, sources
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.decoding.alternatives import alternatives
-from openwork.decoding.bayes_risk import equal_weights, expected_utilities, probability_weights
 from openwork.decoding.ensemble import Ensemble
+from openwork.decoding.rescore import alternatives
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
+from openwork.inference.reranking import expected_utilities
 from openwork.models.build import build_model
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
@@ -135,8 +135,7 @@ def test_expected_utility_by_hand() -> None:
     found = expected_utilities(texts, weights, shared)
     assert found == pytest.approx([0.4, 0.3 + 0.3 / 3, 0.3 + 0.3 / 3])
     # of samples, one that comes twice counts twice
-    assert expected_utilities(["x", "x", "a"], equal_weights(3), shared) == pytest.approx([2 / 3, 2 / 3, 1 / 3])
-    assert probability_weights([math.log(0.1), math.log(0.3)]) == pytest.approx([0.25, 0.75])
+    assert expected_utilities(["x", "x", "a"], [1 / 3] * 3, shared) == pytest.approx([2 / 3, 2 / 3, 1 / 3])
 
 
 def test_risk_over_all_targets_is_the_sum_over_the_list() -> None:
@@ -148,7 +147,7 @@ def test_risk_over_all_targets_is_the_sum_over_the_list() -> None:
     every = exhaustive(logits, 0, 6, 3, 0.0)
     texts = [" ".join(map(str, h.tokens)) or "-" for h in found]
     assert len(texts) == len(every)
-    weights = probability_weights([h.log_probability for h in found])
+    weights = torch.tensor([h.log_probability for h in found], dtype=torch.float64).softmax(0).tolist()
     utilities = dict(zip(texts, expected_utilities(texts, weights, shared), strict=True))
     total = sum(math.exp(score) for score, _ in every)
     for _, tokens in every:

@@ -10,7 +10,7 @@ from torch import Tensor
 from decoding.tables import TableModel, random_logits, sources
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import beam_search
-from openwork.decoding.greedy import greedy_search
+from openwork.decoding.left_to_right import greedy_search
 from openwork.decoding.lone import search_one
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings

@@ -1,9 +1,7 @@
 """Coverage and repetition penalties, diverse groups: against their definitions in plain Python."""
 
 import math
-import sys
-from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 import torch
@@ -26,10 +24,10 @@ from openwork.base.errors import OpenworkError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import Live
 from openwork.decoding.diverse import ExpandInGroups
-from openwork.decoding.rules import Prefixes, TokenRule
+from openwork.decoding.rules import RULES, Prefixes, TokenRule
 from openwork.decoding.scoring import length_penalty
 from openwork.decoding.search import decode
-from openwork.decoding.settings import DecodingSettings, RuleClass
+from openwork.decoding.settings import DecodingSettings
 
 SEEDS = st.integers(0, 10**6)
 VOCABULARY = 7
@@ -162,11 +160,11 @@ class Shy(TokenRule):
 
 
 class ShySettings(DecodingSettings):
-    shyness: Annotated[float, RuleClass(f"{__name__}:Shy")] = 0.0
+    shyness: float = 0.0
 
 
 def test_a_new_rule_takes_its_class_and_the_line_of_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, __name__, SimpleNamespace(Shy=Shy))  # pytest does not import tests by their name
+    monkeypatch.setitem(RULES, "shyness", Shy)
     rows: dict[tuple[int, ...], dict[int, float]] = {(): {4: 0.5, 5: 0.2, 6: 0.3}, (4,): {3: 1.0}, (5,): {3: 1.0}}
     model = TableModel(probabilities({**rows, (6,): {3: 1.0}}, VOCABULARY))
     for shyness, token in ((0.0, 4), (1.0, 5)):

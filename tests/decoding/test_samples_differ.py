@@ -1,7 +1,7 @@
 """Sampling draws other numbers for other sentences, samples and places, and the same for the same."""
 
 from decoding.tables import TableModel, sources
-from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 

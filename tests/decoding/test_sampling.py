@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from decoding.tables import TableModel, exhaustive, log_probability, probabilities, random_logits, sources
 from openwork.decoding.constraints import SentenceConstraints
-from openwork.decoding.sampling import distribution, draw
+from openwork.decoding.left_to_right import distribution, draw
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 

@@ -12,10 +12,9 @@ from decoding.tables import TableModel, TableState, exhaustive, log_probability,
 from openwork.base.errors import OpenworkError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import beam_search
-from openwork.decoding.greedy import greedy_search
-from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.left_to_right import greedy_search
 from openwork.decoding.rescore import score
-from openwork.decoding.scoring import length_penalty
+from openwork.decoding.scoring import Hypothesis, length_penalty
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 

@@ -34,7 +34,7 @@ from openwork.data.readers.xliff import read_xliff
 from openwork.inference.requests import read_json
 from openwork.inference.settings import read_translation_file
 from openwork.interop.ctranslate2.binary import Contents, read_binary, write_binary
-from openwork.interop.hugging_face.config import read_config
+from openwork.interop.hugging_face.bart import read_config
 from openwork.migration.translation import translate_configuration
 from openwork.models.weights import read_tensors
 from openwork.runs.file.resolve import resolve_run

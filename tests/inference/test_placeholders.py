@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
-from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.scoring import Hypothesis
 from openwork.evaluation.evaluate import Evaluation, kept_placeholders
 from openwork.inference import translator as module
 from openwork.inference.translator import BatchTranslator, Translation

@@ -14,10 +14,9 @@ from openwork.bundles.bundle import Bundle
 from openwork.cli.shortlist import shortlist
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.decoding.shortlist import Shortlist
 from openwork.inference.loading import translator_of
 from openwork.inference.prepared import prepare
-from openwork.inference.shortlists import Sizes, is_shortlist, make_shortlist, read_shortlist
+from openwork.inference.shortlists import Shortlist, Sizes, is_shortlist, make_shortlist, read_shortlist
 from openwork.inference.translator import BatchTranslator
 
 TEXTS = ["a b c", "d e", "f", "c a g d"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from journeys.command import Finished
 from openwork.base.lines import LONGEST_LINE, LONGEST_READ, clean_line, lines_of
 from openwork.bundles.bundle import Bundle
-from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.filters.lines import OutputFormat, answer_stream, translation_filter
 from openwork.inference.translator import BatchTranslator

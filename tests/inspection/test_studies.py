@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError, UsageError
 from openwork.base.messages import catalogue
-from openwork.nn.encoder import Encoder
+from openwork.nn.layers import Encoder
 from openwork.nn.masks import EVERYTHING
 from openwork.nn.positions import LearnedPositions, exact_sinusoids
 from openwork.study.studies import depth, layers, order, recurrence, rotation, scale

@@ -18,7 +18,7 @@ from openwork.models.build import build_transformer
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.batch_normalisation import running_statistics
+from openwork.nn.normalisation import running_statistics
 
 pytestmark = pytest.mark.slow
 

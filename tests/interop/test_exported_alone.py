@@ -19,7 +19,7 @@ from openwork.inference.labeller import Labeller
 from openwork.interop.exports import unsupported_exports
 from openwork.interop.forms import FORMS
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
-from openwork.interop.hugging_face.frames import FRAMES
+from openwork.interop.hugging_face.tokenizers import FRAMES
 from openwork.models.weights import model_weights
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer
@@ -181,11 +181,11 @@ def test_what_they_have_not_is_refused(bundle: Bundle, why: str, tmp_path: Path)
 
 
 def test_a_tokenizer_that_the_library_cannot_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openwork.interop.hugging_face.frames.hugging_face_runs", lambda tokenizer: False)
+    monkeypatch.setattr("openwork.interop.hugging_face.tokenizers.hugging_face_runs", lambda tokenizer: False)
     with pytest.raises(ConfigError, match="this bundle's tokenizer cannot be written"):
         write_hugging_face_folder(tmp_path / "out", encoder(adopted(tmp_path), "embed"))
     with pytest.raises(ConfigError, match="no counterpart"):
-        from openwork.interop.hugging_face.export import write_hugging_face
+        from openwork.interop.hugging_face.bart import write_hugging_face
 
         one = encoder(own(), "embed")
         write_hugging_face(tmp_path / "out", one.settings.model, one.model)

@@ -45,7 +45,7 @@ def folder(place: Path, shapes: dict[str, Any] = SHAPES, **changes: Any) -> Path
 def test_a_whole_folder_is_read(tmp_path: Path) -> None:
     read = read_decoder(folder(tmp_path, rope_theta=500.0))
     assert read.settings.rotary_base == 500.0 and read.settings.tying == "three-way"
-    assert read.vocabulary.size == PIECES + 2  # they have neither padding nor an unknown symbol
+    assert read.target.size == PIECES + 2  # they have neither padding nor an unknown symbol
     assert read.model.output_weight.sum() == PIECES * 8
 
 

@@ -8,7 +8,7 @@ import torch
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
-from openwork.nn.batch_normalisation import running_statistics
+from openwork.nn.normalisation import running_statistics
 from openwork.training.batches.packing import packing_problem
 
 SIZES: dict[str, Any] = {

@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from openwork.models.build import build_model
-from openwork.models.empty_weights import empty_weights, uninitialised
 from openwork.models.settings import TransformerSettings
-from openwork.models.weights import model_weights, restore_weights
+from openwork.models.weights import empty_weights, model_weights, restore_weights, uninitialised
 
 SIZES = TransformerSettings(width=16, heads=2, feedforward_width=24, encoder_layers=1, decoder_layers=1)
 
@@ -49,7 +48,7 @@ def test_the_compiler_is_not_imported_for_them() -> None:
     """It takes almost two seconds, which every command that reads a bundle would wait."""
     code = (
         "import sys; from openwork.models.build import build_model\n"
-        "from openwork.models.empty_weights import empty_weights\n"
+        "from openwork.models.weights import empty_weights\n"
         "from openwork.models.settings import TransformerSettings\n"
         "with empty_weights(): build_model(TransformerSettings(), 30, 30)\n"
         "print('torch._dynamo' in sys.modules)"

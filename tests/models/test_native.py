@@ -15,7 +15,7 @@ from openwork.inference.prepared.products import quantised
 from openwork.models.build import build_model
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
-from openwork.nn.batch_normalisation import BatchNorm
+from openwork.nn.normalisation import BatchNorm
 
 needs_compiler = pytest.mark.skipif(bool(problem()), reason=f"no compiled step: {problem()}")
 START, END = 2, 3

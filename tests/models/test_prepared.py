@@ -19,7 +19,7 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
-from openwork.nn.batch_normalisation import running_statistics
+from openwork.nn.normalisation import running_statistics
 
 START, END = 2, 3
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 23, 29

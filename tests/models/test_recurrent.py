@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
-from openwork.decoding.coverage import CoverageModel
+from openwork.decoding.ensemble import CoverageModel
 from openwork.decoding.rescore import score
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings

@@ -9,9 +9,8 @@ from torch import Tensor
 from openwork.data.batching import Batch
 from openwork.models.build import build_model
 from openwork.models.interfaces import NextTokenModel
-from openwork.models.recurrent_lm import PoolingClassifier, RecurrentLM
+from openwork.models.recurrent_lm import PoolingClassifier, RecurrentLM, reversed_rows
 from openwork.models.recurrent_settings import RecurrentLMSettings
-from openwork.nn.bidirectional import reversed_rows
 from openwork.training.batches.language_modelling import NextTokenBatches
 from openwork.training.loss import batch_loss
 

@@ -6,9 +6,8 @@ from typing import TypeVar
 from torch import Tensor, nn
 
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.decoder import Decoder, DecoderLayer
-from openwork.nn.encoder import Encoder, EncoderLayer
 from openwork.nn.feedforward import FeedForward
+from openwork.nn.layers import Decoder, DecoderLayer, Encoder, EncoderLayer
 from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
 
 Module = TypeVar("Module", bound=nn.Module)

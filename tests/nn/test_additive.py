@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openwork.nn.additive import AdditiveAttention, additive_scores, masked_softmax
 from openwork.nn.masks import padding
+from openwork.nn.recurrent_decoders import AdditiveAttention, RecurrentMemory, additive_scores, masked_softmax
 
 
 def test_by_hand() -> None:
@@ -22,7 +22,7 @@ def test_by_hand() -> None:
     query = torch.tensor([[[0.2]]])
     memory = torch.tensor([[[math.atanh(0.5) - 0.2], [math.atanh(-0.5) - 0.2], [9.0]]])
     values = torch.tensor([[[10.0, 0.0], [20.0, 100.0], [777.0, 777.0]]])
-    context, weights = attention(query, attention.keys(memory), values, padding(torch.tensor([2]), 3))
+    context, weights = attention(query, RecurrentMemory(values, attention.keys(memory), padding(torch.tensor([2]), 3)))
     torch.testing.assert_close(weights, torch.tensor([[[0.9, 0.1, 0.0]]]))
     torch.testing.assert_close(context, torch.tensor([[[11.0, 10.0]]]))
 
@@ -46,7 +46,7 @@ def test_nothing_to_attend_gives_zeros_and_finite_gradients() -> None:
     attention = AdditiveAttention(3, 5, 4)
     memory = torch.randn(2, 6, 5, requires_grad=True)
     mask = padding(torch.tensor([0, 6]), 6)
-    context, weights = attention(torch.randn(2, 2, 3), attention.keys(memory), memory, mask)
+    context, weights = attention(torch.randn(2, 2, 3), RecurrentMemory(memory, attention.keys(memory), mask))
     assert torch.equal(context[0], torch.zeros(2, 5))
     assert torch.equal(weights[0], torch.zeros(2, 6))
     torch.testing.assert_close(weights[1].sum(-1), torch.ones(2))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from openwork.nn.batch_normalisation import BatchNorm, has_batch_norms, real_positions, running_statistics
+from openwork.nn.normalisation import BatchNorm, has_batch_norms, real_positions, running_statistics
 
 EPSILON = 1e-5  # torch's
 ALL = torch.ones(3, 4, dtype=torch.bool)

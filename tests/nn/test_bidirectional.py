@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from openwork.nn.bidirectional import LayerMixture, OneDirection, Topmost, reversed_rows
+from openwork.models.recurrent_lm import LayerMixture, OneDirection, Topmost, reversed_rows
 from openwork.nn.cells import CELLS, GateWeights, unroll
 from openwork.nn.pooling import greatest_of
 

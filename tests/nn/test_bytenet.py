@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from openwork.nn.bytenet import ColumnDecoder, ColumnEncoder, block, columns_for
+from openwork.models.bytenet import ColumnDecoder, ColumnEncoder, block, columns_for
 
 
 def test_columns_by_hand() -> None:

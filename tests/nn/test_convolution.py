@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional
 
+from openwork.models.convs2s import NormalisedLinear
 from openwork.nn.cache import select_rows
 from openwork.nn.convolution import (
     CausalConvolution,
@@ -20,7 +21,6 @@ from openwork.nn.convolution import (
     taken,
     without_padding,
 )
-from openwork.nn.weight_norm import NormalisedLinear
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from openwork.nn.cache import KeyValue
-from openwork.nn.convs2s import (
+from openwork.models.convs2s import (
     ConvolutionalEncoder,
     ConvolutionalMemory,
     DecoderBlock,
@@ -15,6 +14,7 @@ from openwork.nn.convs2s import (
     linear,
     with_gradient_scaled,
 )
+from openwork.nn.cache import KeyValue
 from openwork.nn.kernels import reference
 
 WIDTH, EMBEDDING, KERNEL = 4, 6, 3

@@ -9,11 +9,9 @@ from torch import nn
 
 from nn.framework import copy_decoder_layer, copy_encoder_layer, disturb
 from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.decoder import DecoderLayer
-from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.encoder import EncoderLayer
+from openwork.nn.embedding import TokenEmbedding, initialise, output_matrix
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
-from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.layers import DecoderLayer, EncoderLayer
 from openwork.nn.masks import EVERYTHING, Mask
 from openwork.nn.normalisation import RMSNorm, layer_norm
 from openwork.nn.residual import PostNorm, PreNorm, ProjectedResidual

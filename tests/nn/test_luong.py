@@ -7,9 +7,15 @@ import torch
 from torch import Tensor
 
 from openwork.nn.cells import CELLS, GateWeights, Passed, unroll
-from openwork.nn.luong import DotAttention, GeneralAttention, GlobalAttention, LuongDecoder, NoAttention
 from openwork.nn.masks import padding
-from openwork.nn.recurrent import RecurrentMemory
+from openwork.nn.recurrent_decoders import (
+    DotAttention,
+    GeneralAttention,
+    GlobalAttention,
+    LuongDecoder,
+    NoAttention,
+    RecurrentMemory,
+)
 
 
 def memory_of(attention: GlobalAttention, values: Tensor, lengths: list[int]) -> RecurrentMemory:

@@ -5,7 +5,8 @@ import torch
 from torch import Tensor, nn
 
 from openwork.nn.masks import padding
-from openwork.nn.recurrent import CellState, RecurrentDecoder, RecurrentEncoder
+from openwork.nn.recurrent import CellState, RecurrentEncoder
+from openwork.nn.recurrent_decoders import RecurrentDecoder
 
 
 @pytest.fixture(autouse=True)

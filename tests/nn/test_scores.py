@@ -7,20 +7,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from openwork.nn.additive import AdditiveAttention
-from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.feedforward import ConvolutionalFeedForward, FeedForward
-from openwork.nn.kernels import fused, packed, reference
-from openwork.nn.kernels.recording import weights_of
-from openwork.nn.masks import CAUSAL, EVERYTHING, Mask, Segments
-from openwork.nn.residual import BranchNorm
-from openwork.nn.scores import (
+from openwork.nn.attention import (
     AdditiveScores,
+    Heads,
+    MultiHeadAttention,
     PlainProducts,
     RectifiedProducts,
     ScaledProducts,
     rectified_weights,
 )
+from openwork.nn.feedforward import ConvolutionalFeedForward, FeedForward
+from openwork.nn.kernels import fused, packed, reference
+from openwork.nn.kernels.recording import weights_of
+from openwork.nn.masks import CAUSAL, EVERYTHING, Mask, Segments
+from openwork.nn.recurrent_decoders import AdditiveAttention, RecurrentMemory
+from openwork.nn.residual import BranchNorm
 
 
 def heads(*shape: int, seed: int = 0) -> Tensor:
@@ -66,7 +67,7 @@ def test_one_head_of_additive_weights_is_bahdanaus_attention() -> None:
     ours.vector.detach().copy_(theirs.score.weight)
     x, memory = heads(2, 3, 5), heads(2, 6, 5, seed=1)
     mask = Mask(key_lengths=torch.tensor([6, 2]))
-    _, expected = theirs(x, theirs.keys(memory), memory, mask.boolean(3, 6, x.device))
+    _, expected = theirs(x, RecurrentMemory(memory, theirs.keys(memory), mask.boolean(3, 6, x.device)))
     found = ours.weights(theirs.query(x)[:, None], theirs.keys(memory)[:, None], mask, 1.0)
     torch.testing.assert_close(found[:, 0], expected)
 

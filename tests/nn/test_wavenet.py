@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from openwork.nn.wavenet import DilatedLayer, DilatedStack
+from openwork.models.wavenet import DilatedLayer, DilatedStack
 
 WIDTH, SKIP = 4, 3
 

@@ -68,7 +68,7 @@ def test_the_logits_are_theirs(name: str, tmp_path: Path) -> None:
     theirs = make(name)
     theirs.save_pretrained(tmp_path)
     read = read_decoder(tmp_path)
-    vocabulary, start = read.vocabulary, theirs.config.bos_token_id
+    vocabulary, start = read.target, theirs.config.bos_token_id
     texts = [[5, 17, 40, 8, 33, 21], [11], [4, 50, 51, 6]]
     known = [(ours, number) for ours, number in enumerate(vocabulary.external) if number is not None]
     ours, numbers = (list(column) for column in zip(*known, strict=True))
@@ -99,12 +99,12 @@ def test_the_continuations_are_theirs(name: str, tmp_path: Path) -> None:
         expected = theirs.generate(
             given, max_new_tokens=12, do_sample=False, bad_words_ids=never or None, pad_token_id=0
         )[0, given.shape[1] :].tolist()
-        source = torch.tensor([[*read.vocabulary.to_own(text), 3]])
+        source = torch.tensor([[*read.target.to_own(text), 3]])
         settings = DecodingSettings(beam=1, maximum_length=12, extra_length=12)
         ((found,),) = decode(read.model, source, torch.tensor([source.shape[1]]), settings)
         end = theirs.config.eos_token_id
         kept = expected[: expected.index(end)] if end in expected else expected
-        assert read.vocabulary.to_external(found.tokens) == kept
+        assert read.target.to_external(found.tokens) == kept
 
 
 def folder_with_tokenizer(place: Path) -> tuple[Any, PreTrainedTokenizerFast]:

@@ -22,9 +22,9 @@ from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.distances import Rotary
-from openwork.nn.encoder import EncoderLayer
 from openwork.nn.feedforward import GatedFeedForward
 from openwork.nn.kernels import Kernel, fused, reference
+from openwork.nn.layers import EncoderLayer
 from openwork.nn.masks import Mask
 from openwork.nn.normalisation import RMSNorm
 from openwork.nn.residual import PreNorm

@@ -18,10 +18,9 @@ from openwork.models.build import build_transformer
 from openwork.models.parts import CONNECTIONS, FEEDFORWARDS
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.decoder import DecoderLayer
-from openwork.nn.encoder import EncoderLayer
 from openwork.nn.kernels import Kernel, fused, reference
 from openwork.nn.kernels.recording import weights_of
+from openwork.nn.layers import DecoderLayer, EncoderLayer
 from openwork.nn.masks import Mask
 from openwork.nn.normalisation import EPSILON, layer_norm
 

@@ -56,5 +56,5 @@ def test_a_past_that_is_lost(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_padding_that_is_read(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("openwork.nn.convs2s.without_padding", lambda x, lengths: x)
+    monkeypatch.setattr("openwork.models.convs2s.without_padding", lambda x, lengths: x)
     assert failed(verify_bundle(bundle_of(CONVS2S))) == {"padding"}

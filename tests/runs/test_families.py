@@ -20,7 +20,7 @@ from openwork.models.families import FAMILIES, ModelSettings, model_settings
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.label_model import LabelModel
 from openwork.models.weights import model_weights
-from openwork.nn.batch_normalisation import has_batch_norms
+from openwork.nn.normalisation import has_batch_norms
 from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings

@@ -17,7 +17,7 @@ from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_model
 from openwork.models.settings import EncoderSettings
 from openwork.models.weights import model_weights, read_tensors
-from openwork.nn.batch_normalisation import running_statistics
+from openwork.nn.normalisation import running_statistics
 from openwork.runs.average import average_bundles
 from openwork.runs.file.inheritance import inherit
 from openwork.runs.file.resolve import resolve_run

@@ -22,7 +22,17 @@ from openwork.metrics import translation
 from openwork.models import interfaces
 from openwork.models.layer_settings import LayerSettings
 from openwork.models.presets import PRESETS
-from openwork.nn import convolution, initialise, kernels, masks, normalisation, positions, recurrent, residual
+from openwork.nn import (
+    convolution,
+    embedding,
+    kernels,
+    masks,
+    normalisation,
+    positions,
+    recurrent,
+    recurrent_decoders,
+    residual,
+)
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward
@@ -159,11 +169,11 @@ MUTATIONS = (
         Expression(TokenEmbedding.forward, "* self.scale", "+ self.scale"),
         ("002.ch8.emb.src", "002.ch8.emb.tgt", "002.ch8.dec.exact.input")),
     Mutation("matrices drawn with half the variance",
-        Expression(initialise.initialise, "nn.init.xavier_uniform_(module.weight)",
+        Expression(embedding.initialise, "nn.init.xavier_uniform_(module.weight)",
             "nn.init.xavier_uniform_(module.weight, 0.5**0.5)"),
         ("001.xavier.bound",)),
     Mutation("a recurrent decoder that takes every other token",
-        Expression(recurrent.RecurrentDecoder._attend, "x.unbind(1)", "x[:, ::2].unbind(1)"),
+        Expression(recurrent_decoders.RecurrentDecoder._attend, "x.unbind(1)", "x[:, ::2].unbind(1)"),
         ("002.rnn.serial",)),
     Mutation("weights counted tensor by tensor",
         Expression(interfaces.count_weights, "parameter.numel()", "len(parameter)"),

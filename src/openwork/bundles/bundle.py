@@ -22,9 +22,15 @@ from openwork.bundles.tasks import tokenizers_for_task
 from openwork.bundles.versions import whole_bundle
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
-from openwork.models.empty_weights import empty_weights, uninitialised
 from openwork.models.interfaces import SequenceModel
-from openwork.models.weights import model_weights, read_tensors, restore_weights, tensors_to_bytes
+from openwork.models.weights import (
+    empty_weights,
+    model_weights,
+    read_tensors,
+    restore_weights,
+    tensors_to_bytes,
+    uninitialised,
+)
 from openwork.text.pair import TokenizerPair
 
 

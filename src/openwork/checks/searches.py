@@ -15,7 +15,7 @@ from openwork.checks.check import Differences, LargestDifference, NotApplicable
 from openwork.checks.context import Probe, Spot, VerifyContext
 from openwork.checks.formulas import score, target_log_probability
 from openwork.checks.passes import reading
-from openwork.decoding.alternatives import alternatives
+from openwork.decoding.rescore import alternatives
 from openwork.decoding.rescore import score as scored_again
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings

@@ -14,16 +14,16 @@ from openwork.checks.check import Differences, LargestDifference, NotApplicable
 from openwork.checks.context import VerifyContext
 from openwork.checks.passes import Pass, reading
 from openwork.checks.searches import TOLERANCE, SmallVocabulary
-from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.rescore import score as scored_again
+from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.decoding.shortlist import Shortlist, in_whole_vocabulary
 from openwork.inference.prepared import can_be_prepared
 from openwork.inference.prepared.layers import Make
 from openwork.inference.prepared.native import NativeTransformer, can_be_native, problem
 from openwork.inference.prepared.products import Product, available, quantised
 from openwork.inference.prepared.transformer import PreparedTransformer
+from openwork.inference.shortlists import Shortlist, in_whole_vocabulary
 from openwork.models.interfaces import StepModel
 from openwork.models.seq2seq import Transformer
 

@@ -20,9 +20,9 @@ from openwork.cost.memory import BYTES
 from openwork.cost.part import CostPart, SentenceLengths
 from openwork.machine.precision import PrecisionName
 from openwork.models.build import build_model
-from openwork.models.empty_weights import empty_weights
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import count_weights
+from openwork.models.weights import empty_weights
 from openwork.training.batches.batch import TensorBatch
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import hidden_states

@@ -6,9 +6,8 @@ from openwork.base.public import import_when_used
 
 if TYPE_CHECKING:
     from openwork.decoding.beam import beam_search
-    from openwork.decoding.greedy import greedy_search
-    from openwork.decoding.hypothesis import Hypothesis
-    from openwork.decoding.sampling import sample
+    from openwork.decoding.left_to_right import greedy_search, sample
+    from openwork.decoding.scoring import Hypothesis
     from openwork.decoding.search import decode
     from openwork.decoding.settings import DecodingSettings
 
@@ -17,11 +16,11 @@ __all__ = ["DecodingSettings", "Hypothesis", "beam_search", "decode", "greedy_se
 __getattr__ = import_when_used(
     __name__,
     {
-        "greedy_search": "greedy",
+        "greedy_search": "left_to_right",
         "beam_search": "beam",
-        "sample": "sampling",
+        "sample": "left_to_right",
         "decode": "search",
         "DecodingSettings": "settings",
-        "Hypothesis": "hypothesis",
+        "Hypothesis": "scoring",
     },
 )

@@ -14,7 +14,7 @@ from torch import Tensor
 from openwork.base.symbols import SymbolIds
 from openwork.decoding import rows
 from openwork.decoding.beam import Candidates, Expand, Live
-from openwork.decoding.phrases import RequiredPhrases
+from openwork.decoding.constraints import RequiredPhrases
 from openwork.decoding.rules import TokenRule
 from openwork.decoding.scoring import best_tokens
 from openwork.nn.shapes import Logits

@@ -21,9 +21,9 @@ from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding import rows
-from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.rules import Prefixes, TokenRule, restrict
 from openwork.decoding.scoring import (
+    Hypothesis,
     allow,
     best_continuations,
     best_of,

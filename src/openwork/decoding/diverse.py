@@ -14,10 +14,9 @@ from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding import rows
 from openwork.decoding.beam import Candidates, Expand, Live, beam_search
 from openwork.decoding.constraints import SentenceConstraints
-from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.repeated import Repeated, repeat_constraints
+from openwork.decoding.ensemble import Repeated
 from openwork.decoding.rules import TokenRule, rules_for
-from openwork.decoding.scoring import best_tokens
+from openwork.decoding.scoring import Hypothesis, best_of, best_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
 from openwork.nn.shapes import Lengths, Logits, Source
@@ -36,20 +35,19 @@ def diverse_search(
     beam = settings.beam // groups
     each = settings.model_copy(update={"beam": beam, "best": beam})
     repeated, lengths = source.repeat_interleave(groups, 0), source_lengths.repeat_interleave(groups, 0)
-    rules = rules_for(each, repeat_constraints(constraints, groups), lengths, symbols)
+    rules = rules_for(each, [one for one in constraints or () for _ in range(groups)], lengths, symbols)
     expansion = ExpandInGroups(symbols, rules, groups, settings.diversity)
     found = beam_search(Repeated(model, groups), repeated, lengths, each, symbols, expansion)
-    together = [_together(found[first : first + groups], settings) for first in range(0, len(found), groups)]
-    return [one[: settings.best] for one in together]
+    return [_together(found[first : first + groups], settings) for first in range(0, len(found), groups)]
 
 
 def _together(found: Sequence[Sequence[Hypothesis]], settings: DecodingSettings) -> list[Hypothesis]:
     """The highest score first, of equals the one of the earlier group; unfinished ones as the settings say."""
     distinct = {(one.tokens, one.finished): one for group in reversed(found) for one in reversed(group)}
     finished = any(one.finished for one in distinct.values())
-    either = settings.unfinished == "ranked"
-    kept = [one for one in reversed(distinct.values()) if either or one.finished == finished]
-    return sorted(kept, key=lambda one: -one.score)
+    ranked = settings.unfinished == "ranked"
+    kept = [one for one in reversed(distinct.values()) if ranked or one.finished == finished]
+    return best_of(kept, settings)
 
 
 class ExpandInGroups(Expand):

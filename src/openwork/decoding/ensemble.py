@@ -1,16 +1,19 @@
-"""Several models as one: the probability of a token is the mean of the probabilities that the models give it."""
+"""Models around models, with the same interface: an ensemble, a coverage penalty, several targets for a source."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from openwork.base.errors import OpenworkError
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.scoring import allow
-from openwork.models.interfaces import AttendingModel, SequenceModel, State
+from openwork.models.interfaces import AttendingModel, SequenceModel, State, StepModel, can_attend
 from openwork.nn.cache import Selectable
+from openwork.nn.masks import real
 from openwork.nn.shapes import Lengths, Source, StepLogits, Tokens
 
 
@@ -22,7 +25,9 @@ class EnsembleState(Selectable):
 
 
 class Ensemble(nn.Module):
-    """Models with the same vocabularies. They may be of different families and sizes, and prepared or not.
+    """Several models as one: the probability of a token is the mean of their probabilities.
+
+    They have the same vocabularies, and may be of different families and sizes, prepared or not.
 
     Those that are modules are its parts, so that it can be moved and set to evaluation as they can.
     """
@@ -58,3 +63,64 @@ class Ensemble(nn.Module):
         # each model's probabilities given that no forbidden symbol comes, as a search takes them
         logs = torch.stack([allow(one, self.symbols).log_softmax(-1) for one in logits])
         return logs.logsumexp(0) - math.log(len(logits))
+
+
+LEAST = 1e-9  # sum of weights: the logarithm of 0 would make every score the same
+
+
+@dataclass(frozen=True)
+class CoveredState(Selectable):
+    """A model's state, and the sum of each row's attention to each source token so far."""
+
+    inner: State
+    source_lengths: Int[Tensor, "rows"]
+    attended: Float[Tensor, "rows source"]
+
+
+class CoverageModel:
+    """A model whose states also hold its attention so far, for the coverage penalty (Wu et al. 2016, equation 14).
+
+        cp(X; Y) = beta * sum over source tokens i of log(min(sum over target tokens j of p_ij, 1))
+
+    p_ij is the attention of the decoder to source token i when it produced target token j; both ends count the end
+    symbol. Hypotheses that left source tokens out are ranked lower. OpenworkError for a model without attention.
+    """
+
+    def __init__(self, model: StepModel, beta: float) -> None:
+        if not can_attend(model):
+            raise OpenworkError(
+                "the coverage penalty needs a model with attention to the source",
+                why="this one has no cross-attention to show",
+                hint="set decoding.coverage_penalty = 0",
+                code="E010",
+            )
+        self.model = model
+        self.beta = beta
+
+    def start(self, source: Source, source_lengths: Lengths) -> CoveredState:
+        attended = torch.zeros(source.shape, device=source.device)
+        return CoveredState(self.model.start(source, source_lengths), source_lengths, attended)
+
+    def step(self, tokens: Tokens, state: CoveredState) -> tuple[Tensor, CoveredState]:
+        logits, weights, inner = self.model.attend(tokens, state.inner)
+        return logits, CoveredState(inner, state.source_lengths, state.attended + weights.float().sum(1))
+
+    def credit(self, state: CoveredState) -> Float[Tensor, "rows"]:
+        """cp of each row, if it ends with the token that comes now."""
+        covered = state.attended.clamp(LEAST, 1.0).log()
+        return self.beta * covered.masked_fill(~real(state.source_lengths, state.attended.shape[1]), 0.0).sum(-1)
+
+
+class Repeated:
+    """Takes a batch in which each source comes `times` times, and reads each once."""
+
+    def __init__(self, model: StepModel, times: int) -> None:
+        self.model = model
+        self.times = times
+
+    def start(self, source: Int[Tensor, "rows source"], source_lengths: Int[Tensor, "rows"]) -> State:
+        state = self.model.start(source[:: self.times], source_lengths[:: self.times])
+        return state.select(torch.arange(source.shape[0], device=source.device) // self.times)
+
+    def step(self, tokens: Tokens, state: State) -> tuple[Tensor, State]:
+        return self.model.step(tokens, state)

@@ -1,14 +1,31 @@
-"""Targets written token by token, with nothing taken back: greedy search and sampling differ in the choice."""
+"""Targets generated token by token: greedy search, and sampling from the distribution (Holtzman et al. 2020).
 
+Nothing is taken back; the two differ in the choice. What is drawn for a sentence depends on the seed, the sentence and
+the number of the sample alone: not on the batch, nor on the machine's other random numbers.
+"""
+
+import hashlib
 from collections.abc import Callable, Sequence
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from openwork.base.symbols import SymbolIds
-from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.rules import Prefixes, TokenRule, restrict
-from openwork.decoding.scoring import allow, length_limits, log_normaliser, scored
+from openwork.base.symbols import SYMBOL_IDS, SymbolIds
+from openwork.decoding.constraints import SentenceConstraints
+from openwork.decoding.ensemble import Repeated
+from openwork.decoding.rules import Prefixes, TokenRule, restrict, rules_for
+from openwork.decoding.scoring import (
+    Hypothesis,
+    allow,
+    best_continuations,
+    best_tokens,
+    choosing,
+    length_limits,
+    log_normaliser,
+    most_probable_tokens,
+    scored,
+)
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
 from openwork.nn.shapes import Lengths, Logits, Source
@@ -72,36 +89,127 @@ def write(
             live, token, own_totals, own_limits = live[keep], token[keep], own_totals[keep], own_limits[keep]
             state = state.select(keep)
         last = token[:, None]
-    return _hypotheses(written[:, 1:], totals, limits, settings, symbols)
+    found: list[list[Hypothesis]] = [[] for _ in range(batch)]
+    rows = zip(written[:, 1:].tolist(), totals.tolist(), limits.tolist(), found, strict=True)
+    for tokens, total, limit, hypotheses in rows:
+        if total > -torch.inf:
+            finished = symbols.end in tokens
+            kept = tuple(tokens[: tokens.index(symbols.end) if finished else limit])
+            hypotheses.append(scored(kept, total, finished, settings))
+    return found
 
 
-class ChooseByScores:
+def by_scores(symbols: SymbolIds, rules: Sequence[TokenRule], pick: Pick) -> Choose:
     """`pick`s among the tokens that may come, by the symbols and the rules."""
 
-    def __init__(self, symbols: SymbolIds, rules: Sequence[TokenRule], pick: Pick) -> None:
-        self.symbols = symbols
-        self.rules = rules
-        self.pick = pick
-
-    def __call__(self, logits: Logits, sentences: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
-        scores = allow(logits, self.symbols)
+    def choose(logits: Logits, sentences: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
+        scores = allow(logits, symbols)
         normaliser = log_normaliser(scores)
-        if self.rules:
-            scores = restrict(scores, normaliser, self.rules, Prefixes(sentences, written[sentences]))
-        value, token = self.pick(scores, sentences, written.shape[1] - 1)
+        if rules:
+            scores = restrict(scores, normaliser, rules, Prefixes(sentences, written[sentences]))
+        value, token = pick(scores, sentences, written.shape[1] - 1)
         return value - normaliser.squeeze(-1), token
 
+    return choose
 
-def _hypotheses(
-    written: Tensor, log_probabilities: Tensor, limits: Tensor, settings: DecodingSettings, symbols: SymbolIds
+
+def most_probable(scores: Tensor, sentences: Tensor, place: int) -> tuple[Tensor, Tensor]:
+    """The token with the highest score of each row, the first of equals."""
+    return most_probable_tokens(scores)
+
+
+def greedy_search(
+    model: StepModel,
+    source: Source,
+    source_lengths: Lengths,
+    settings: DecodingSettings,
+    symbols: SymbolIds = SYMBOL_IDS,
+    rules: Sequence[TokenRule] = (),
+    on_token: OnToken | None = None,
 ) -> list[list[Hypothesis]]:
-    """The rows as values, cut at their end symbol or at their limit; those that could not go on are left out."""
-    found: list[list[Hypothesis]] = []
-    for tokens, total, limit in zip(written.tolist(), log_probabilities.tolist(), limits.tolist(), strict=True):
-        if total == -torch.inf:
-            found.append([])
-            continue
-        finished = symbols.end in tokens
-        kept = tuple(tokens[: tokens.index(symbols.end) if finished else limit])
-        found.append([scored(kept, total, finished, settings)])
-    return found
+    """One hypothesis for each sentence, found token by token; the same as a beam of one.
+
+    Of equally probable tokens the one with the lower id is taken.
+    """
+    chooser = None if rules else choosing(model)
+
+    def best_of_model(logits: Logits, sentences: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
+        value, token = best_continuations(chooser, logits, symbols, 1)
+        return value.squeeze(-1), token.squeeze(-1)
+
+    choose = best_of_model if chooser else by_scores(symbols, rules, most_probable)
+    return write(model, source, source_lengths, settings, symbols, choose, on_token)
+
+
+def sample(
+    model: StepModel,
+    source: Source,
+    source_lengths: Lengths,
+    settings: DecodingSettings,
+    symbols: SymbolIds = SYMBOL_IDS,
+    constraints: Sequence[SentenceConstraints] | None = None,
+    on_token: OnToken | None = None,
+) -> list[list[Hypothesis]]:
+    """`settings.samples` hypotheses for each sentence, in the order they were drawn; the same may come twice.
+
+    Their log-probabilities are the model's, whatever distribution they were drawn from.
+    """
+    times = settings.samples
+    numbers = _draws(source, source_lengths, settings)
+    repeated, lengths = source.repeat_interleave(times, 0), source_lengths.repeat_interleave(times, 0)
+    rules = rules_for(settings, [one for one in constraints or () for _ in range(times)], lengths, symbols)
+
+    def pick(scores: Tensor, sentences: Tensor, place: int) -> tuple[Tensor, Tensor]:
+        token = draw(*distribution(scores, settings), numbers[sentences, place])
+        return scores.gather(1, token[:, None]).squeeze(1), token
+
+    choose = by_scores(symbols, rules, pick)
+    found = write(Repeated(model, times), repeated, lengths, settings, symbols, choose, on_token)
+    return [[one for row in found[first : first + times] for one in row] for first in range(0, len(found), times)]
+
+
+def distribution(
+    scores: Logits, settings: DecodingSettings
+) -> tuple[Float[Tensor, "rows choice"], Int[Tensor, "rows choice"]]:
+    """The probabilities that are drawn from, and their tokens; equally probable tokens come by their ids.
+
+    First the temperature, then the `top_k` most probable, then of these the fewest that have `top_p` together.
+    """
+    rows, vocabulary = scores.shape
+    if settings.top_k:
+        scores, tokens = best_tokens(scores, settings.top_k)
+    elif settings.top_p < 1:
+        scores, tokens = scores.sort(dim=-1, descending=True, stable=True)
+    else:
+        tokens = torch.arange(vocabulary, device=scores.device).expand(rows, vocabulary)
+    probabilities = (scores.to(torch.float64) / settings.temperature).softmax(-1)
+    if settings.top_p < 1:
+        before = probabilities.cumsum(-1) - probabilities
+        probabilities = probabilities.masked_fill(before >= settings.top_p, 0.0)
+        probabilities = probabilities / probabilities.sum(-1, keepdim=True)
+    return probabilities, tokens
+
+
+def draw(
+    probabilities: Float[Tensor, "rows choice"], tokens: Int[Tensor, "rows choice"], numbers: Float[Tensor, "rows"]
+) -> Int[Tensor, "rows"]:
+    """For a number from 0 to 1 of each row the token at whose share of the whole it falls."""
+    ends = probabilities.cumsum(-1)
+    chosen = (ends <= (numbers * ends[:, -1])[:, None]).sum(-1)
+    # rounding may leave the number at the very end: the last token that has a share
+    last = (probabilities > 0).long().cumsum(-1).argmax(-1)
+    return tokens.gather(1, torch.minimum(chosen, last)[:, None]).squeeze(-1)
+
+
+def _draws(source: Tensor, source_lengths: Tensor, settings: DecodingSettings) -> Float[Tensor, "rows place"]:
+    """The random numbers of each sample, one for each place of the target."""
+    limits = length_limits(source_lengths, settings).tolist()
+    numbers = torch.zeros(len(limits) * settings.samples, max(limits, default=0), dtype=torch.float64)
+    for sentence, (ids, length, limit) in enumerate(zip(source.tolist(), source_lengths.tolist(), limits, strict=True)):
+        for number in range(settings.samples):
+            name = f"{settings.seed} {number} {ids[:length]}".encode()
+            seed = int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big") >> 1
+            generator = torch.Generator().manual_seed(seed)
+            row = sentence * settings.samples + number
+            numbers[row, :limit] = torch.rand(limit, generator=generator, dtype=torch.float64)
+    return numbers.to(source.device)

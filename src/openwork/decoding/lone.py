@@ -12,8 +12,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from openwork.base.symbols import SymbolIds
-from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.scoring import (
+    Hypothesis,
     best_continuations,
     best_of,
     choosing,

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
-from openwork.decoding.scoring import allow, log_normaliser
+from openwork.decoding.scoring import allow, best_tokens, log_normaliser
 from openwork.models.interfaces import StepModel
 from openwork.nn.masks import real
 from openwork.nn.shapes import Lengths, Source
@@ -63,3 +63,33 @@ def token_log_probabilities(
     """log p(token) at each position, given that no forbidden symbol comes."""
     allowed = allow(logits, symbols)
     return (allowed.gather(-1, tokens[..., None]) - log_normaliser(allowed)).squeeze(-1)
+
+
+@torch.no_grad()
+def alternatives(
+    model: StepModel,
+    source: Source,
+    source_lengths: Lengths,
+    prefixes: Sequence[Sequence[int]],
+    count: int,
+    symbols: SymbolIds = SYMBOL_IDS,
+) -> list[list[tuple[int, float]]]:
+    """For each sentence the `count` most probable tokens after its prefix, each with its probability, best first.
+
+    A prefix is tokens without the start symbol. The end symbol may be among the alternatives; tokens without any
+    probability are left out.
+    """
+    if not prefixes:
+        return []
+    longest = max(map(len, prefixes))
+    read = [[symbols.start, *one, *[symbols.pad] * (longest - len(one))] for one in prefixes]
+    tokens = torch.tensor(read, dtype=source.dtype, device=source.device)
+    logits, _ = model.step(tokens, model.start(source, source_lengths))
+    last = torch.tensor([len(one) for one in prefixes], device=source.device)
+    allowed = allow(logits[torch.arange(len(prefixes), device=source.device), last], symbols)
+    values, best = best_tokens(allowed, count)
+    probabilities = (values - log_normaliser(allowed)).exp()
+    return [
+        [(token, p) for token, p in zip(*row, strict=True) if p > 0]
+        for row in zip(best.tolist(), probabilities.tolist(), strict=True)
+    ]

@@ -4,7 +4,6 @@ A rule sees the prefixes of targets, one a row. It keeps nothing between steps, 
 Most rules only take targets away: the probabilities of the rest stay those of the model.
 """
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +12,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from openwork.base.symbols import SymbolIds
-from openwork.decoding.automaton import REFUSED, Automaton, phrase_automaton
-from openwork.decoding.constraints import Phrase, SentenceConstraints
-from openwork.decoding.phrases import RequiredPhrases
+from openwork.base.symbols import SYMBOL_IDS, SymbolIds
+from openwork.decoding.constraints import (
+    REFUSED,
+    Automaton,
+    Phrase,
+    RequiredPhrases,
+    SentenceConstraints,
+    phrase_automaton,
+)
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.nn.shapes import Lengths, Logits
@@ -136,6 +140,58 @@ class Prefix(TokenRule):
         refused[rows, given[rows]] = False
 
 
+class MinimumLength(TokenRule):
+    """No end before a target has `length` tokens, the end symbol not counted."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
+        written = prefixes.tokens.shape[1] - 1
+        if written < self.length:
+            refused[:, SYMBOL_IDS.end] = True
+
+
+class NoRepeat(TokenRule):
+    """No `size` consecutive tokens come twice in a target."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
+        written = prefixes.tokens[:, 1:]
+        if written.shape[1] < self.size:
+            return
+        sequences = written.unfold(1, self.size, 1)
+        latest = written[:, written.shape[1] - self.size + 1 :]
+        row, place = (sequences[..., :-1] == latest[:, None]).all(-1).nonzero(as_tuple=True)
+        refused[row, sequences[row, place, -1]] = True
+
+
+class RepetitionPenalty(TokenRule):
+    """The log-probability of a token that the target holds already counts `strength` times: p becomes p^strength.
+
+    Keskar et al. 2019 (CTRL, section 4.1) divide the logit; but logits have no zero of their own, so that the effect
+    of that depends on a constant which changes no probability. On log-probabilities, as searches in common use have
+    it, the penalty means the same for every model.
+    """
+
+    def __init__(self, strength: float) -> None:
+        self.strength = strength
+
+    def lower(self, log_probabilities: Logits, prefixes: Prefixes) -> Logits:
+        written = prefixes.tokens[:, 1:]
+        return log_probabilities.scatter(1, written, log_probabilities.gather(1, written) * self.strength)
+
+
+# The keys of the settings that ask for a rule. A new rule is a class, a line here and its key in the settings.
+RULES: dict[str, Callable[[Any], TokenRule]] = {
+    "no_repeat": NoRepeat,
+    "minimum_length": MinimumLength,
+    "repetition_penalty": RepetitionPenalty,
+}
+
+
 def rules_for(
     settings: DecodingSettings,
     constraints: Sequence[SentenceConstraints] | None,
@@ -144,7 +200,9 @@ def rules_for(
 ) -> tuple[TokenRule, ...]:
     """The rules that a batch is searched with: the settings', then the constraints; a later one overrides."""
     device = source_lengths.device
-    rules = [_rule(part)(getattr(settings, key)) for key, part in settings.rules().items()]
+    defaults = type(settings).model_fields
+    chosen = {key: getattr(settings, key) for key in RULES}
+    rules = [RULES[key](value) for key, value in chosen.items() if value != defaults[key].default]
     if not constraints:
         return tuple(rules)
     if any(one.required for one in constraints):
@@ -154,11 +212,6 @@ def rules_for(
     if any(one.prefix for one in constraints):
         rules.append(Prefix([one.prefix for one in constraints], device))
     return tuple(rules)
-
-
-def _rule(part: str) -> Callable[[Any], TokenRule]:
-    module, _, name = part.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 def phrases_of(constraints: Sequence[SentenceConstraints], symbols: SymbolIds) -> list[RequiredPhrases | None]:

@@ -4,6 +4,7 @@ Every search and the re-scoring take these facts from here, so that a hypothesis
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
 from typing import Any
@@ -14,10 +15,24 @@ from torch import Tensor
 
 from openwork.base.errors import OpenworkError
 from openwork.base.symbols import SymbolIds
-from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.settings import DecodingSettings, LengthRule
 from openwork.models.interfaces import ChoosingModel, StepModel, can_choose
 from openwork.nn.shapes import Lengths, Logits
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One target sequence that a search proposes.
+
+    `tokens` leaves out the start and the end symbol. `log_probability` is log P(tokens, end | source) in nats; of an
+    unfinished hypothesis, one that the length limit stopped before its end symbol, log P(tokens | source). `score`
+    is that divided by the length penalty; hypotheses are ranked by it.
+    """
+
+    tokens: tuple[int, ...]
+    log_probability: float
+    score: float
+    finished: bool
 
 
 def length_penalty(length: int, alpha: float, rule: LengthRule = "paper") -> float:

@@ -9,15 +9,12 @@ from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.banks import ExpandInBanks
 from openwork.decoding.beam import Expand, beam_search
 from openwork.decoding.constraints import SentenceConstraints
-from openwork.decoding.coverage import CoverageModel
 from openwork.decoding.diverse import diverse_search
-from openwork.decoding.greedy import greedy_search
-from openwork.decoding.hypothesis import Hypothesis
-from openwork.decoding.left_to_right import OnToken
+from openwork.decoding.ensemble import CoverageModel
+from openwork.decoding.left_to_right import OnToken, greedy_search, sample
 from openwork.decoding.lone import search_one
 from openwork.decoding.rules import phrases_of, rules_for
-from openwork.decoding.sampling import sample
-from openwork.decoding.scoring import length_limits
+from openwork.decoding.scoring import Hypothesis, length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
 from openwork.nn.shapes import Lengths, Source

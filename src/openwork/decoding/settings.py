@@ -1,7 +1,6 @@
 """What can be chosen about a search. No torch here, so that help and checks are instant."""
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import model_validator
 
@@ -9,17 +8,6 @@ from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.fields import option
 from openwork.base.limits import EXPONENT, FACTOR, HYPOTHESES, LENGTH, SAMPLES, SEED
-
-
-@dataclass(frozen=True)
-class RuleClass:
-    """Names, as "module:class", the rule (decoding/rules.py) that does what a setting says.
-
-    By name, because settings are read without torch. Such a line here and its class are all that a new rule takes.
-    """
-
-    name: str
-
 
 LengthRule = Literal["paper", "power"]
 
@@ -45,13 +33,11 @@ class DecodingSettings(Settings):
     coverage_penalty: float = option(
         0.0, "beta: above 0 lowers the score of targets that leave source tokens out, by the attention", ge=0, le=FACTOR
     )
-    no_repeat: Annotated[int, RuleClass("openwork.decoding.no_repeat:NoRepeat")] = option(
-        0, "no sequence of so many tokens comes twice in a target; 0: any may", ge=0, le=LENGTH
-    )
-    minimum_length: Annotated[int, RuleClass("openwork.decoding.minimum_length:MinimumLength")] = option(
+    no_repeat: int = option(0, "no sequence of so many tokens comes twice in a target; 0: any may", ge=0, le=LENGTH)
+    minimum_length: int = option(
         0, "no target has fewer tokens than this, if its length limit lets it", ge=0, le=LENGTH
     )
-    repetition_penalty: Annotated[float, RuleClass("openwork.decoding.repetition:RepetitionPenalty")] = option(
+    repetition_penalty: float = option(
         1.0, "factor of the log-probability of a token that the target already has", ge=1, le=FACTOR
     )
     groups: int = option(1, "parts of the beam that avoid each other (diverse beam search)", ge=1, le=HYPOTHESES)
@@ -74,15 +60,6 @@ class DecodingSettings(Settings):
     def hypotheses(self) -> int:
         """How many are made for each sentence."""
         return self.samples or self.beam
-
-    def rules(self) -> dict[str, str]:
-        """The keys that ask for a rule, all but those that say nothing, and the names of the rules' classes."""
-        return {
-            key: part.name
-            for key, field in type(self).model_fields.items()
-            for part in field.metadata
-            if isinstance(part, RuleClass) and getattr(self, key) != field.default
-        }
 
     @model_validator(mode="after")
     def _best_within_what_there_is(self) -> "DecodingSettings":

@@ -5,9 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from openwork.decoding.automaton import text_automaton
-from openwork.decoding.constraints import AnyOf, Phrase, SentenceConstraints
-from openwork.decoding.phrases import RequiredPhrases
+from openwork.decoding.constraints import AnyOf, Phrase, RequiredPhrases, SentenceConstraints, text_automaton
 from openwork.decoding.settings import DecodingSettings
 from openwork.text.languages import written_without_spaces
 from openwork.text.pair import TokenizerPair

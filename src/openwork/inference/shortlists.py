@@ -1,12 +1,19 @@
-"""Files of shortlists: learned from a bundle's training pairs or similar ones, and read again."""
+"""A search among the few pieces that can translate a batch: learned from pairs, kept in a file, and used.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+The output matrix and the softmax over all pieces are a quarter of the work of a small model, and nearly all of it is
+for pieces that this sentence cannot need. A lexicon says beforehand which ones it can need (Jean et al. 2015, "On
+Using Very Large Target Vocabulary for Neural Machine Translation"): for each source piece its most probable
+translations, besides the pieces that are common everywhere, and the source's own, for what is copied.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
@@ -19,9 +26,36 @@ from openwork.bundles.bundle import load_bundle
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.pairs import encoded_pairs
 from openwork.data.readers.lines import read_parallel
-from openwork.decoding.shortlist import Shortlist
+from openwork.decoding.scoring import Hypothesis
+from openwork.models.weights import unreadable
+from openwork.nn.shapes import Source
 from openwork.text.lexicon import learn_lexicon
 from openwork.text.pair import TokenizerPair
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """`always`: ids that may always come, the symbols first. `table`: those of each source piece, -1 for none."""
+
+    always: Int[Tensor, "common"]
+    table: Int[Tensor, "source count"]
+    shared: bool  # one vocabulary for both sides, so that a source piece may be copied
+
+    def pieces(self, source: Source) -> Int[Tensor, "pieces"]:
+        """The ids that may come in the translations of these sentences, ascending."""
+        present = source.unique()
+        found = [self.always, self.table.index_select(0, present).flatten()]
+        if self.shared:
+            found.append(present)
+        together = torch.cat(found).unique()
+        return together[1:] if int(together[0]) < 0 else together
+
+
+def in_whole_vocabulary(found: Sequence[Sequence[Hypothesis]], pieces: Int[Tensor, "pieces"]) -> list[list[Hypothesis]]:
+    """The same hypotheses with ids of the whole vocabulary."""
+    ids = pieces.tolist()
+    return [[replace(one, tokens=tuple(ids[place] for place in one.tokens)) for one in each] for each in found]
+
 
 MOST_PAIRS = 500_000  # that are read
 LARGEST_FILE = 1 << 30
@@ -103,12 +137,7 @@ def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:
             facts = file.metadata() or {}
             always, table = file.get_tensor(ALWAYS), file.get_tensor(TABLE)
     except OSError as error:
-        raise BundleError(
-            f"{path}: cannot be read",
-            why=error.strerror or str(error),
-            hint="check that it is a file, and that you may read it",
-            code="B001",
-        ) from error
+        raise unreadable(path, error) from error
     except SafetensorError as error:
         raise BundleError(
             f"{path}: damaged or not a shortlist", hint="openwork shortlist makes one", code="B050"

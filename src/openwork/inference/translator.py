@@ -8,21 +8,19 @@ import torch
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
-from openwork.decoding.alternatives import alternatives
-from openwork.decoding.bayes_risk import equal_weights, probability_weights
 from openwork.decoding.constraints import UNCONSTRAINED, SentenceConstraints
 from openwork.decoding.ensemble import Ensemble
-from openwork.decoding.hypothesis import Hypothesis
 from openwork.decoding.left_to_right import OnToken
-from openwork.decoding.scoring import length_limits
+from openwork.decoding.rescore import alternatives
+from openwork.decoding.scoring import Hypothesis, length_limits
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.decoding.shortlist import Shortlist, in_whole_vocabulary
 from openwork.inference.batches import LONGEST, OnProgress, batches, ignore_progress, padded
 from openwork.inference.engine import Engine, TranslationPrecision
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.requests import NOTHING, Constrainer, Request
 from openwork.inference.reranking import agreements
+from openwork.inference.shortlists import Shortlist, in_whole_vocabulary
 from openwork.inference.streaming import StreamedText
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.text.pair import TokenizerPair
@@ -288,9 +286,9 @@ class BatchTranslator:
             return [Translation("", finished=False, problem=NO_TRANSLATION)]
         metric = self.decoding.minimum_bayes_risk
         if metric != "none":
-            logs = [one.log_probability for one in found]
-            weights = equal_weights(len(found)) if self.decoding.samples else probability_weights(logs)
-            scores = agreements([one.text for one in found], weights, metric)
+            logs = torch.tensor([one.log_probability for one in found], dtype=torch.float64)
+            weights = torch.full_like(logs, 1 / len(found)) if self.decoding.samples else logs.softmax(0)
+            scores = agreements([one.text for one in found], weights.tolist(), metric)
             scored: dict[str, Translation] = {}
             for one, score in zip(found, scores, strict=True):
                 scored.setdefault(one.text, replace(one, score=score))

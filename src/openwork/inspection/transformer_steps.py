@@ -11,11 +11,11 @@ from torch import nn
 from openwork.inspection.recorder import StepKind
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.batch_normalisation import BatchNorm
 from openwork.nn.distances import BucketedBiases, LinearBiases, RelativeKeys
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import reference
+from openwork.nn.normalisation import BatchNorm
 from openwork.nn.residual import ResidualSum
 
 PAPER = "Vaswani et al. 2017, "

@@ -1,12 +1,12 @@
 """From settings to a model: the one place that knows every family."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from openwork.base.errors import ConfigError
+from openwork.base.errors import ConfigError, OpenworkError
 from openwork.models.bytenet import build_bytenet
 from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings
 from openwork.models.convs2s import build_convs2s
@@ -23,11 +23,10 @@ from openwork.models.seq2seq import Transformer
 from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
 from openwork.models.tying import ONE_VOCABULARY
 from openwork.models.wavenet import build_wavenet
-from openwork.nn.causal import CausalStack
-from openwork.nn.decoder import Decoder
-from openwork.nn.encoder import Encoder
-from openwork.nn.initialise import initialise, output_matrix, tied_weights
+from openwork.models.weights import empty_weights, model_weights, restore_weights, uninitialised
+from openwork.nn.embedding import initialise, output_matrix, tied_weights
 from openwork.nn.kernels import Kernel, packed
+from openwork.nn.layers import CausalStack, Decoder, Encoder
 
 
 def build_transformer(
@@ -37,15 +36,11 @@ def build_transformer(
     s, parts = settings, Parts(settings, kernel)
     encoder_layers = [parts.encoder_layer(layer) for layer in range(s.encoder_layers)]
     decoder_layers = [parts.decoder_layer(layer) for layer in range(s.decoder_layers)]
-    source_embedding, target_embedding, output = tied_weights(
-        s.tying, parts.embedding, source_vocabulary, target_vocabulary
-    )
+    tables = tied_weights(s.tying, parts.embedding, source_vocabulary, target_vocabulary)
     encoder = Encoder(encoder_layers, parts.final_norm())
     decoder = Decoder(decoder_layers, parts.final_norm())
     positions = (parts.positions(), parts.positions())
-    model = Transformer(
-        source_embedding, target_embedding, positions, encoder, decoder, parts.narrow(), output, s.dropout
-    )
+    model = Transformer(tables, positions, encoder, decoder, parts.narrow(), s.dropout)
     if s.output_bias:
         model.bias = nn.Parameter(torch.zeros(target_vocabulary))
     initialise(model)
@@ -72,20 +67,20 @@ def build_decoder(
 def _check_shared(tying: str, source_vocabulary: int, target_vocabulary: int) -> None:
     if source_vocabulary == target_vocabulary:
         return
+    why = f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}"
     if tying == "embeddings":
         raise ConfigError(
             "a language model needs one vocabulary for prompt and continuation",
-            why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
+            why=why,
             hint="set text.shared = true",
             code="C085",
         )
-    else:
-        raise ConfigError(
-            "three-way tying needs one vocabulary for source and target",
-            why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
-            hint='set text.shared = true, or model.tying = "target"',
-            code="C034",
-        )
+    raise ConfigError(
+        "three-way tying needs one vocabulary for source and target",
+        why=why,
+        hint='set text.shared = true, or model.tying = "target"',
+        code="C034",
+    )
 
 
 # Each builds a model from its settings and the sizes of the source's and the target's vocabulary.
@@ -110,3 +105,25 @@ def build_model(settings: ModelSettings, source_vocabulary: int, target_vocabula
     if settings.tying in ONE_VOCABULARY:
         _check_shared(settings.tying, source_vocabulary, target_vocabulary)
     return BUILDERS[type(settings)](settings, source_vocabulary, target_vocabulary)
+
+
+def model_with_weights(
+    settings: ModelSettings,
+    sizes: tuple[int, int],
+    weights: Mapping[str, Tensor],
+    size_error: Callable[[str, Tensor, tuple[int, ...]], OpenworkError],
+    origin: str,
+) -> SequenceModel:
+    """The model with these weights, in evaluation mode; `sizes` are those of both vocabularies.
+
+    Compares shapes before any memory is taken: `size_error` makes the error from a weight and the shape it should have.
+    """
+    with empty_weights():
+        expected = {name: tuple(one.shape) for name, one in model_weights(build_model(settings, *sizes)).items()}
+    for name, shape in expected.items():
+        if tuple(weights[name].shape) != shape:
+            raise size_error(name, weights[name], shape)
+    with uninitialised():
+        model = build_model(settings, *sizes)
+    restore_weights(model, {name: weights[name] for name in expected}, origin)
+    return model.eval()

@@ -1,30 +1,187 @@
-"""Convolutional sequence to sequence learning (Gehring et al. 2017): the whole model."""
+"""Convolutional sequence to sequence learning (Gehring et al. 2017, section 3): layers and model.
+
+A block is a convolution with a gated linear unit and a residual connection; each decoder block attends to the whole
+source before it adds its input. What adds up two things is scaled by sqrt(0.5), so that a sum varies no more than its
+parts (section 3.5).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
 from openwork.models.convolutional_settings import ConvS2SSettings
-from openwork.models.interfaces import SequenceModel
-from openwork.nn.cache import Selectable
-from openwork.nn.convolution import Past
-from openwork.nn.convs2s import (
-    ConvolutionalDecoder,
-    ConvolutionalEncoder,
-    ConvolutionalMemory,
-    DecoderBlock,
-    EncoderBlock,
-    MultiStepAttention,
-)
+from openwork.models.interfaces import Seq2SeqModel
+from openwork.nn.attention import KernelAttention
+from openwork.nn.cache import KeyValue, Selectable
+from openwork.nn.convolution import CausalConvolution, Convolution, Past, gated_linear, without_padding
 from openwork.nn.dropout import Dropout
-from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.initialise import initialise, tied_weights
+from openwork.nn.embedding import TokenEmbedding, initialise, tied_weights
 from openwork.nn.kernels import Kernel, fused
 from openwork.nn.kernels.recording import weights_of
+from openwork.nn.masks import Mask
 from openwork.nn.positions import LearnedPositions
-from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
+from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens, Vectors
+
+HALF = 0.5**0.5
+
+
+class NormalisedLinear(nn.Module):
+    """W x + b, where row o of W is gain_o * direction_o / |direction_o| (Salimans and Kingma 2016, equation 2).
+
+    The directions begin as N(0, deviation^2), each gain as its direction's length, biases as zero.
+    """
+
+    def __init__(self, inputs: int, outputs: int, deviation: float) -> None:
+        super().__init__()
+        self.direction = nn.Parameter(torch.empty(outputs, inputs).normal_(std=deviation))
+        self.gain = nn.Parameter(self.direction.detach().norm(dim=1))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def weight(self) -> Float[Tensor, "outputs inputs"]:
+        """W."""
+        return self.direction * (self.gain / self.direction.norm(dim=1))[:, None]
+
+    def forward(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
+        return functional.linear(x, self.weight(), self.bias)
+
+    def extra_repr(self) -> str:
+        outputs, inputs = self.direction.shape
+        return f"inputs={inputs}, outputs={outputs}"
+
+
+def linear(inputs: int, outputs: int, dropout: float = 0.0) -> NormalisedLinear:
+    """First weights N(0, p / n) behind a dropout that keeps p, for n inputs (section 3.6)."""
+    return NormalisedLinear(inputs, outputs, ((1 - dropout) / inputs) ** 0.5)
+
+
+def gated(inputs: int, outputs: int, dropout: float) -> NormalisedLinear:
+    """First weights N(0, 4 p / n): a gated linear unit leaves a quarter of the variance (appendix A)."""
+    return NormalisedLinear(inputs, outputs, (4 * (1 - dropout) / inputs) ** 0.5)
+
+
+def with_gradient_scaled(x: Tensor, scale: float) -> Tensor:
+    """x itself, whose gradient is multiplied by `scale` on its way back."""
+    return x.detach() + (x - x.detach()) * scale
+
+
+@dataclass(frozen=True)
+class ConvolutionalMemory(Selectable):
+    """The memory of every decoder layer: z_j and (z_j + e_j) sqrt(0.5) of each source token, and the lengths."""
+
+    keys_values: KeyValue
+    lengths: Int[Tensor, "rows"]
+
+
+class MultiStepAttention(KernelAttention):
+    """One step of attention with the decoder's state h and the embedding g of the token before (equations 1 and 2).
+
+        d_i = (W_d h_i + b_d + g_i) sqrt(0.5),  a_ij = softmax over j of d_i . z_j,
+        c_i = sqrt(m) sum over j of a_ij (z_j + e_j) sqrt(0.5)
+
+    m is the source's length: the sum of m vectors with even weights has an m-th of their variance. W_c c_i + b_c, of
+    the layers' width, is given.
+    """
+
+    def __init__(self, width: int, embedding_width: int, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.query = linear(width, embedding_width)
+        self.output = linear(embedding_width, width)
+
+    def forward(
+        self,
+        h: Float[Tensor, "rows position width"],
+        embedded: Float[Tensor, "rows position embedding_width"],
+        memory: ConvolutionalMemory,
+    ) -> Float[Tensor, "rows position width"]:
+        query = (self.query(h) + embedded) * HALF
+        keys_values, mask = memory.keys_values, Mask(key_lengths=memory.lengths)
+        context = self.kernel(query[:, None], keys_values.key, keys_values.value, mask, 1.0)[:, 0]
+        return self.output(context * memory.lengths.to(context.dtype).sqrt()[:, None, None])
+
+
+class EncoderBlock(nn.Module):
+    """(GLU(convolution(x)) + x) sqrt(0.5)."""
+
+    def __init__(self, width: int, kernel_width: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.convolution = Convolution(width, 2 * width, kernel_width, linear=partial(gated, dropout=dropout))
+
+    def forward(self, x: Vectors, lengths: Lengths) -> Vectors:
+        inside = without_padding(self.dropout(x), lengths)
+        return (gated_linear(self.convolution(inside)) + x) * HALF
+
+
+class DecoderBlock(nn.Module):
+    """h = GLU(convolution(x)), then ((h + attention(h)) sqrt(0.5) + x) sqrt(0.5)."""
+
+    def __init__(self, width: int, kernel_width: int, dropout: float, cross_attention: MultiStepAttention) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.convolution = CausalConvolution(width, 2 * width, kernel_width, linear=partial(gated, dropout=dropout))
+        self.cross_attention = cross_attention
+
+    def forward(
+        self,
+        x: Float[Tensor, "rows position width"],
+        embedded: Float[Tensor, "rows position embedding_width"],
+        memory: ConvolutionalMemory,
+        past: Past,
+    ) -> tuple[Float[Tensor, "rows position width"], Past]:
+        """`x` holds the positions after those in the past; returns them and the past that includes them."""
+        inside, past = self.convolution(self.dropout(x), past)
+        h = gated_linear(inside)
+        h = (h + self.cross_attention(h, embedded, memory)) * HALF
+        return (h + x) * HALF, past
+
+
+class ConvolutionalEncoder(nn.Module):
+    """From the source's embeddings e to the memory (section 3.2)."""
+
+    def __init__(self, embedding_width: int, width: int, blocks: Sequence[EncoderBlock], attending_layers: int) -> None:
+        """`attending_layers`: number of decoder layers, by which the gradient is divided (section 3.5)."""
+        super().__init__()
+        self.widen = linear(embedding_width, width)
+        self.layers = nn.ModuleList(blocks)
+        self.narrow = linear(width, embedding_width)
+        self.attending_layers = attending_layers
+
+    def forward(self, embedded: Float[Tensor, "batch source embedding_width"], lengths: Lengths) -> ConvolutionalMemory:
+        z = self.widen(embedded)
+        for layer in self.layers:
+            z = layer(z, lengths)
+        z = with_gradient_scaled(self.narrow(z), 1 / self.attending_layers)
+        return ConvolutionalMemory(KeyValue(z[:, None], ((z + embedded) * HALF)[:, None]), lengths)
+
+
+class ConvolutionalDecoder(nn.Module):
+    """From the target's embeddings g and the memory to the vectors before the output (section 3.3)."""
+
+    def __init__(self, embedding_width: int, width: int, blocks: Sequence[DecoderBlock], dropout: float) -> None:
+        super().__init__()
+        self.widen = linear(embedding_width, width)
+        self.layers = nn.ModuleList(blocks)
+        self.narrow = linear(width, embedding_width)
+        self.dropout = Dropout(dropout)
+
+    def forward(
+        self,
+        embedded: Float[Tensor, "rows position embedding_width"],
+        memory: ConvolutionalMemory,
+        pasts: tuple[Past, ...],
+    ) -> tuple[Float[Tensor, "rows position embedding_width"], tuple[Past, ...]]:
+        """The positions after those in the layers' pasts, and the pasts that include them."""
+        x, grown = self.widen(embedded), []
+        for layer, past in zip(self.layers, pasts, strict=True):
+            x, past = layer(x, embedded, memory, past)
+            grown.append(past)
+        return self.dropout(self.narrow(x)), tuple(grown)
+
 
 DEVIATION = 0.1  # of the first embeddings, section 3.6
 
@@ -38,31 +195,8 @@ class ConvS2SState(Selectable):
     position: int = 0
 
 
-class ConvS2S(SequenceModel[ConvS2SState]):
-    """Reads a source with the encoder; the decoder predicts the token after each target token.
-
-    Embeddings are not scaled; learned positions are added to them. `output`, a parameter, is the matrix of the output
-    layer; with tied weights it is the target embedding's own.
-    """
-
-    def __init__(
-        self,
-        source_embedding: TokenEmbedding,
-        target_embedding: TokenEmbedding,
-        positions: Sequence[LearnedPositions],
-        encoder: ConvolutionalEncoder,
-        decoder: ConvolutionalDecoder,
-        output: Tensor,
-        dropout: float,
-    ) -> None:
-        super().__init__()
-        self.source_embedding = source_embedding
-        self.target_embedding = target_embedding
-        self.source_positions, self.target_positions = positions
-        self.embedding_dropout = Dropout(dropout)
-        self.encoder = encoder
-        self.decoder = decoder
-        self.output = output
+class ConvS2S(Seq2SeqModel[ConvS2SState]):
+    """The whole model. Embeddings are not scaled; learned positions are added to them."""
 
     @property
     def maximum_length(self) -> int | None:
@@ -90,7 +224,7 @@ def build_convs2s(
     """The model in the sizes of `settings`, with fresh weights from torch's generator."""
     s, embedding_width = settings, settings.stream_start
     make = partial(TokenEmbedding, width=embedding_width, scaled=False)
-    source_embedding, target_embedding, output = tied_weights(s.tying, make, source_vocabulary, target_vocabulary)
+    tables = tied_weights(s.tying, make, source_vocabulary, target_vocabulary)
     positions = [LearnedPositions(embedding_width, s.maximum_length) for _ in range(2)]
     readers = [EncoderBlock(s.width, s.kernel, s.dropout) for _ in range(s.encoder_layers)]
     writers = [
@@ -99,7 +233,7 @@ def build_convs2s(
     ]
     encoder = ConvolutionalEncoder(embedding_width, s.width, readers, s.decoder_layers)
     decoder = ConvolutionalDecoder(embedding_width, s.width, writers, s.dropout)
-    model = ConvS2S(source_embedding, target_embedding, positions, encoder, decoder, output, s.dropout)
+    model = ConvS2S(tables, encoder, decoder, s.dropout, positions)
     initialise(model)
     for module in model.modules():
         if isinstance(module, nn.Embedding):

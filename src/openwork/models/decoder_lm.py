@@ -17,13 +17,13 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import Packed, PackingModel, SequenceModel
 from openwork.models.prompts import in_place_of_start, read_prompts
 from openwork.nn.attention import first_packing_problem
-from openwork.nn.batch_normalisation import has_batch_norms, real_positions
 from openwork.nn.cache import KeyValue, Selectable
-from openwork.nn.causal import CausalStack
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.kernels.recording import weights_of
+from openwork.nn.layers import CausalStack
 from openwork.nn.masks import CAUSAL, Mask, Segments
+from openwork.nn.normalisation import has_batch_norms, real_positions
 from openwork.nn.positions import Positions
 from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
@@ -44,13 +44,13 @@ class DecoderState(Selectable):
 
 
 class DecoderLM(SequenceModel[DecoderState], PackingModel):
-    """Continues a prompt; with an empty prompt it writes a text from its beginning.
+    """Continues a prompt; with an empty prompt it generates a text from its start.
 
-    `output`, a parameter, is the matrix of the output layer; with tied weights it is the embedding's own. `narrow`
-    turns the layers' vectors to its width. `bias`, a parameter or None, is added to the logits. `separate_prompt`: a
-    START follows each prompt too.
+    `narrow` projects the layers' vectors to the width of the embedding. `separate_prompt`: a START follows each prompt
+    too.
     """
 
+    continues = True
     separate_prompt: bool = False
 
     def __init__(
@@ -76,10 +76,6 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
         """Of prompt and target together; the mark has a position as well."""
         most = self.positions.maximum_length
         return None if most is None else most - self.separate_prompt
-
-    @property
-    def continues(self) -> bool:
-        return True
 
     def start(self, source: Source, source_lengths: Lengths) -> DecoderState:
         """Reads START and each prompt up to the token that is kept pending; the source's end is not read."""

@@ -17,14 +17,13 @@ from openwork.models.interfaces import EncodingModel, MaskedModel
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places, with_start, word_places
 from openwork.models.parts import Parts
 from openwork.models.settings import EncoderSettings
-from openwork.nn.batch_normalisation import real_positions
 from openwork.nn.dropout import Dropout
-from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.encoder import Encoder
-from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.embedding import TokenEmbedding, initialise, output_matrix
 from openwork.nn.kernels import Kernel, packed
 from openwork.nn.kernels.recording import weights_of
+from openwork.nn.layers import Encoder
 from openwork.nn.masks import Mask, real
+from openwork.nn.normalisation import real_positions
 from openwork.nn.pooling import Pooler, Transform, mean_of
 from openwork.nn.positions import Positions
 from openwork.nn.shapes import Lengths, PlaceAttention, PlaceVectors, Source, Vectors

@@ -9,11 +9,13 @@ projection, so that a loss can be joined with that projection.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from torch import Tensor, nn
 
+from openwork.nn.dropout import Dropout
 from openwork.nn.masks import Segments
 
 
@@ -74,6 +76,8 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
 
     output: Tensor
     bias: nn.Parameter | None
+    continues: bool = False
+    """Whether a target continues its source, so that one may be empty and `maximum_length` is for both together."""
 
     @abstractmethod
     def start(self, source: Tensor, source_lengths: Tensor) -> StateT:
@@ -91,11 +95,6 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
     def maximum_length(self) -> int | None:
         """The most tokens, end symbol included, that a source or a target may have; None: any number."""
         return None
-
-    @property
-    def continues(self) -> bool:
-        """Whether a target continues its source, so that one may be empty and `maximum_length` is for both together."""
-        return False
 
     @property
     def output_weight(self) -> Tensor:
@@ -119,6 +118,29 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
     def forward(self, source: Tensor, source_lengths: Tensor, target_input: Tensor) -> Tensor:
         """Vectors (batch, position, width) for a whole target at once (teacher forcing)."""
         return self.advance(target_input, self.start(source, source_lengths))[0]
+
+
+class Seq2SeqModel(SequenceModel[StateT]):
+    """Reads a source with the encoder; the decoder predicts the token after each target token.
+
+    `tables`: the source's and the target's embedding, and the output matrix. `positions`: added to both embeddings.
+    """
+
+    def __init__(
+        self,
+        tables: tuple[Any, Any, Tensor],
+        encoder: Any,
+        decoder: Any,
+        dropout: float,
+        positions: Sequence[Any] = (),
+    ) -> None:
+        super().__init__()
+        self.source_embedding, self.target_embedding, self.output = tables
+        if positions:
+            self.source_positions, self.target_positions = positions
+        self.embedding_dropout = Dropout(dropout)
+        self.encoder = encoder
+        self.decoder = decoder
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,20 @@ from functools import partial
 from torch import nn
 
 from openwork.models.layer_settings import BUCKETS, FURTHEST, LayerSettings
-from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.batch_normalisation import BatchNorm
-from openwork.nn.causal import CausalLayer
-from openwork.nn.decoder import DecoderLayer
+from openwork.nn.attention import (
+    AdditiveScores,
+    Heads,
+    MultiHeadAttention,
+    PlainProducts,
+    RectifiedProducts,
+    ScaledProducts,
+)
 from openwork.nn.distances import BucketedBiases, Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
 from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.encoder import EncoderLayer
 from openwork.nn.feedforward import ConvolutionalFeedForward, FeedForward, GatedFeedForward
 from openwork.nn.kernels import Kernel
-from openwork.nn.normalisation import Norm, RMSNorm, layer_norm
+from openwork.nn.layers import CausalLayer, DecoderLayer, EncoderLayer
+from openwork.nn.normalisation import BatchNorm, Norm, RMSNorm, layer_norm
 from openwork.nn.positions import (
     LONGEST_WAVE,
     LearnedPositions,
@@ -25,7 +29,6 @@ from openwork.nn.positions import (
     SinusoidalPositions,
 )
 from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, SublayerConnection
-from openwork.nn.scores import AdditiveScores, PlainProducts, RectifiedProducts, ScaledProducts
 
 CONNECTIONS: dict[str, type[PostNorm] | type[PreNorm] | type[BranchNorm]] = {
     "post": PostNorm,

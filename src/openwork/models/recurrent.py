@@ -7,14 +7,21 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from openwork.models.interfaces import SequenceModel
+from openwork.models.interfaces import Seq2SeqModel
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.nn.cache import Selectable
-from openwork.nn.dropout import Dropout
-from openwork.nn.initialise import initialise, tied_weights
-from openwork.nn.luong import DotAttention, GeneralAttention, GlobalAttention, LuongDecoder, NoAttention
+from openwork.nn.embedding import initialise, tied_weights
 from openwork.nn.masks import padding
-from openwork.nn.recurrent import CellState, RecurrentDecoder, RecurrentEncoder, RecurrentMemory
+from openwork.nn.recurrent import CellState, RecurrentEncoder
+from openwork.nn.recurrent_decoders import (
+    DotAttention,
+    GeneralAttention,
+    GlobalAttention,
+    LuongDecoder,
+    NoAttention,
+    RecurrentDecoder,
+    RecurrentMemory,
+)
 from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
 
@@ -26,29 +33,8 @@ class RecurrentState(Selectable):
     cells: CellState
 
 
-class RecurrentModel(SequenceModel[RecurrentState]):
-    """Reads a source with the encoder; the decoder predicts the token after each target token.
-
-    Embeddings are not scaled. `output`, a parameter, is the matrix of the output layer; with tied weights it
-    is the target embedding's own.
-    """
-
-    def __init__(
-        self,
-        source_embedding: nn.Embedding,
-        target_embedding: nn.Embedding,
-        encoder: RecurrentEncoder,
-        decoder: RecurrentDecoder | LuongDecoder,
-        output: Tensor,
-        dropout: float,
-    ) -> None:
-        super().__init__()
-        self.source_embedding = source_embedding
-        self.target_embedding = target_embedding
-        self.embedding_dropout = Dropout(dropout)
-        self.encoder = encoder
-        self.decoder = decoder
-        self.output = output
+class RecurrentModel(Seq2SeqModel[RecurrentState]):
+    """The recurrent encoder-decoder; its embeddings are not scaled."""
 
     def start(self, source: Source, source_lengths: Lengths) -> RecurrentState:
         x = self.embedding_dropout(self.source_embedding(source))
@@ -81,11 +67,11 @@ def build_recurrent(settings: RecurrentSettings, source_vocabulary: int, target_
     """The model in the sizes of `settings`, with fresh weights from torch's generator."""
     s = settings
     make = partial(nn.Embedding, embedding_dim=s.width)
-    source_embedding, target_embedding, output = tied_weights(s.tying, make, source_vocabulary, target_vocabulary)
+    tables = tied_weights(s.tying, make, source_vocabulary, target_vocabulary)
     encoder = RecurrentEncoder(
         s.width, s.encoder_width, s.encoder_layers, s.dropout, s.cell, bidirectional=s.attention != "none"
     )
-    model = RecurrentModel(source_embedding, target_embedding, encoder, _decoder(s), output, s.dropout)
+    model = RecurrentModel(tables, encoder, _decoder(s), s.dropout)
     initialise(model)
     return model
 

@@ -11,7 +11,7 @@ from openwork.models.interfaces import EncodingModel
 from openwork.models.label_model import LabelMatrix, at_places, word_places
 from openwork.models.recurrent_settings import RecurrentLabelsSettings
 from openwork.nn.dropout import Dropout
-from openwork.nn.initialise import initialise, output_matrix
+from openwork.nn.embedding import initialise, output_matrix
 from openwork.nn.masks import padding
 from openwork.nn.recurrent import RecurrentEncoder
 from openwork.nn.shapes import Lengths, PlaceAttention, PlaceVectors, Source

@@ -6,16 +6,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.models.interfaces import EncodingModel, Packed, PackingModel, SequenceModel
+from openwork.models.interfaces import EncodingModel, Packed, PackingModel, Seq2SeqModel
 from openwork.nn.attention import first_packing_problem
-from openwork.nn.batch_normalisation import real_positions
 from openwork.nn.cache import Selectable
-from openwork.nn.decoder import Decoder, LayerCache
-from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.encoder import Encoder
 from openwork.nn.kernels.recording import weights_of
+from openwork.nn.layers import Decoder, Encoder, LayerCache
 from openwork.nn.masks import Mask, real
+from openwork.nn.normalisation import real_positions
 from openwork.nn.positions import Positions
 from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
@@ -29,35 +27,20 @@ class TransformerState(Selectable):
     position: int = 0
 
 
-class Transformer(SequenceModel[TransformerState], EncodingModel, PackingModel):
-    """Reads a source with the encoder; the decoder predicts the token after each target token.
-
-    `positions`: added to the source's and to the target's embeddings. `narrow` projects the decoder's
-    vectors to the width of `output`: nothing, unless the embeddings have a width of their own. `output`, a parameter,
-    is the matrix of the output layer; with tied weights it is the target embedding's own. `bias`, a parameter or None,
-    is added to the logits.
-    """
+class Transformer(Seq2SeqModel[TransformerState], EncodingModel, PackingModel):
+    """The paper's model. `narrow` projects the decoder's vectors to the width of the embeddings, if it is another."""
 
     def __init__(
         self,
-        source_embedding: TokenEmbedding,
-        target_embedding: TokenEmbedding,
+        tables: tuple[TokenEmbedding, TokenEmbedding, Tensor],
         positions: tuple[Positions, Positions],
         encoder: Encoder,
         decoder: Decoder,
         narrow: nn.Module,
-        output: Tensor,
         dropout: float,
     ) -> None:
-        super().__init__()
-        self.source_embedding = source_embedding
-        self.target_embedding = target_embedding
-        self.source_positions, self.target_positions = positions
-        self.embedding_dropout = Dropout(dropout)
-        self.encoder = encoder
-        self.decoder = decoder
+        super().__init__(tables, encoder, decoder, dropout, positions)
         self.narrow = narrow
-        self.output = output
         self.register_parameter("bias", None)
 
     @property

@@ -4,12 +4,16 @@ Facts that a model keeps with its weights, such as which pieces begin a word or 
 are among them: its persistent buffers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from openwork.base.errors import BundleError
 from openwork.base.regular_files import read_regular
@@ -61,6 +65,16 @@ def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
     return save({name: tensor.contiguous().cpu() for name, tensor in tensors.items()})
 
 
+def unreadable(path: Path, error: OSError) -> BundleError:
+    """The error for a file that cannot be read."""
+    return BundleError(
+        f"{path}: cannot be read",
+        why=error.strerror or str(error),
+        hint="check that it is a file, and that you may read it",
+        code="B001",
+    )
+
+
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """Reads a safetensors file; one that is cut off or of another kind is refused, and so is a link or a pipe."""
     try:
@@ -68,12 +82,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     except FileNotFoundError as error:
         raise BundleError(f"{path}: the file is missing", hint="copy the whole folder again", code="B060") from error
     except OSError as error:
-        raise BundleError(
-            f"{path}: cannot be read",
-            why=error.strerror or str(error),
-            hint="check that it is a file, and that you may read it",
-            code="B001",
-        ) from error
+        raise unreadable(path, error) from error
     except SafetensorError as error:
         raise BundleError(
             f"{path}: damaged or not a safetensors file",
@@ -81,3 +90,45 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             hint="copy the whole folder again",
             code="B061",
         ) from error
+
+
+DRAWS = (Tensor.normal_, Tensor.uniform_, nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_)
+
+
+@contextmanager
+def empty_weights() -> Iterator[None]:
+    """What is built within has names, shapes and types, but no memory and no weights."""
+    with torch.device("meta"), _NothingDrawn(lambda tensor: tensor.is_meta):
+        yield
+
+
+@contextmanager
+def uninitialised() -> Iterator[None]:
+    """What is built within has memory with arbitrary contents, to be overwritten with saved weights.
+
+    To draw what is then thrown away takes a second for the paper's base model, and changes the random numbers that
+    come after.
+    """
+    with _NothingDrawn(lambda tensor: True):
+        yield
+
+
+class _NothingDrawn(TorchFunctionMode):
+    """Leaves out the drawing of the tensors that `skips` names.
+
+    Without memory the framework would draw by an implementation whose import takes almost two seconds.
+    """
+
+    def __init__(self, skips: Callable[[Tensor], bool]) -> None:
+        super().__init__()
+        self._skips = skips
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Sequence[type], args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
+        named = kwargs or {}
+        drawn = args[0] if args else named.get("tensor")
+        if func in DRAWS and isinstance(drawn, Tensor) and self._skips(drawn):
+            return drawn
+        return func(*args, **named)

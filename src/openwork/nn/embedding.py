@@ -1,5 +1,9 @@
 """Token embeddings (section 3.4 of the paper)."""
 
+from collections.abc import Callable
+from typing import Any
+
+import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
@@ -19,3 +23,37 @@ class TokenEmbedding(nn.Module):
 
     def forward(self, tokens: Int[Tensor, "batch position"]) -> Vectors:
         return self.table(tokens) * self.scale
+
+
+def initialise(model: nn.Module) -> None:
+    """Glorot-uniform matrices, zero biases, embeddings N(0, 1 / width).
+
+    The paper does not say. Glorot and Bengio 2010, equation 16 for the matrices; an embedding of variance
+    1 / width has unit variance after the scaling by sqrt(width) and gives logits of unit variance when it is
+    also the output matrix.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Conv1d):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+
+
+def output_matrix(vocabulary: int, width: int) -> nn.Parameter:
+    """An output matrix of its own (vocabulary, width), Glorot-uniform; with tied weights a model needs none."""
+    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(vocabulary, width)))
+
+
+def tied_weights(
+    tying: str, make: Callable[[int], Any], source_vocabulary: int, target_vocabulary: int
+) -> tuple[Any, Any, Tensor]:
+    """The source's embedding, the target's, and the output matrix; `tying` says which of them are one (section 3.4).
+
+    "three-way": all of them. "target": the target's embedding and the output matrix. "none": none of them.
+    """
+    target = make(target_vocabulary)
+    source = target if tying == "three-way" else make(source_vocabulary)
+    weight = target.weight if isinstance(target, nn.Embedding) else target.table.weight
+    return source, target, output_matrix(*weight.shape) if tying == "none" else weight

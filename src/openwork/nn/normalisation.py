@@ -1,11 +1,16 @@
 """What keeps the numbers of a stream near one: layer norm, the paper's, or the root mean square alone."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
+
+from openwork.nn.shapes import Vectors
 
 Norm = Callable[[int], nn.Module]  # from a width to the module
 
@@ -28,3 +33,98 @@ class RMSNorm(nn.Module):
     def forward(self, x: Float[Tensor, "*rows width"]) -> Float[Tensor, "*rows width"]:
         # The gain in the type of x: the framework warns of two types, and takes a slower way.
         return functional.rms_norm(x, self.weight.shape, self.weight.to(x.dtype), self.epsilon)
+
+
+MOMENTUM = 0.1  # share of a batch in the running statistics; torch's
+
+_thread = threading.local()
+
+
+@contextmanager
+def real_positions(real: Bool[Tensor, "batch position"]) -> Iterator[None]:
+    """Within it, the batch norms that this thread trains count the positions that are `real`, and no other."""
+    before = getattr(_thread, "real", None)
+    _thread.real = real
+    try:
+        yield
+    finally:
+        _thread.real = before
+
+
+@dataclass(frozen=True)
+class BatchStatistics:
+    """Of each feature over `count` positions: mean and variance (width), the latter divided by `count` (biased)."""
+
+    mean: Tensor
+    variance: Tensor
+    count: Tensor
+
+
+def statistics_over(x: Vectors, real: Bool[Tensor, "batch position"]) -> BatchStatistics:
+    """mean = sum of x / n, variance = sum of (x - mean)^2 / n over the n real positions (their algorithm 1)."""
+    padding = ~real[..., None]
+    count = real.sum()
+    n = count.clamp(min=1)
+    mean = x.masked_fill(padding, 0.0).sum(dim=(0, 1)) / n
+    variance = (x - mean).masked_fill(padding, 0.0).square().sum(dim=(0, 1)) / n
+    return BatchStatistics(mean, variance, count)
+
+
+class BatchNorm(nn.Module):
+    """(x - mean) / sqrt(variance + epsilon) * gain + shift, with mean and variance of each feature over a batch.
+
+    Training, they are those of the batch's real positions, and the running ones follow; afterwards they are the running
+    ones, so that a sentence gives the same in any batch. A norm whose weights are frozen keeps its statistics too.
+    """
+
+    running_mean: Tensor
+    running_variance: Tensor
+
+    def __init__(self, width: int, epsilon: float = EPSILON) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.register_buffer("running_mean", torch.zeros(width))
+        self.register_buffer("running_variance", torch.ones(width))
+        self.epsilon = epsilon
+
+    @property
+    def learns(self) -> bool:
+        """Whether it takes statistics of what it is given."""
+        return self.training and self.weight.requires_grad
+
+    def forward(self, x: Float[Tensor, "*rows width"]) -> Float[Tensor, "*rows width"]:
+        """RuntimeError in training outside `real_positions`."""
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        mean, variance = self._of_batch(wide) if self.learns else (self.running_mean, self.running_variance)
+        return ((wide - mean) / torch.sqrt(variance + self.epsilon) * self.weight + self.bias).to(x.dtype)
+
+    def _of_batch(self, x: Vectors) -> tuple[Tensor, Tensor]:
+        real = getattr(_thread, "real", None)
+        if real is None or real.shape != x.shape[:-1]:
+            raise RuntimeError("a batch norm is trained within real_positions, which say what is no padding")
+        found = statistics_over(x, real)
+        self._remember(found)
+        return found.mean, found.variance
+
+    @torch.no_grad()
+    def _remember(self, found: BatchStatistics) -> None:
+        """running <- running + momentum (batch - running), the variance divided by n - 1 (their algorithm 2).
+
+        One position alone says nothing of a variance, and nothing of it is remembered.
+        """
+        share = MOMENTUM * (found.count > 1).to(found.mean)  # of its type: 0.1 of float32 is not that of float64
+        unbiased = found.variance * found.count / (found.count - 1).clamp(min=1)
+        self.running_mean += share * (found.mean - self.running_mean)
+        self.running_variance += share * (unbiased - self.running_variance)
+
+
+def running_statistics(model: nn.Module) -> dict[str, Tensor]:
+    """Name -> tensor (not a copy), of all batch norms of the model."""
+    norms = [(place, module) for place, module in model.named_modules() if isinstance(module, BatchNorm)]
+    return {f"{place}.{name}": buffer for place, norm in norms for name, buffer in norm.named_buffers()}
+
+
+def has_batch_norms(model: nn.Module) -> bool:
+    """Whether what the model learns from a sentence depends on the others of its batch."""
+    return any(isinstance(module, BatchNorm) for module in model.modules())

@@ -4,10 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from openwork.nn.batch_normalisation import BatchNorm
 from openwork.nn.dropout import Dropout
 from openwork.nn.masks import real
-from openwork.nn.normalisation import Norm
+from openwork.nn.normalisation import BatchNorm, Norm
 from openwork.nn.shapes import Lengths, PlaceVectors, Vectors
 
 

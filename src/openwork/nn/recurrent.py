@@ -1,33 +1,18 @@
-"""Recurrent encoder and decoder, joined by additive attention.
-
-After Bahdanau, Cho and Bengio 2015, with LSTM cells (Hochreiter and Schmidhuber 1997) or others in the place of their
-gated units.
-"""
+"""Stacks of recurrent cells, their state, and the recurrent encoder (Bahdanau, Cho and Bengio 2015)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from openwork.machine.device import has_narrow_kernels
-from openwork.nn.additive import AdditiveAttention
 from openwork.nn.cache import Selectable
 from openwork.nn.cells import CELLS, Cell
-from openwork.nn.dropout import Dropout
 from openwork.nn.shapes import Lengths
-
-
-@dataclass(frozen=True)
-class RecurrentMemory(Selectable):
-    """What the decoder attends to: the encoder's outputs, what the scores take of them, and which are real."""
-
-    values: Float[Tensor, "rows source memory_width"]
-    keys: Float[Tensor, "rows source inner"]
-    mask: Bool[Tensor, "rows 1 1 source"]
 
 
 @dataclass(frozen=True)
@@ -131,66 +116,3 @@ class RecurrentEncoder(nn.Module):
         memory, _ = pad_packed_sequence(outputs, batch_first=True, total_length=x.shape[1])
         hidden = after[0] if isinstance(after, tuple) else after
         return memory, hidden[-1]  # of both directions, the backward one of the last layer
-
-
-class RecurrentDecoder(nn.Module):
-    """Reads the target so far and attends to the memory before each token (appendix A.2.2 of the paper).
-
-    c_i = attention(s_{i-1}, memory),  s_i = cell([y_{i-1}; c_i], s_{i-1}) in the first layer; the layers above it
-    read [s_i; c_i]. They do not take part in the attention, so each of them takes all positions in one call.
-    """
-
-    def __init__(
-        self, width: int, memory_width: int, inner: int, layers: int, dropout: float, cell: str = "lstm"
-    ) -> None:
-        super().__init__()
-        self.layers = layers
-        self.kind = CELLS[cell]
-        self.attention = AdditiveAttention(width, memory_width, inner)
-        self.bridge = nn.Linear(width, layers * width)
-        self.first = self.kind.one(width + memory_width, width)
-        initialise_gates(self.first, self.kind)
-        self.upper = cell_layers(cell, width + memory_width, width, layers - 1, dropout) if layers > 1 else None
-        self.readout = nn.Linear(width + memory_width, width)
-        self.dropout = Dropout(dropout)
-
-    def start(
-        self,
-        memory: Float[Tensor, "rows source memory_width"],
-        backward: Float[Tensor, "rows width"],
-        mask: Bool[Tensor, "rows 1 1 source"],
-    ) -> tuple[RecurrentMemory, CellState]:
-        """The memory prepared, and s_0 = tanh(W_s h) of the encoder's backward state h at the first token.
-
-        An LSTM's inner values begin with zeros.
-        """
-        hidden = torch.tanh(self.bridge(backward)).unflatten(-1, (self.layers, -1))
-        state = CellState(hidden, torch.zeros_like(hidden) if self.kind.has_inner else None)
-        keys = self.attention.keys(memory)
-        # cells may give float32 where products do not, and each step would cast the values anew
-        return RecurrentMemory(memory.to(keys.dtype), keys, mask), state
-
-    def forward(
-        self, x: Float[Tensor, "rows position width"], memory: RecurrentMemory, state: CellState
-    ) -> tuple[Float[Tensor, "rows position width"], CellState]:
-        """For each input vector the readout tanh(W [s_i; c_i]), and the state after the last."""
-        attended, grown = self._attend(x, memory, state)
-        if self.upper is not None:
-            outputs, above = climb(self.upper, self.dropout(attended), state.each(lambda x: x[:, 1:]))
-            attended = torch.cat([outputs, attended[..., outputs.shape[-1] :]], dim=-1)
-            grown = grown.below(above)
-        return self.dropout(torch.tanh(self.readout(attended))), grown
-
-    def _attend(self, x: Tensor, memory: RecurrentMemory, state: CellState) -> tuple[Tensor, CellState]:
-        """[s_i; c_i] of the first layer for all positions, and its last state."""
-        hidden, cell, outputs = state.hidden[:, 0], None if state.cell is None else state.cell[:, 0], []
-        for y in x.unbind(1):
-            context, _ = self.attention(hidden[:, None], memory.keys, memory.values, memory.mask)
-            context = context[:, 0]
-            read = torch.cat([y, context], dim=-1)
-            if cell is None:
-                hidden = self.first(read, hidden)
-            else:
-                hidden, cell = self.first(read, (hidden, cell))
-            outputs.append(torch.cat([hidden, context], dim=-1))
-        return torch.stack(outputs, dim=1), CellState(hidden[:, None], None if cell is None else cell[:, None])

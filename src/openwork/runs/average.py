@@ -18,8 +18,7 @@ from openwork.data.store import TokenStore
 from openwork.inference.golden import make_golden
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
-from openwork.models.empty_weights import uninitialised
-from openwork.models.weights import read_tensors, restore_weights
+from openwork.models.weights import read_tensors, restore_weights, uninitialised
 from openwork.runs.corpus import GOLDEN_EXAMPLES
 from openwork.runs.folder import RunFolder, settings_of_run
 from openwork.text.pair import TokenizerPair

@@ -18,8 +18,8 @@ from openwork.base.errors import OpenworkError, wants_memory
 from openwork.machine.precision import PrecisionName
 from openwork.machine.workers import Workers
 from openwork.models.interfaces import SequenceModel
-from openwork.nn.batch_normalisation import has_batch_norms, running_statistics
 from openwork.nn.dropout import drawing_from
+from openwork.nn.normalisation import has_batch_norms, running_statistics
 from openwork.training.batches.batch import TrainingBatch
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import make_objective

@@ -3,9 +3,8 @@
 from torch import nn
 
 from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.decoder import Decoder, DecoderLayer
-from openwork.nn.encoder import Encoder, EncoderLayer
 from openwork.nn.feedforward import FeedForward
+from openwork.nn.layers import Decoder, DecoderLayer, Encoder, EncoderLayer
 from openwork.nn.normalisation import layer_norm
 from openwork.nn.residual import PreNorm
 from openwork.study import annotated

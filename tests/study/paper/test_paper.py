@@ -19,7 +19,7 @@ from openwork.cost import table3 as paper_table
 from openwork.decoding import scoring
 from openwork.models.interfaces import count_weights
 from openwork.models.table3 import BASE, BIG, ROWS, TRAININGS
-from openwork.nn import attention, feedforward, positions, residual, scores
+from openwork.nn import attention, feedforward, positions, residual
 from openwork.nn.kernels import reference
 from openwork.study.paper import formulas, methods, tables
 from openwork.study.paper.cited import OTHERS, PARSERS, TRANSFORMERS
@@ -235,7 +235,7 @@ def test_the_names_in_figure_2_are_those_of_parts() -> None:
 
 
 CHANGES: dict[str, tuple[Any, str, Any, str]] = {
-    "scale": (scores, "scale_of", lambda width: 1.0, "eq 1"),
+    "scale": (attention, "scale_of", lambda width: 1.0, "eq 1"),
     "softmax": (reference, "softmax_over", lambda scores, allowed, fill=0.0: scores.softmax(-2), "eq 1"),
     "sum of values": (reference, "weighted_sum", lambda weights, value: weights @ value * 2, "figure 2"),
     "mask": (reference, "masked_scores", lambda scores, allowed, fill=0.0: scores, "formula mask"),

@@ -15,12 +15,11 @@ from openwork.inference.prepared.attention import attend_to_memory, attend_to_pa
 from openwork.inference.prepared.caches import HIDDEN, Past, PreparedMemory, PreparedState, padded_size
 from openwork.inference.prepared.products import Product
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.batch_normalisation import BatchNorm
-from openwork.nn.decoder import DecoderLayer
-from openwork.nn.encoder import EncoderLayer
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import fused
+from openwork.nn.layers import DecoderLayer, EncoderLayer
 from openwork.nn.masks import Mask
+from openwork.nn.normalisation import BatchNorm
 from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, SublayerConnection
 
 Make = Callable[..., Product]

@@ -1,4 +1,4 @@
-"""CTranslate2's `model.bin`: named arrays of numbers, some known by further names. No torch here.
+"""CTranslate2's `model.bin`: named arrays of numbers, some known by further names.
 
 All numbers are little-endian. A text is its size with a final NUL as 2 bytes, its bytes, and the NUL.
 
@@ -27,6 +27,7 @@ from typing import BinaryIO
 import numpy as np
 
 from openwork.base.errors import BundleError
+from openwork.models.weights import unreadable
 
 OLDEST, NEWEST = 2, 6  # binary versions; version 1 had no specification
 TYPED, ALIASED = 4, 3  # the versions from which types are named, and aliases follow
@@ -54,12 +55,7 @@ def read_binary(path: Path) -> Contents:
         with path.open("rb") as file:
             return _BinaryReader(path, file).contents()
     except OSError as error:
-        raise BundleError(
-            f"{path}: cannot be read",
-            why=error.strerror or str(error),
-            hint="check that it is a file, and that you may read it",
-            code="B001",
-        ) from error
+        raise unreadable(path, error) from error
 
 
 class _BinaryReader:

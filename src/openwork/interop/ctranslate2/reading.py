@@ -16,15 +16,15 @@ from torch import Tensor
 
 from openwork.base.errors import BundleError
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
-from openwork.decoding.hypothesis import Hypothesis
+from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.building import model_with_weights
 from openwork.interop.ctranslate2.binary import read_binary
 from openwork.interop.ctranslate2.layout import DECODER, ENCODER, OUTPUT, OUTPUT_BIAS, POSITIONS, attentions, places
 from openwork.interop.ctranslate2.settings import Weights, embedding_scale, transformer_settings
 from openwork.interop.ctranslate2.vocabulary import Conventions, Tokens, read_conventions, read_tokens
 from openwork.interop.vocabulary import Vocabulary
+from openwork.models.build import model_with_weights
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
@@ -91,7 +91,7 @@ def read_ctranslate2(folder: Path, pieces: tuple[Sequence[str], Sequence[str]] |
     settings = settings.model_copy(update={"tying": _tying(tensors)})
     for name in weights.unused():
         raise weights.unsupported(name)
-    model = model_with_weights(settings, sizes, tensors, weights.size_error, folder)
+    model = model_with_weights(settings, sizes, tensors, weights.size_error, str(folder))
     return CTranslate2Model(settings, model, source, target, conventions)
 
 

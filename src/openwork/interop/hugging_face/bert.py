@@ -1,13 +1,12 @@
-"""Reading Hugging Face's BERT with its tokenizer as a bundle.
+"""Hugging Face's BERT, read with its tokenizer as a bundle and written; it is openwork's post-norm encoder with biases.
 
 A folder with the head that restores masked pieces becomes a model that fills, one with labels for whole texts a model
 that classifies, any other a model that gives vectors of texts. Each can be fine-tuned into one of another task.
 """
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from pydantic import Field
@@ -17,15 +16,19 @@ from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.bundles.tasks import tokenizers_for_task
-from openwork.interop.building import model_with_weights
-from openwork.interop.exports import HF_ACTIVATIONS
+from openwork.interop.exports import HF_ACTIVATIONS, hf_activation, unsupported_encoder
 from openwork.interop.hugging_face import config as hf
-from openwork.interop.hugging_face.bert_layout import CLASSES, CLASSIFIER, HEAD, bert_places
-from openwork.interop.hugging_face.frames import TOKENIZER_CONFIG
-from openwork.interop.hugging_face.reading import own_weight
-from openwork.interop.hugging_face.tokenizers import read_single
-from openwork.interop.hugging_face.weights import read_weights, size_error
-from openwork.interop.vocabulary import Vocabulary, own_vocabulary
+from openwork.interop.hugging_face.tokenizers import TOKENIZER_CONFIG, read_single, symbol_ids, write_framed
+from openwork.interop.hugging_face.weights import (
+    WeightPlace,
+    build_imported,
+    check_supported,
+    hf_weights,
+    own_weight,
+    read_weights,
+    write_files,
+)
+from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
 from openwork.models.settings import EncoderSettings, EncoderTask
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer
@@ -35,8 +38,56 @@ from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.pieces.words import Labels
 
+EMBEDDINGS = "source_embedding.table.weight"
+PREFIX = "bert."  # before the encoder's weights, where there is a head beside it
+HEAD = "cls.predictions"  # predicts masked pieces
+SEGMENTS = 2  # as BERT's tokenizers have; a model without segments is given two that add nothing
 DECODER = f"{HEAD}.decoder.weight"
 UNUSED = "position_ids"  # the numbers 0, 1, 2, ... in old files
+CLASSES = {"classify": "BertForSequenceClassification", "fill": "BertForMaskedLM", "embed": "BertModel"}
+CLASSIFIER, CLASSIFIER_BIAS = "classifier.weight", "classifier.bias"
+OLD_NORM = {"weight": "gamma", "bias": "beta"}  # names in old files
+LAYER = {
+    "self_attention.query": "attention.self.query",
+    "self_attention.key": "attention.self.key",
+    "self_attention.value": "attention.self.value",
+    "self_attention.output": "attention.output.dense",
+    "attention_wiring.norm": "attention.output.LayerNorm",
+    "feedforward.expand": "intermediate.dense",
+    "feedforward.contract": "output.dense",
+    "feedforward_wiring.norm": "output.LayerNorm",
+}
+
+
+def bert_places(settings: EncoderSettings) -> Iterator[WeightPlace]:
+    """Every weight of a model with these settings. `PREFIX` precedes all but the head's, where there is a head."""
+
+    def place(openwork_name: str, *hf_names: str, pieces: Literal["source"] | None = None) -> WeightPlace:
+        prefixes = ("", PREFIX) if settings.task == "embed" or hf_names[0].startswith(HEAD) else (PREFIX, "")
+        return WeightPlace(openwork_name, tuple(one + name for name in hf_names for one in prefixes), pieces=pieces)
+
+    def pair(openwork_name: str, hf_name: str) -> Iterator[WeightPlace]:
+        for part, old in OLD_NORM.items():
+            old_names = (f"{hf_name}.{old}",) if hf_name.endswith("LayerNorm") else ()
+            yield place(f"{openwork_name}.{part}", f"{hf_name}.{part}", *old_names)
+
+    yield place(EMBEDDINGS, "embeddings.word_embeddings.weight", pieces="source")
+    yield place("source_positions.added.table.weight", "embeddings.position_embeddings.weight")
+    yield from pair("source_positions.norm", "embeddings.LayerNorm")
+    if settings.segments:
+        yield place("segments.weight", "embeddings.token_type_embeddings.weight")
+    for number in range(settings.layers):
+        for openwork_name, hf_name in LAYER.items():
+            yield from pair(f"encoder.layers.{number}.{openwork_name}", f"encoder.layer.{number}.{hf_name}")
+    if settings.task == "fill":
+        yield from pair("transform.dense", f"{HEAD}.transform.dense")
+        yield from pair("transform.norm", f"{HEAD}.transform.LayerNorm")
+        yield WeightPlace("bias", (f"{HEAD}.bias", f"{HEAD}.decoder.bias"), pieces="source")
+    else:
+        yield from pair("pooler.dense", "pooler.dense")
+    if settings.task == "classify":
+        yield WeightPlace("output", (CLASSIFIER,), pieces="target")
+        yield WeightPlace("bias", (CLASSIFIER_BIAS,), pieces="target")
 
 
 class BertConfig(hf.ConfigKeys):
@@ -88,7 +139,7 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
     target = Vocabulary.of_labels(len(config.labels)) if labels else vocabulary
     found, used = _own_weights(folder, settings, weights, {"source": vocabulary, "target": target})
     found["begins"] = torch.tensor(word_starts(tokenizer))
-    model = model_with_weights(settings, (vocabulary.size, target.size), found, partial(size_error, folder), folder)
+    model = build_imported(folder, settings, vocabulary, target, found)
     unused = sorted(weights.keys() - used)
     card = hf.card_of(folder) + (f"\nNot taken over: {', '.join(unused)}\n" if unused else "")
     tokenizers = tokenizers_for_task(TokenizerPair(tokenizer, labels or tokenizer), settings.task)
@@ -125,13 +176,8 @@ def _vocabulary(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer, siz
     marks = tokenizer.external.marks
     vocabulary = Vocabulary.of(size, pad=marks.pad, unknown=marks.unknown, start=marks.start, end=marks.end)
     if marks.start is None or marks.end is None or vocabulary.size != tokenizer.vocabulary_size:
-        raise BundleError(
-            f"{folder}: model and tokenizer do not belong together",
-            why=f"the model has {vocabulary.size} pieces and the tokenizer {tokenizer.vocabulary_size}, symbols "
-            "included, of which a BERT needs [CLS] and [SEP]",
-            hint="fetch the folder again: model and tokenizer must be of one training",
-            code="B018",
-        )
+        needs = ", of which a BERT needs [CLS] and [SEP]"
+        raise sizes_differ(folder, vocabulary.size, tokenizer.vocabulary_size, needs)
     return vocabulary
 
 
@@ -160,7 +206,7 @@ def _own_weights(
         found[place.openwork_name] = own_weight(place, weights, pieces, folder)
         used |= {name for name in place.hf_names if name in weights}
     if DECODER in weights:
-        decoder, embedding = pieces["source"].gather(weights[DECODER].float()), found["source_embedding.table.weight"]
+        decoder, embedding = pieces["source"].gather(weights[DECODER].float()), found[EMBEDDINGS]
         if decoder.shape != embedding.shape or not torch.equal(decoder, embedding):
             raise BundleError(
                 f"{folder}: masked pieces are predicted by a separate matrix",
@@ -169,3 +215,42 @@ def _own_weights(
                 code="B067",
             )
     return found, used
+
+
+def write_bert(folder: Path, bundle: Bundle) -> None:
+    """The bundle's files in the folder; ConfigError for a model or a tokenizer that Hugging Face has not."""
+    settings, labels = bundle.settings.model, bundle.tokenizers.target
+    assert isinstance(settings, EncoderSettings)
+    check_supported(unsupported_encoder(settings))
+    mask = settings.mask_piece if settings.task == "fill" else None
+    pieces = {"source": write_framed(folder, bundle.tokenizers.source, "classified", mask)}
+    config = _config(settings, pieces["source"])
+    if isinstance(labels, Labels):
+        pieces["target"] = Vocabulary.of_labels(len(labels.names))
+        config["id2label"] = dict(enumerate(labels.names))
+        config["label2id"] = {name: number for number, name in enumerate(labels.names)}
+        config["problem_type"] = "single_label_classification"
+    write_files(folder, config, {}, _weights(settings, dict(bundle.model.named_parameters()), pieces))
+
+
+def _weights(settings: EncoderSettings, own: dict[str, Tensor], pieces: dict[str, Vocabulary]) -> dict[str, Tensor]:
+    segments = own.get("segments.weight", torch.zeros(0, settings.width)).detach().cpu()
+    missing = torch.zeros(max(SEGMENTS - len(segments), 0), settings.width)
+    own = {**own, "segments.weight": torch.cat([segments, missing])}
+    if settings.embedding_scale:
+        own[EMBEDDINGS] = own[EMBEDDINGS].detach().cpu().float() * settings.width**0.5
+    wide = settings.model_copy(update={"segments": max(settings.segments, SEGMENTS)})
+    return hf_weights(bert_places(wide), own, pieces=pieces)
+
+
+def _config(s: EncoderSettings, vocabulary: Vocabulary) -> dict[str, Any]:
+    return {
+        "architectures": [CLASSES[s.task]],
+        "model_type": "bert",
+        "vocab_size": vocabulary.external_size,
+        **BertConfig.keys_of(s),
+        "hidden_act": hf_activation(s.feedforward, HF_ACTIVATIONS),
+        "max_position_embeddings": s.table_size,
+        "type_vocab_size": max(s.segments, SEGMENTS),
+        "pad_token_id": symbol_ids(vocabulary)["pad_token_id"],
+    }

@@ -4,22 +4,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from openwork.base.errors import BundleError
 from openwork.base.folders import atomic_folder
 from openwork.base.outputs import EXPORT, put_export_mark
 from openwork.base.regular_files import check_downloaded
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
-from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face.bert import bundle_from_bert
-from openwork.interop.hugging_face.bert_export import write_bert
+from openwork.interop.hugging_face.bart import read_hugging_face, write_model_files
+from openwork.interop.hugging_face.bert import bundle_from_bert, write_bert
 from openwork.interop.hugging_face.config import CONFIG, card_of, read_json_object
-from openwork.interop.hugging_face.decoder import CONFIGS, read_decoder
-from openwork.interop.hugging_face.decoder_export import write_decoder
-from openwork.interop.hugging_face.export import write_model_files
-from openwork.interop.hugging_face.reading import read_hugging_face
+from openwork.interop.hugging_face.decoder import CONFIGS, read_decoder, write_decoder
 from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
-from openwork.interop.vocabulary import Vocabulary
+from openwork.interop.vocabulary import sizes_differ
 from openwork.models.settings import DecoderSettings, EncoderSettings
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import read_json
@@ -42,7 +37,9 @@ def bundle_from_hugging_face(folder: Path) -> Bundle:
     tokenizers = read_tokenizers(folder)
     names = read_json(folder / VOCABULARY) if (folder / VOCABULARY).is_file() else {}
     read = read_hugging_face(folder, names.get(UNKNOWN))
-    _check_vocabularies(folder, tokenizers, read.source, read.target)
+    for tokenizer, vocabulary in ((tokenizers.source, read.source), (tokenizers.target, read.target)):
+        if tokenizer.vocabulary_size != vocabulary.size:
+            raise sizes_differ(folder, vocabulary.size, tokenizer.vocabulary_size)
     settings = BundleSettings(model=read.settings, decoding=read.decoding)
     return Bundle(settings, tokenizers, read.model, card=card_of(folder))
 
@@ -52,7 +49,7 @@ def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
     tokenizer = AdaptedTokenizer(found) if not isinstance(found, Tokenizer) else found
     assert isinstance(tokenizer, AdaptedTokenizer | LearntTokenizer)
     read = read_decoder(folder, tokenizer)
-    settings = BundleSettings(model=read.settings, decoding=DecodingSettings(beam=1))
+    settings = BundleSettings(model=read.settings, decoding=read.decoding)
     return Bundle(settings, TokenizerPair(tokenizer, tokenizer), read.model, card=card_of(folder))
 
 
@@ -81,18 +78,3 @@ def _write_encoder_decoder(folder: Path, bundle: Bundle) -> None:
 
 # Writers of models other than encoder-decoders, by their settings.
 WRITERS: dict[type, Callable[[Path, Bundle], None]] = {EncoderSettings: write_bert, DecoderSettings: write_decoder}
-
-
-def _check_vocabularies(folder: Path, tokenizers: TokenizerPair, source: Vocabulary, target: Vocabulary) -> None:
-    for side, tokenizer, vocabulary in (
-        ("source", tokenizers.source, source),
-        ("target", tokenizers.target, target),
-    ):
-        if tokenizer.vocabulary_size != vocabulary.size:
-            raise BundleError(
-                f"{folder}: model and tokenizer do not belong together",
-                why=f"on the {side} side the model has {vocabulary.size} pieces and the tokenizer "
-                f"{tokenizer.vocabulary_size}, symbols included",
-                hint="fetch the folder again: model and tokenizer must be of one training",
-                code="B018",
-            )

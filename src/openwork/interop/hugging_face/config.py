@@ -9,9 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openwork.base.errors import BundleError
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.exports import ARCHITECTURES, HF_ACTIVATIONS, HF_EPSILON
-from openwork.models.settings import TransformerSettings
-from openwork.models.tying import Tying
+from openwork.models.weights import unreadable
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 MOST_BYTES = 4 << 20  # of a configuration, which has a few thousand
@@ -41,45 +39,6 @@ class ConfigKeys(BaseModel):
         return {key.alias or name: getattr(settings, name) for name, key in known}
 
 
-class HuggingFaceConfig(ConfigKeys):
-    """The keys of the BART family that matter, with Hugging Face's defaults."""
-
-    model_type: Literal["marian", "pegasus", "bart", "mbart"]
-    vocab_size: Count
-    decoder_vocab_size: Count | None = None
-    width: Count = Field(alias="d_model")
-    encoder_layers: Layers
-    decoder_layers: Layers
-    heads: Count = Field(alias="encoder_attention_heads")
-    decoder_attention_heads: Count
-    feedforward_width: Count = Field(alias="encoder_ffn_dim")
-    decoder_ffn_dim: Count
-    activation: str = Field("gelu", alias="activation_function")
-    maximum_length: Positions = Field(1024, alias="max_position_embeddings")
-    embedding_scale: bool = Field(False, alias="scale_embedding")
-    share_encoder_decoder_embeddings: bool = True
-    tie_word_embeddings: bool = True
-    dropout: Probability = 0.1
-    attention_dropout: Probability = 0.0
-    feedforward_dropout: Probability = Field(0.0, alias="activation_dropout")
-    pad_token_id: Id
-    eos_token_id: Id
-    decoder_start_token_id: Id
-    unk_token_id: Id | None = None
-
-    @property
-    def target_size(self) -> int:
-        """Pieces of the target's vocabulary."""
-        return self.vocab_size if self.tying == "three-way" else self.decoder_vocab_size or self.vocab_size
-
-    @property
-    def tying(self) -> Tying:
-        """Which of the three tables are one."""
-        if not self.tie_word_embeddings:
-            return "none"
-        return "three-way" if self.model_type != "marian" or self.share_encoder_decoder_embeddings else "target"
-
-
 class Generation(ConfigKeys):
     """The keys of the search that matter, with Hugging Face's defaults."""
 
@@ -90,19 +49,6 @@ class Generation(ConfigKeys):
 
 
 Kind = TypeVar("Kind", bound=BaseModel)
-
-
-def read_config(folder: Path) -> HuggingFaceConfig:
-    """The folder's config.json; BundleError where it is missing, damaged, or of a model that openwork has not."""
-    content = read_json_object(folder / CONFIG)
-    if content.get("model_type") not in ARCHITECTURES:
-        raise BundleError(
-            f"{folder / CONFIG}: a model of type {content.get('model_type')!r} cannot be read",
-            why=f"openwork reads {', '.join((*ARCHITECTURES, 'gpt2', 'llama'))}",
-            hint="import a model of one of these types, or convert this one with CTranslate2 and import it as ct2",
-            code="B019",
-        )
-    return validated(HuggingFaceConfig, content, folder / CONFIG)
 
 
 def read_generation(folder: Path) -> Generation:
@@ -132,35 +78,6 @@ def check_heads(width: int, heads: int, path: Path) -> None:
             hint="fetch the file again: no model has such sizes",
             code="B022",
         )
-
-
-def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) -> TransformerSettings:
-    """The settings of the model that computes the same; BundleError names `path` where there is none."""
-    encoder = (config.heads, config.feedforward_width)
-    decoder = (config.decoder_attention_heads, config.decoder_ffn_dim)
-    if encoder != decoder:
-        raise BundleError(
-            f"{path}: encoder and decoder have layers of different kinds",
-            why=f"heads and feed-forward width are {encoder} in the encoder and {decoder} in the decoder",
-            hint="openwork has one number of heads and one feed-forward width for both",
-            code="B020",
-        )
-    check_heads(config.width, config.heads, path)
-    kind = ARCHITECTURES[config.model_type]
-    return TransformerSettings.model_validate(
-        config.settings_for(TransformerSettings)
-        | {
-            "feedforward": known_activation(config.activation, HF_ACTIVATIONS, path),
-            "norm": kind.norm,
-            "norm_epsilon": HF_EPSILON,
-            "positions": kind.positions,
-            "maximum_length": config.maximum_length if kind.positions == "learned" else None,
-            "embedding_norm": kind.embedding_norm,
-            "tying": config.tying,
-            "attention_bias": True,
-            "output_bias": output_bias,
-        }
-    )
 
 
 def decoding_settings(generation: Generation, path: Path) -> DecodingSettings:
@@ -197,12 +114,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
             )
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise BundleError(
-            f"{path}: cannot be read",
-            why=error.strerror or str(error),
-            hint="name the folder that save_pretrained wrote, or a copy of it",
-            code="B001",
-        ) from error
+        raise unreadable(path, error) from error
     except (ValueError, RecursionError) as error:
         raise BundleError(
             f"{path}: damaged, or no JSON", why=str(error), hint="fetch the file again", code="B025"

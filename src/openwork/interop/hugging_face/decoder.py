@@ -1,21 +1,34 @@
-"""Reads GPT-2 and LLaMA from Hugging Face's folders as language models."""
+"""Hugging Face's GPT-2 and LLaMA, read as language models and written.
 
-from dataclasses import dataclass
-from functools import partial
+    AutoModelForCausalLM.from_pretrained(FOLDER).generate(**AutoTokenizer.from_pretrained(FOLDER)(text))
+
+GPT-2 and LLaMA do not scale embeddings: scaled ones are written so, and the output matrix separately.
+"""
+
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from openwork.base.errors import BundleError
-from openwork.interop.building import model_with_weights
+from openwork.bundles.bundle import Bundle
+from openwork.decoding.settings import DecodingSettings
+from openwork.interop.exports import hf_activation, unsupported_decoder
 from openwork.interop.hugging_face import config as hf
 from openwork.interop.hugging_face.decoder_layout import EMBEDDINGS, LAYOUTS
-from openwork.interop.hugging_face.reading import own_weight
-from openwork.interop.hugging_face.weights import read_weights, size_error
+from openwork.interop.hugging_face.tokenizers import never_written, symbol_ids, write_framed
+from openwork.interop.hugging_face.weights import (
+    LONGEST,
+    ImportedModel,
+    build_imported,
+    check_supported,
+    own_weight,
+    read_weights,
+    write_files,
+)
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
-from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import DecoderSettings
+from openwork.nn.positions import LONGEST_WAVE
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.pieces.learnt import LearntTokenizer
 
@@ -81,16 +94,7 @@ Config = Gpt2Config | LlamaConfig
 CONFIGS = {"gpt2": Gpt2Config, "llama": LlamaConfig}
 
 
-@dataclass(frozen=True)
-class ImportedDecoder:
-    """A language model that was read, and its vocabulary."""
-
-    settings: DecoderSettings
-    vocabulary: Vocabulary
-    model: SequenceModel
-
-
-def read_decoder(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer | None = None) -> ImportedDecoder:
+def read_decoder(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer | None = None) -> ImportedModel:
     """The model that `save_pretrained` wrote into the folder, of a type in `LAYOUTS`, in evaluation mode.
 
     The ids are those of `tokenizer`, or without one those of `Vocabulary.of`. BundleError for what is missing, damaged,
@@ -108,9 +112,8 @@ def read_decoder(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer | N
     }
     found = layout.to_openwork(found, settings)
     found.setdefault("output", found[EMBEDDINGS])  # one matrix has both names
-    sizes = (vocabulary.size, vocabulary.size)
-    model = model_with_weights(settings, sizes, found, partial(size_error, folder), folder)
-    return ImportedDecoder(settings, vocabulary, model)
+    model = build_imported(folder, settings, vocabulary, vocabulary, found)
+    return ImportedModel(settings, DecodingSettings(beam=1), vocabulary, vocabulary, model)
 
 
 def _vocabulary(config: Config, tokenizer: AdaptedTokenizer | LearntTokenizer | None, folder: Path) -> Vocabulary:
@@ -162,4 +165,63 @@ def _of_llama(config: LlamaConfig, path: Path) -> dict[str, Any]:
         "positions": "rotary",
         "rotary_base": rotation.get("rope_theta"),
         "dropout": 0.0,
+    }
+
+
+def write_decoder(folder: Path, bundle: Bundle) -> None:
+    """The bundle's files in the folder; ConfigError for a model or a tokenizer that Hugging Face has not."""
+    settings = bundle.settings.model
+    assert isinstance(settings, DecoderSettings)
+    check_supported(unsupported_decoder(settings))
+    vocabulary = write_framed(folder, bundle.tokenizers.source, "prompt")
+    kind = "gpt2" if settings.positions == "learned" else "llama"
+    layout, scale = LAYOUTS[kind], 1.0
+    if settings.embedding_scale:  # then embeddings and output matrix differ
+        settings, scale = settings.model_copy(update={"tying": "embeddings"}), settings.width**0.5
+    own = {name: one.detach().cpu().float() for name, one in bundle.model.named_parameters(remove_duplicate=False)}
+    own.setdefault("output", own[EMBEDDINGS])
+    own[EMBEDDINGS] = own[EMBEDDINGS] * scale
+    weights = {}
+    for place in layout.places(settings):
+        tensor = layout.to_hugging_face(place.openwork_name, own, settings)
+        weights[place.hf_names[0]] = (vocabulary.scatter(tensor) if place.pieces else tensor).contiguous()
+    config = {
+        "architectures": [layout.class_name],
+        "model_type": kind,
+        **CONFIGS[kind].keys_of(settings),
+        str(CONFIGS[kind].model_fields["activation"].alias): hf_activation(settings.feedforward, layout.activations),
+        **(_gpt2_config if kind == "gpt2" else _llama_config)(settings),
+        "vocab_size": vocabulary.external_size,
+        "tie_word_embeddings": settings.tying == "three-way",
+        **symbol_ids(vocabulary),
+    }
+    write_files(folder, config, _generation(bundle.settings.decoding, vocabulary), weights)
+
+
+def _gpt2_config(s: DecoderSettings) -> dict[str, Any]:
+    return {"n_positions": s.table_size, "embd_pdrop": s.dropout}
+
+
+def _llama_config(s: DecoderSettings) -> dict[str, Any]:
+    base = s.rotary_base or LONGEST_WAVE
+    return {
+        "num_key_value_heads": s.key_value_count,
+        "head_dim": s.key_width,
+        "rope_theta": base,  # the old place of the base, and the new one
+        "rope_parameters": {"rope_type": "default", "rope_theta": base},
+        "max_position_embeddings": LONGEST,
+    }
+
+
+def _generation(decoding: DecodingSettings, vocabulary: Vocabulary) -> dict[str, Any]:
+    """The search, or the sampling, of the bundle."""
+    drawn = {"do_sample": True, "temperature": decoding.temperature, "top_k": decoding.top_k, "top_p": decoding.top_p}
+    found = {"num_beams": decoding.beam, "length_penalty": decoding.length_penalty}
+    return {
+        **symbol_ids(vocabulary),
+        **(drawn if decoding.samples else found),
+        "max_new_tokens": decoding.maximum_length,
+        "suppress_tokens": never_written(vocabulary),
+        "renormalize_logits": True,
+        "no_repeat_ngram_size": decoding.no_repeat,
     }

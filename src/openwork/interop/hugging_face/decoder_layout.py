@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from openwork.interop.exports import GPT2_ACTIVATIONS, LLAMA_ACTIVATIONS
-from openwork.interop.hugging_face.layout import WeightPlace, with_bias
+from openwork.interop.hugging_face.weights import WeightPlace, with_bias
 from openwork.models.settings import DecoderSettings
 
 EMBEDDINGS = "embedding.table.weight"

@@ -1,18 +1,67 @@
-"""The weights of a Hugging Face folder: one safetensors file, or several with an index."""
+"""Weights in Hugging Face's folders: read by a table of their places, and written by the same table.
+
+Only safetensors files are read: names, types, shapes and numbers. A pickle could run whatever it holds.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
+import torch
+from safetensors.torch import save
 from torch import Tensor
 
-from openwork.base.errors import BundleError
+from openwork.base.errors import BundleError, ConfigError
 from openwork.base.regular_files import read_regular
+from openwork.decoding.settings import DecodingSettings
+from openwork.interop.exports import Unsupported
+from openwork.interop.hugging_face.config import CONFIG, GENERATION
+from openwork.interop.vocabulary import Vocabulary
+from openwork.models.build import model_with_weights
+from openwork.models.families import ModelSettings
+from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import read_tensors
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 _MOST_INDEX = 64 << 20  # bytes
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
+LONGEST = 1024  # positions in the configuration of a model that takes any length
+
+
+class ImportedModel(NamedTuple):
+    """A model that was read, with the search that goes with it, and the vocabularies of both sides."""
+
+    settings: Any
+    decoding: DecodingSettings
+    source: Vocabulary
+    target: Vocabulary
+    model: SequenceModel
+
+
+class WeightPlace(NamedTuple):
+    """One weight.
+
+    Args:
+        openwork_name: its name in openwork's model.
+        hf_names: its names in Hugging Face's, all of which hold the same; it is written under the first.
+        stream: the axis along which a vector of the stream lies; None: none.
+        pieces: the side whose vocabulary the first axis counts.
+        before: rows that only Hugging Face's has.
+    """
+
+    openwork_name: str
+    hf_names: tuple[str, ...]
+    stream: int | None = None
+    pieces: Literal["source", "target"] | None = None
+    before: int = 0
+
+
+def with_bias(openwork_name: str, hf_name: str, stream: int | None = None) -> Iterator[WeightPlace]:
+    """A matrix, or the scale of a norm, and its bias."""
+    yield WeightPlace(f"{openwork_name}.weight", (f"{hf_name}.weight",), stream)
+    yield WeightPlace(f"{openwork_name}.bias", (f"{hf_name}.bias",), None if stream else stream)
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
@@ -56,19 +105,6 @@ def _parts(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def find_weight(weights: Mapping[str, Tensor], names: Sequence[str], folder: Path) -> tuple[str, Tensor]:
-    """The first of the names that is there, and its weight in float32; BundleError where none is."""
-    name = next((name for name in names if name in weights), None)
-    if name is None:
-        raise BundleError(
-            f"{folder}: a weight is missing",
-            why=f"there is no {' or '.join(names)}",
-            hint="fetch the folder again: config.json and weights must be of one model",
-            code="B016",
-        )
-    return name, weights[name].float()
-
-
 def size_error(folder: Path, name: str, tensor: Tensor, shape: Sequence[object]) -> BundleError:
     """The error for a weight that should have another shape."""
     return BundleError(
@@ -77,3 +113,90 @@ def size_error(folder: Path, name: str, tensor: Tensor, shape: Sequence[object])
         hint="fetch the folder again: config.json and weights must be of one model",
         code="B017",
     )
+
+
+def own_weight(
+    place: WeightPlace,
+    weights: Mapping[str, Tensor],
+    pieces: Mapping[str, Vocabulary],
+    folder: Path,
+    order: Tensor | None = None,
+    rows: int | None = None,
+) -> Tensor:
+    """One weight of openwork's model in float32; BundleError where the file's is missing or has another size.
+
+    `order`: of the stream's numbers, for weights that lie along it. `pieces`: the vocabularies by side. `rows`: of
+    the embeddings, where there may be more than the vocabulary has ids.
+    """
+    name = next((name for name in place.hf_names if name in weights), None)
+    if name is None:
+        raise BundleError(
+            f"{folder}: a weight is missing",
+            why=f"there is no {' or '.join(place.hf_names)}",
+            hint="fetch the folder again: config.json and weights must be of one model",
+            code="B016",
+        )
+    tensor = weights[name].float()
+    if place.openwork_name == "bias":
+        tensor = tensor.flatten()
+    if order is not None and place.stream is not None:
+        if tensor.ndim <= place.stream or tensor.shape[place.stream] != len(order):
+            raise size_error(folder, name, tensor, (*"*" * place.stream, len(order)))
+        tensor = tensor.index_select(place.stream, order)
+    if place.pieces is not None:
+        vocabulary = pieces[place.pieces]
+        rows = vocabulary.external_size if rows is None else rows
+        if tensor.shape[:1] != (rows,):
+            raise size_error(folder, name, tensor, (rows, "..."))
+        tensor = vocabulary.gather(tensor)
+    return tensor[place.before :]
+
+
+def build_imported(
+    folder: Path, settings: ModelSettings, source: Vocabulary, target: Vocabulary, found: Mapping[str, Tensor]
+) -> SequenceModel:
+    """The model with these weights by openwork's names, in evaluation mode; BundleError for one of another size."""
+    return model_with_weights(settings, (source.size, target.size), found, partial(size_error, folder), str(folder))
+
+
+def hf_weights(
+    places: Iterable[WeightPlace],
+    own: Mapping[str, Tensor],
+    *,
+    pieces: Mapping[str, Vocabulary] | None = None,
+    order: Tensor | None = None,
+) -> dict[str, Tensor]:
+    """Every weight by Hugging Face's names, the inverse of `own_weight`; zeros for a bias that the model has not."""
+    found = {}
+    for place in places:
+        name = place.openwork_name
+        matrix = "output" if name == "bias" else name.removesuffix("bias") + "weight"
+        tensor = own[name].detach().cpu().float() if name in own else torch.zeros(own[matrix].shape[0])
+        if order is not None and place.stream is not None:
+            tensor = tensor.index_select(place.stream, order)
+        if pieces is not None and place.pieces is not None:
+            tensor = pieces[place.pieces].scatter(tensor)
+        if place.before:
+            tensor = torch.cat([tensor.new_zeros(place.before, tensor.shape[1]), tensor])
+        found[place.hf_names[0]] = tensor.contiguous()
+    return found
+
+
+def write_files(folder: Path, config: dict[str, Any], generation: dict[str, Any], weights: dict[str, Tensor]) -> None:
+    """config.json, generation_config.json where there is something to generate, and model.safetensors."""
+    for name, content in ((CONFIG, {**config, "torch_dtype": "float32"}), (GENERATION, generation)):
+        if content:
+            text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+            (folder / name).write_text(text, encoding="utf-8")
+    (folder / WEIGHTS).write_bytes(save(weights, metadata={"format": "pt"}))
+
+
+def check_supported(unsupported: Unsupported | None) -> None:
+    """ConfigError, with the reason, if Hugging Face cannot run a model."""
+    if unsupported is not None:
+        raise ConfigError(
+            "this model has no counterpart among the architectures of Hugging Face that are written",
+            why=unsupported.why,
+            hint=unsupported.hint,
+            code="C031",
+        )

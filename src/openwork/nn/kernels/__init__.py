@@ -16,7 +16,7 @@ class Kernel(Protocol):
     """Attention(Q, K, V) for queries, keys and values of shape (batch, head, position, ...).
 
     `bias`, broadcastable to (batch, head, query, key), is added to the scores. `weight_function` replaces the softmax
-    of scaled dot products (`nn/scores.py`).
+    of scaled dot products (`nn/attention.py`).
     """
 
     def __call__(

@@ -91,7 +91,7 @@ LESSONS: tuple[Lesson, ...] = (
         "initial-loss",
         "fresh weights are as good as guessing",
         "above: the first weights or the scale of the embeddings are too large; below: the answer is seen",
-        "look at nn/initialise.py and model.embedding_scale; below, at the next lines",
+        "look at nn/embedding.py and model.embedding_scale; below, at the next lines",
         "docs/coach.md, initial loss; the paper, section 3.4",
         initial_loss,
         ("unknown", "frame"),

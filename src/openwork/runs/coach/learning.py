@@ -123,7 +123,7 @@ def _as_seen(found: LargestDifference) -> Observation:
 def initial_loss(trial: Trial) -> Observation:
     """Fresh weights know nothing: about ln V nats a token.
 
-    Logits of variance 1, which `nn/initialise.py` makes, give ln V + 1/2. Where the output matrix is the embedding, the
+    Logits of variance 1, which `nn/embedding.py` makes, give ln V + 1/2. Where the output matrix is the embedding, the
     piece that was just read is thought likely, by a logit of up to about sqrt(width) / 2: of a hundred pieces that
     costs 2 nats, of thousands next to nothing (measured over our presets: 0.0 to 2.1).
     """

@@ -13,10 +13,9 @@ from openwork.bundles.folder import WEIGHTS
 from openwork.bundles.settings import read_bundle_settings
 from openwork.bundles.versions import whole_bundle
 from openwork.models.build import build_model
-from openwork.models.empty_weights import empty_weights
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.models.weights import model_weights, read_tensors, restore_weights
+from openwork.models.weights import empty_weights, model_weights, read_tensors, restore_weights
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.tuning.transfer import Taken, fitting, is_another, take
 from openwork.runs.usable import usable_bundle

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError
 from openwork.models.build import build_model
-from openwork.models.empty_weights import empty_weights
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.nn.batch_normalisation import running_statistics
+from openwork.models.weights import empty_weights
+from openwork.nn.normalisation import running_statistics
 from openwork.text.pair import TokenizerPair
 
 

@@ -3,7 +3,7 @@
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from openwork.nn.initialise import initialise
+from openwork.nn.embedding import initialise
 from openwork.nn.masks import Mask
 from openwork.study.annotated.attention import MultiHeadAttention
 from openwork.study.annotated.embedding import Embed, PositionalEncoding

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.dropout import Dropout
-from openwork.nn.initialise import initialise
+from openwork.nn.embedding import initialise
 from openwork.nn.masks import Mask
 from openwork.nn.normalisation import layer_norm
 from openwork.study.annotated import embedding

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from openwork.decoding.greedy import most_probable
+from openwork.decoding.left_to_right import most_probable
 from openwork.decoding.scoring import log_normaliser
 from openwork.inspection.recorder import Recorder
 from openwork.inspection.trace import Printed, Step

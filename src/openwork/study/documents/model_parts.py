@@ -7,14 +7,13 @@ import torch
 from torch import nn
 
 from openwork.models.build import build_transformer
-from openwork.models.empty_weights import empty_weights
 from openwork.models.interfaces import count_weights
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
+from openwork.models.weights import empty_weights
 from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.embedding import TokenEmbedding
+from openwork.nn.embedding import TokenEmbedding, initialise
 from openwork.nn.feedforward import FeedForward
-from openwork.nn.initialise import initialise
 from openwork.nn.normalisation import layer_norm
 from openwork.nn.positions import SinusoidalPositions, exact_sinusoids
 from openwork.nn.residual import PreNorm
@@ -121,7 +120,7 @@ def sizes() -> Worked:
                    Quoted("001", 0, 1e-6, "the code makes four projections and pairs them with three inputs")),
             worked("first_values", "The largest first value of matrices of 512 x 512", "sqrt(6 / (512 + 512))",
                    glorot_bound(512),
-                   Part("openwork.nn.initialise.initialise", "Glorot and Bengio 2010, equation 16", ()), (),
+                   Part("openwork.nn.embedding.initialise", "Glorot and Bengio 2010, equation 16", ()), (),
                    Quoted("001", 0.0441941738, 1e-6,
                           "1 / sqrt(n) is another rule, and not the Xavier of the document's own code")),
             worked("norm", "A row, layer-normed", "(y - mean) / sqrt(variance + 1e-6)", normed,

@@ -9,15 +9,14 @@ from openwork.cost.table3 import VOCABULARY
 from openwork.inspection.trace import Trace
 from openwork.inspection.trace_table import shape_text
 from openwork.models.build import build_model
-from openwork.models.empty_weights import empty_weights
 from openwork.models.families import model_settings
 from openwork.models.presets import PRESETS
 from openwork.models.seq2seq import Transformer
 from openwork.models.table3 import BASE
+from openwork.models.weights import empty_weights
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.decoder import DecoderLayer
-from openwork.nn.encoder import EncoderLayer
 from openwork.nn.kernels.reference import attention_scores, masked_scores, softmax_over, weighted_sum
+from openwork.nn.layers import DecoderLayer, EncoderLayer
 from openwork.study.paper.drawing import Drawn, draw_attention, draw_stacks
 from openwork.study.paper.exhibit import Computed, Exhibit
 from openwork.study.paper.forward import GIVEN, RIGHT, SOURCE, forward_trace, names_of

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.encoder import EncoderLayer
+from openwork.nn.embedding import initialise
 from openwork.nn.feedforward import FeedForward
-from openwork.nn.initialise import initialise
+from openwork.nn.layers import EncoderLayer
 from openwork.nn.masks import EVERYTHING
 from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
 from openwork.study.studies.settings import DepthSettings

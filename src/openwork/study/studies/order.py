@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.distances import Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
-from openwork.nn.encoder import Encoder, EncoderLayer
+from openwork.nn.embedding import initialise
 from openwork.nn.feedforward import FeedForward
-from openwork.nn.initialise import initialise
+from openwork.nn.layers import Encoder, EncoderLayer
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
 from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
 from openwork.nn.residual import PostNorm

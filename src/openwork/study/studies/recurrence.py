@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.initialise import initialise
+from openwork.nn.embedding import initialise
 from openwork.nn.kernels import Kernel, fused
 from openwork.nn.masks import CAUSAL
 from openwork.nn.recurrent import cell_layers

@@ -14,10 +14,8 @@ from torch import nn
 from openwork.data.batching import Batch
 from openwork.machine.precision import PrecisionName
 from openwork.models.interfaces import MaskedModel, NextTokenModel, SequenceModel
-from openwork.nn.batch_normalisation import has_batch_norms
-from openwork.nn.causal import CausalLayer
-from openwork.nn.decoder import DecoderLayer
-from openwork.nn.encoder import EncoderLayer
+from openwork.nn.layers import CausalLayer, DecoderLayer, EncoderLayer
+from openwork.nn.normalisation import has_batch_norms
 from openwork.training.batches.batch import Stream, TensorBatch, TrainingBatch, to_tensors
 from openwork.training.batches.language_modelling import Masking, NextTokenBatches
 from openwork.training.batches.packing import choose_layout, pack

@@ -28,8 +28,8 @@ from openwork.inference.prepared.native.structures import (
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.decoder import DecoderLayer
 from openwork.nn.feedforward import FeedForward
+from openwork.nn.layers import DecoderLayer
 from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
 
 LANES = 16
