@@ -37,7 +37,7 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.kernels import reference
-from openwork.text.external import bert
+from openwork.text.external import reading as external_reading
 from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.pieces.wordpiece import Matching
 from openwork.training import loss, schedules
@@ -255,10 +255,10 @@ ELSEWHERE: tuple[tuple[str, Change, Callable[[], None]], ...] = (
             "encode_batch([text], add_special_tokens=False)"),
         test_texts_are_cut_as_the_description_says),
     ("a tokenizer of BERT's that leaves capital letters",
-        Expression(bert.bert_library, "lowercase=lower_case", "lowercase=False"),
+        Expression(external_reading.bert_library, "lowercase=lower_case", "lowercase=False"),
         test_texts_are_cut_as_the_description_says),
     ("a vocabulary that is read without its last pieces",
-        Expression(bert.read_bert, "list(read_bounded_lines(path))", "list(read_bounded_lines(path))[:-9]"),
+        Expression(external_reading.read_bert, "list(read_bounded_lines(path))", "list(read_bounded_lines(path))[:-9]"),
         test_texts_are_cut_as_the_description_says),
     ("the shortest match first",
         Expression(Matching.work, "range(min(len(word), begin + self._longest_piece), begin, -1)",
