@@ -79,11 +79,11 @@ def own_vocabulary(folder: Path, tokenizer: LearntTokenizer, size: int) -> Vocab
     return Vocabulary(tuple(range(size)))
 
 
-def sizes_differ(folder: Path, model: int, tokenizer: int, needs: str = "") -> BundleError:
+def sizes_differ(folder: Path, model: int, tokenizer: int) -> BundleError:
     """The error for a model and a tokenizer with different numbers of pieces."""
     return BundleError(
         f"{folder}: model and tokenizer do not belong together",
-        why=f"the model has {model} pieces and the tokenizer {tokenizer}, symbols included{needs}",
+        why=f"the model has {model} pieces and the tokenizer {tokenizer}",
         hint="fetch the folder again: model and tokenizer must be of one training",
         code="B018",
     )

@@ -67,17 +67,16 @@ def build_decoder(
 def _check_shared(tying: str, source_vocabulary: int, target_vocabulary: int) -> None:
     if source_vocabulary == target_vocabulary:
         return
-    why = f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}"
     if tying == "embeddings":
         raise ConfigError(
             "a language model needs one vocabulary for prompt and continuation",
-            why=why,
+            why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
             hint="set text.shared = true",
             code="C085",
         )
     raise ConfigError(
         "three-way tying needs one vocabulary for source and target",
-        why=why,
+        why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
         hint='set text.shared = true, or model.tying = "target"',
         code="C034",
     )

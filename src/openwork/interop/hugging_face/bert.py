@@ -28,7 +28,7 @@ from openwork.interop.hugging_face.weights import (
     read_weights,
     write_files,
 )
-from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
+from openwork.interop.vocabulary import Vocabulary, own_vocabulary
 from openwork.models.settings import EncoderSettings, EncoderTask
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer
@@ -176,8 +176,13 @@ def _vocabulary(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer, siz
     marks = tokenizer.external.marks
     vocabulary = Vocabulary.of(size, pad=marks.pad, unknown=marks.unknown, start=marks.start, end=marks.end)
     if marks.start is None or marks.end is None or vocabulary.size != tokenizer.vocabulary_size:
-        needs = ", of which a BERT needs [CLS] and [SEP]"
-        raise sizes_differ(folder, vocabulary.size, tokenizer.vocabulary_size, needs)
+        raise BundleError(
+            f"{folder}: model and tokenizer do not belong together",
+            why=f"the model has {vocabulary.size} pieces and the tokenizer {tokenizer.vocabulary_size}, symbols "
+            "included, of which a BERT needs [CLS] and [SEP]",
+            hint="fetch the folder again: model and tokenizer must be of one training",
+            code="B018",
+        )
     return vocabulary
 
 
