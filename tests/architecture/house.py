@@ -79,9 +79,7 @@ LARGEST_SHARE = 0.12  # of the package's lines, in one floor
 # Folders whose listing reads like a table of contents, and may be long.
 LONG_FOLDERS = {
     "cli": "one file a command",
-    "decoding": "one file a search, a rule or a penalty",
     "models": "one file a family or a part of one",
-    "nn": "one file a section of the paper or a later part",
 }
 
 # What may break a size, and why: "models/build.py" or "models/build.py::build" -> the reason. Empty is best.
