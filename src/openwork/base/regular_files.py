@@ -104,3 +104,13 @@ def _refuse(path: Path) -> NoReturn:
         hint="put the file itself in its place, if you trust it",
         code="B070",
     )
+
+
+def unreadable(path: Path, error: OSError) -> BundleError:
+    """The error for a file that cannot be read."""
+    return BundleError(
+        f"{path}: cannot be read",
+        why=error.strerror or str(error),
+        hint="check that it is a file, and that you may read it",
+        code="B001",
+    )

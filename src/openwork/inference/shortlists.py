@@ -21,13 +21,13 @@ from torch import Tensor
 from openwork.base.errors import BundleError, DataError
 from openwork.base.files import atomic_write_bytes
 from openwork.base.outputs import check_file
+from openwork.base.regular_files import unreadable
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import load_bundle
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.pairs import encoded_pairs
 from openwork.data.readers.lines import read_parallel
 from openwork.decoding.scoring import Hypothesis
-from openwork.models.weights import unreadable
 from openwork.nn.shapes import Source
 from openwork.text.lexicon import learn_lexicon
 from openwork.text.pair import TokenizerPair

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from openwork.base.errors import BundleError
-from openwork.base.regular_files import read_regular
+from openwork.base.regular_files import read_regular, unreadable
 
 MOST_BYTES = 1 << 36  # of a file of weights
 
@@ -63,16 +63,6 @@ def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], origin: str
 def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
     """The safetensors form: names, types, shapes and numbers, and nothing that could run."""
     return save({name: tensor.contiguous().cpu() for name, tensor in tensors.items()})
-
-
-def unreadable(path: Path, error: OSError) -> BundleError:
-    """The error for a file that cannot be read."""
-    return BundleError(
-        f"{path}: cannot be read",
-        why=error.strerror or str(error),
-        hint="check that it is a file, and that you may read it",
-        code="B001",
-    )
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

@@ -27,7 +27,7 @@ from typing import BinaryIO
 import numpy as np
 
 from openwork.base.errors import BundleError
-from openwork.models.weights import unreadable
+from openwork.base.regular_files import unreadable
 
 OLDEST, NEWEST = 2, 6  # binary versions; version 1 had no specification
 TYPED, ALIASED = 4, 3  # the versions from which types are named, and aliases follow

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openwork.base.errors import BundleError
+from openwork.base.regular_files import unreadable
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.weights import unreadable
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 MOST_BYTES = 4 << 20  # of a configuration, which has a few thousand
