@@ -62,8 +62,6 @@ TORCH_FREE_MODULES = (
     "runs.file.check",
     "runs.file.keys",
     "runs.file.resolve",
-    "runs.file.schema",
-    "runs.file.show",
     "runs.usable",
     "study.paper.cited",
     "study.paper.contents",

@@ -12,7 +12,7 @@ from base.json_schema import flaws
 from journeys.command import Finished, told
 from openwork.cli.translate import LineOptions
 from openwork.inference.settings import LineSettings
-from openwork.runs.file.schema import translation_file_schema
+from openwork.runs.file.keys import translation_file_schema
 
 pytestmark = pytest.mark.slow
 

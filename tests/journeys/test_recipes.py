@@ -12,7 +12,7 @@ from openwork.data.records import Pair
 from openwork.models.build import build_model
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.train import train_bundle
-from openwork.runs.tuning.fine_tuning import check_fine_tuning
+from openwork.runs.tuning import check_fine_tuning
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,8 @@ from base.json_schema import flaws
 from openwork.base.config import Layer
 from openwork.base.errors import UsageError
 from openwork.models.presets import PRESETS
-from openwork.runs.file.keys import explain_key, key_lines, known_keys, leaves, section_lines
+from openwork.runs.file.keys import explain_key, key_lines, known_keys, leaves, run_file_schema, section_lines
 from openwork.runs.file.resolve import resolve_run
-from openwork.runs.file.schema import run_file_schema
 from openwork.runs.file.settings import RunSettings
 
 RUN_FILES = sorted([*(REPOSITORY / "recipes").glob("*.toml"), *(REPOSITORY / "examples").glob("*.toml")])

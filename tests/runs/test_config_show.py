@@ -8,7 +8,6 @@ import pytest
 from openwork.base.config import Layer, read_run, to_toml
 from openwork.runs.file.recipes import run_file_of
 from openwork.runs.file.resolve import Resolved, resolve, resolve_layer, resolve_run
-from openwork.runs.file.show import Shown, show
 
 BASE = '[data]\ncorpus = "copy"\n\n[training]\nsteps = 9\nwarmup = 3\n'
 FILE = 'base = "base.toml"\n[model]\npreset = "nano"\nwidth = 64\n\n[training]\nsteps = 7\n'
@@ -21,8 +20,8 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "run.toml"
 
 
-def shown(file: Path, *assignments: str) -> Shown:
-    return show(resolve(file, assignments, {}, print))
+def shown(file: Path, *assignments: str) -> Resolved:
+    return resolve(file, assignments, {}, print)
 
 
 def test_origin_of_each_value(file: Path):
@@ -47,7 +46,7 @@ def test_preset_of_an_assignment_and_section_in_one_line(file: Path):
 def test_chosen_values_say_so(tmp_path: Path):
     told: list[str] = []
     layer = read_run(None, ["data.corpus=copy", "data.count=30", "training.warmup=5"], {})
-    found = show(resolve_layer(layer, told.append, choose_rest=True))
+    found = resolve_layer(layer, told.append, choose_rest=True)
     assert found.origins["training.steps"] == "chosen from the size of the data"
     assert found.origins["model.width"] == "preset nano (chosen from the size of the data)"
     assert found.origins["training.warmup"] == "--set training.warmup=5"
@@ -57,7 +56,7 @@ def test_chosen_values_say_so(tmp_path: Path):
 def test_what_a_fine_tuned_bundle_decides_says_so():
     """Values that stand in the layer, though no file or option gave them."""
     layer = Layer({"data": {"corpus": "copy"}, "model": {"width": 32, "heads": 2}}, {})
-    assert show(Resolved(resolve_run(layer), layer)).origins["model.width"] == "the bundle that is fine-tuned"
+    assert Resolved(resolve_run(layer), layer).origins["model.width"] == "the bundle that is fine-tuned"
 
 
 def test_text_is_a_run_file_that_says_the_same(file: Path):

@@ -22,7 +22,7 @@ from openwork.models.weights import model_weights, read_tensors, restore_weights
 from openwork.runs.file.inheritance import inherit
 from openwork.runs.file.resolve import resolve_layer, resolve_run
 from openwork.runs.train import train_bundle
-from openwork.runs.tuning.fine_tuning import extended_pair, grown, new_rows
+from openwork.runs.tuning import extended_pair, grown, new_rows
 from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings

@@ -9,8 +9,7 @@ import pytest
 from journeys.command import Finished, run_file
 from openwork.base.config import Layer, read_run_file
 from openwork.base.records import read_records
-from openwork.runs.file.rehearsal import rehearsal
-from openwork.runs.file.resolve import resolve_run
+from openwork.runs.file.resolve import rehearsal, resolve_run
 
 pytestmark = pytest.mark.slow
 

@@ -22,7 +22,7 @@ from openwork.runs.average import average_bundles
 from openwork.runs.file.inheritance import inherit
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.train import train_bundle
-from openwork.runs.tuning.transfer import fitting, take
+from openwork.runs.tuning import Pretrained, load_matching
 from openwork.text.pair import TokenizerPair
 from runs.test_fine_tuning import TRAINING, Stop, tuned, weights_of
 
@@ -196,10 +196,11 @@ def test_a_target_that_is_another_is_never_taken_for_the_bundles(tiny_bundle: Bu
     settings = tiny_bundle.settings.model.model_copy(update={"tying": "target"})
     before = TokenizerPair(source, one)
     weights = model_weights(build_model(settings, source.vocabulary_size, size))
-    kept = fitting(weights, settings, before, settings, TokenizerPair(source, one))
-    left = fitting(weights, settings, before, settings, TokenizerPair(source, other))
+    bundle = Pretrained(Path(), settings, before)
+    kept = bundle.matching_weights(weights, settings, TokenizerPair(source, one))
+    left = bundle.matching_weights(weights, settings, TokenizerPair(source, other))
     assert kept.keys() == weights.keys() and kept.keys() - left.keys() == {"output"}
-    grown = fitting(weights, settings, before, settings, TokenizerPair(one, other))
+    grown = bundle.matching_weights(weights, settings, TokenizerPair(one, other))
     assert grown["source_embedding.table.weight"] is weights["source_embedding.table.weight"]
 
 
@@ -210,7 +211,8 @@ def test_running_statistics_go_with_their_norms(tiny_bundle: Bundle) -> None:
     theirs, ours = (build_model(settings, size, size) for _ in range(2))
     for statistic in running_statistics(theirs).values():
         statistic.uniform_(0.5, 2.0)
-    take(ours, fitting(model_weights(theirs), settings, tokenizers, settings, tokenizers), "a bundle")
+    bundle = Pretrained(Path(), settings, tokenizers)
+    load_matching(ours, bundle.matching_weights(model_weights(theirs), settings, tokenizers), "a bundle")
     found, expected = running_statistics(ours), running_statistics(theirs)
     assert found and all(torch.equal(found[name], statistic) for name, statistic in expected.items())
 

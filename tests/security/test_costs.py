@@ -14,7 +14,7 @@ from openwork.bundles.bundle import load_bundle
 from openwork.models import layer_settings
 from openwork.models.settings import TransformerSettings
 from openwork.runs.file.inheritance import inherit
-from openwork.runs.tuning.fine_tuning import Beginning
+from openwork.runs.tuning import Pretrained
 
 
 def go_on(bundle: Path) -> object:
@@ -22,7 +22,7 @@ def go_on(bundle: Path) -> object:
     return inherit(Layer({"data": {"corpus": "copy"}, "fine_tuning": {"from_bundle": str(bundle)}}))
 
 
-READERS = (load_bundle, go_on, lambda bundle: Beginning.of(str(bundle)))
+READERS = (load_bundle, go_on, lambda bundle: Pretrained.of(str(bundle)))
 
 
 def refusals(bundle: Path) -> list[tuple[str, str]]:
@@ -76,7 +76,7 @@ def test_more_layers_than_weights(bundle_folder: Path) -> None:
 def test_a_model_larger_than_its_weights_before_a_training_takes_memory(bundle_folder: Path) -> None:
     change(bundle_folder, lambda text: re.sub(r"(?m)^feedforward_width = \d+$", f"feedforward_width = {1 << 17}", text))
     with pytest.raises(BundleError, match="these weights belong to a model of other sizes"):
-        Beginning.of(str(bundle_folder))
+        Pretrained.of(str(bundle_folder))
 
 
 # -------------------------------------------------------------------------------------------------------------- hints

@@ -35,13 +35,12 @@ def show(
     """
     from openwork.base.config import Layer, apply_assignments
     from openwork.runs.file.resolve import resolve
-    from openwork.runs.file.show import show
 
     if file is None and "data" not in apply_assignments(Layer(), assignments or []).mapping:
         raise UsageError(
             "there is nothing to show", hint="name a run file, or the data: --set data.corpus=copy", code="U004"
         )
-    shown = show(resolve(file, assignments or [], {}, report))
+    shown = resolve(file, assignments or [], {}, report)
     if as_json:
         write_json(shown.to_json())
     else:
@@ -90,8 +89,7 @@ def schema(
 
     openwork config schema translation --text
     """
-    from openwork.runs.file.keys import key_lines
-    from openwork.runs.file.schema import SCHEMAS
+    from openwork.runs.file.keys import SCHEMAS, key_lines
 
     if text:
         print_lines(key_lines(kind))

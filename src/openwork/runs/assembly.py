@@ -23,7 +23,7 @@ from openwork.models.label_model import LabelModel
 from openwork.runs.corpus import Report, RunCorpus, prepare_corpus
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
-from openwork.runs.tuning.fine_tuning import begin_tuning, check_fine_tuning
+from openwork.runs.tuning import begin_tuning, check_fine_tuning
 from openwork.runs.validation import Validator, scoring_of
 from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair

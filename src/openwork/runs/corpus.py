@@ -9,39 +9,34 @@ from openwork.base.errors import BundleError, DataError
 from openwork.base.tasks import task_of
 from openwork.bundles.tasks import VocabularyLines, tokenizers_for_task
 from openwork.data.batching import CorpusMixture
-from openwork.data.filters import FilterReport, FilterSettings
+from openwork.data.filters import FilterReport
 from openwork.data.origins import check_origins, origins_of, read_origins, write_origins
-from openwork.data.pairs import PairSource, Sampling, find_splits, store_pairs
+from openwork.data.pairs import PairSource, Sampling, Splits, find_splits, store_pairs
 from openwork.data.records import Pair, are_texts, split_texts
-from openwork.data.settings import DataSettings
 from openwork.data.store import TokenStore
 from openwork.data.targets import check_known, checked
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
-from openwork.runs.tuning.fine_tuning import Beginning
+from openwork.runs.tuning import Pretrained
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.training.checkpoint import checkpoints
 
-_ANY_RATIO = 1e9
-
-
-def wanted_pairs(settings: RunSettings) -> tuple[DataSettings, FilterSettings, Callable[[PairSource], PairSource]]:
-    """Which pairs a run wants, what it leaves out, and how each is checked. A label may be as short as it likes."""
-    filters = settings.filters
-    if settings.text.has_labels:
-        filters = filters.model_copy(update={"maximum_ratio": _ANY_RATIO})
-    return settings.data, filters, partial(checked, task=task_of(settings.model))
-
-
+ANY_RATIO = 1e9
+GOLDEN_EXAMPLES = 5
 Report = Callable[[str], None]
 
 
-GOLDEN_EXAMPLES = 5
+def training_splits(settings: RunSettings) -> Splits:
+    """The pairs that a run trains on and validates with. A label may be as short as it likes."""
+    filters = settings.filters
+    if settings.text.has_labels:
+        filters = filters.model_copy(update={"maximum_ratio": ANY_RATIO})
+    return find_splits(settings.data, filters, partial(checked, task=task_of(settings.model)))
 
 
 @dataclass(frozen=True)
 class RunCorpus:
-    """The data of a run, ready to use. `examples`: pairs whose sources the bundle shows what it makes of."""
+    """The data of a run, ready to use. `examples`: pairs whose sources become examples in the bundle."""
 
     tokenizers: TokenizerPair
     train: TokenStore
@@ -54,8 +49,8 @@ class RunCorpus:
 
 
 def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> RunCorpus:
-    """Reads, filters, learns the vocabulary, tokenises; what is there already is used again."""
-    splits = find_splits(*wanted_pairs(settings))
+    """Reads and filters the pairs, learns the vocabulary, tokenises; what the folder has is used again."""
+    splits = training_splits(settings)
     splits.tell(report)
     begun = bool(checkpoints(folder.checkpoints))
     now = origins_of(splits.parts, splits.valid if settings.data.validation is not None else None)
@@ -67,12 +62,18 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> 
     check_known(splits.valid, tokenizers, report, held_out=settings.data.validation is None)
     report("tokenising")
     store = partial(store_pairs, tokenizers=tokenizers, begun=begun, report=report)
-    train_store = store(folder.stores / "train", splits.train, sampling=_sampling(settings))
-    valid_pairs, golden = _examples(splits.valid, settings.training.validation_sentences)
-    metric = settings.training.metric
+    text, training = settings.text, settings.training
+    sampling = Sampling(text.sampling, text.samplings, training.seed) if text.sampling > 0 else None
+    train_store = store(folder.stores / "train", splits.train, sampling=sampling)
+    validation_sentences, metric = training.validation_sentences, training.metric
+    valid_pairs = list(islice(splits.valid.read(), validation_sentences))
+    golden = valid_pairs[:GOLDEN_EXAMPLES]
+    if are_texts(valid_pairs):  # without sources there is nothing to translate
+        golden = split_texts(splits.valid.read(), GOLDEN_EXAMPLES if valid_pairs else 0)
+        valid_pairs = []
     if not valid_pairs and metric != "loss":
         raise DataError(
-            f"{splits.valid.description}: the first {settings.training.validation_sentences:,} sources are blank",
+            f"{splits.valid.description}: the first {validation_sentences:,} sources are blank",
             why=f'training.metric = "{metric}" needs sources to translate',
             hint='give other pairs to validate with, or set training.metric = "loss"',
             code="D125",
@@ -86,25 +87,12 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> 
     )
 
 
-def _examples(valid: PairSource, count: int) -> tuple[list[Pair], list[Pair]]:
-    """The validation pairs to translate, none where they have no sources, and examples for the bundle."""
-    pairs = list(islice(valid.read(), count))
-    if are_texts(pairs):
-        return [], split_texts(valid.read(), GOLDEN_EXAMPLES if pairs else 0)
-    return pairs, pairs[:GOLDEN_EXAMPLES]
-
-
-def _sampling(settings: RunSettings) -> Sampling | None:
-    text = settings.text
-    return Sampling(text.sampling, text.samplings, settings.training.seed) if text.sampling > 0 else None
-
-
 def _tokenizers(
     settings: RunSettings, folder: RunFolder, pairs: PairSource, report: Report, *, begun: bool, known: str
 ) -> TokenizerPair:
     """Those of the run if it has `begun`; before the first checkpoint the data may still change, so they are learnt.
 
-    `known`: their fingerprint, empty where it was not noted.
+    `known`: their fingerprint, empty where none was recorded.
     """
     if begun:
         try:
@@ -131,12 +119,12 @@ def _tokenizers(
 
 
 def new_tokenizers(settings: RunSettings, pairs: PairSource, report: Report) -> TokenizerPair:
-    """Learnt from the pairs, or read from files, or those of the bundle that the run begins with."""
+    """Learnt from the pairs, or read from files, or those of the bundle that the run starts from."""
     tuning = settings.fine_tuning
     if tuning.from_bundle is None:
         report("learning the vocabulary")
         sources = VocabularyLines(pairs.side("source"), task_of(settings.model))
         learnt = train_pair(sources, pairs.side("target"), settings.text)
     else:
-        learnt = Beginning.of(tuning.from_bundle).tokenizers_for(settings, pairs.side("source"), pairs.side("target"))
+        learnt = Pretrained.of(tuning.from_bundle).tokenizers_for(settings, pairs.side("source"), pairs.side("target"))
     return tokenizers_for_task(learnt, task_of(settings.model))

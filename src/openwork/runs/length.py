@@ -1,4 +1,4 @@
-"""How many updates a run makes, and what follows from it: another length for a run that has begun, a length in minutes.
+"""The length of a run in updates or minutes, the settings that follow from it, and a new length for a begun run.
 
 No torch here.
 """
@@ -13,6 +13,7 @@ from openwork.base.config import Layer, build
 from openwork.base.errors import UsageError
 from openwork.base.phrases import AsIs, Joined
 from openwork.base.records import readable_records
+from openwork.runs.file.keys import section_of
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import NewLength, RunFolder
 from openwork.training.progress import Progress
@@ -27,7 +28,7 @@ VALIDATING = 0.25  # of the minutes, at most, go into validations
 
 @dataclass(frozen=True)
 class MinutesBudget:
-    """A length in minutes of training; what is `kept` was set by the user and does not follow from it."""
+    """A length in minutes of training; the user has set the `kept` keys, which do not follow from it."""
 
     minutes: float
     kept: frozenset[str] = frozenset()
@@ -64,13 +65,13 @@ def _with(settings: RunSettings, **changed: Any) -> RunSettings:
 def follow_steps(
     before: Layer, layer: Layer, chosen: Callable[[int], Mapping[str, int]] | None, report: Callable[[str], None]
 ) -> Layer:
-    """The layer with what follows from another `training.steps` than that of the run file, which `before` is.
+    """The layer with the keys that follow from another `training.steps` than that of the run file (`before`).
 
-    A cool-down of the file that would be longer than the run becomes shorter in proportion. `chosen`: what openwork
-    chooses for a number of updates; where the file has just that, because openwork wrote it, the same is chosen anew.
-    What was given besides the file stays as it is.
+    A cool-down of the file that would be longer than the run becomes shorter in proportion. `chosen`: openwork's own
+    choice for a number of updates; a key that has it, because openwork wrote the file, is chosen again. Keys that were
+    given besides the file stay as they are.
     """
-    old, new = _training(before), _training(layer)
+    old, new = section_of(before, "training"), section_of(layer, "training")
     steps, now = old.get("steps", TrainingSettings().steps), new.get("steps")
     if not (_is_count(steps) and _is_count(now)) or steps == now:
         return layer
@@ -88,11 +89,6 @@ def follow_steps(
     return Layer({**layer.mapping, "training": {**new, **changed}}, layer.origins)
 
 
-def _training(layer: Layer) -> Mapping[str, Any]:
-    section = layer.mapping.get("training", {})
-    return section if isinstance(section, Mapping) else {}
-
-
 def _is_count(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
@@ -108,7 +104,7 @@ class Wanted:
 
 
 def new_length(folder: RunFolder, before: RunSettings, wanted: Wanted) -> NewLength:
-    """The run in the folder, `before`, with the length that is wanted; its cool-down follows.
+    """The run in the folder, `before`, with the wanted length; its cool-down follows.
 
     OpenworkError where the run cannot end there.
     """
@@ -128,15 +124,19 @@ def new_length(folder: RunFolder, before: RunSettings, wanted: Wanted) -> NewLen
         cooldown = _new_cooldown(old, made, steps)
     after = _with(wanted.settings, steps=steps, cooldown=cooldown)
     patience = after.training.patience
-    is_finished = (folder.bundle / "bundle.json").is_file()
-    if is_finished and made < steps and progress.since_best(old.metric) >= patience:
+    if folder.is_finished and made < steps and progress.since_best(old.metric) >= patience:
         raise UsageError(
             f"{folder.path}: this run has ended because its {old.metric} no longer got better",
             why=f"training.patience = {patience} allows for as many validations without a better figure",
             hint=f"add --set training.patience={2 * patience}",
             code="U090",
         )
-    return NewLength(before, after, made, is_exact=_is_exact(folder, before, after, made))
+    records, damaged = _records(folder)
+    changed = any(record.get("kind") == "changed" and not record.get("exact") for record in records)
+    rates = [make_schedule(settings.training, settings.model.width) for settings in (before, after)]
+    same = all(rates[0](step) == rates[1](step) for step in range(1, made + 1))
+    # a damaged line may have been the record of a change
+    return NewLength(before, after, made, is_exact=same and not damaged and not changed)
 
 
 def _new_cooldown(old: TrainingSettings, made: int, steps: int) -> int:
@@ -147,17 +147,8 @@ def _new_cooldown(old: TrainingSettings, made: int, steps: int) -> int:
     return min(old.cooldown * steps // old.steps, steps - made)
 
 
-def _is_exact(folder: RunFolder, before: RunSettings, after: RunSettings, made: int) -> bool:
-    """Whether all updates so far had the rates that they would have had, had the run begun with these settings."""
-    records, damaged = _records(folder)
-    if damaged or any(record.get("kind") == "changed" and not record.get("exact") for record in records):
-        return False  # a line that cannot be read may have told of a change
-    rates = [make_schedule(settings.training, settings.model.width) for settings in (before, after)]
-    return all(rates[0](step) == rates[1](step) for step in range(1, made + 1))
-
-
 def newest_progress(folder: RunFolder) -> Progress:
-    """That of the newest checkpoint that can be read; the beginning where there is none."""
+    """The progress in the newest readable checkpoint; none without a checkpoint."""
     for path in sorted(folder.checkpoints.glob("step-*"), reverse=True):
         try:
             return Progress.from_json(json.loads((path / "state.json").read_text(encoding="utf-8"))["progress"])
@@ -167,7 +158,7 @@ def newest_progress(folder: RunFolder) -> Progress:
 
 
 def _updates_in(minutes: float, progress: Progress, folder: RunFolder) -> int:
-    """How many updates fit, as fast as those so far were, with validations as often."""
+    """How many updates fit, at the speed so far, with validations as often."""
     if not progress.step or progress.seconds <= 0:
         raise UsageError(
             f"{folder.path}: this run has no checkpoint yet, so its speed is not known",
@@ -198,7 +189,7 @@ def with_budget_of_then(folder: RunFolder, settings: RunSettings, minutes: float
 
 
 def history_of(folder: RunFolder) -> Sequence[str]:
-    """What was changed about the run's length while it was under way."""
+    """The changes of the run's length during the run."""
     return [
         f"After update {record['step']:,} this was changed: {'; '.join(record['changes'])}"
         + ("." if record["exact"] else "; the rates before belong to the former length.")
@@ -208,7 +199,7 @@ def history_of(folder: RunFolder) -> Sequence[str]:
 
 
 def _records(folder: RunFolder) -> tuple[Sequence[Mapping[str, Any]], Sequence[int]]:
-    """Those that can be read, and the lines that cannot: a training does not fail for a damaged note."""
+    """The readable records, and the damaged lines: a training does not fail for them."""
     return readable_records(folder.records) if folder.records.is_file() else ((), ())
 
 

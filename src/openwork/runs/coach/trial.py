@@ -17,13 +17,13 @@ from openwork.bundles.bundle import Bundle, Golden
 from openwork.checks.check import LargestDifference
 from openwork.checks.context import MOST_GOLDEN, VerifyContext
 from openwork.data.batching import assemble
-from openwork.data.pairs import find_splits, store_pairs
+from openwork.data.pairs import store_pairs
 from openwork.data.records import Pair, are_texts, split_texts
 from openwork.data.sources import PairSource
 from openwork.data.store import TokenStore, write_store
 from openwork.machine.device import choose_device
 from openwork.runs.assembly import new_model
-from openwork.runs.corpus import new_tokenizers, wanted_pairs
+from openwork.runs.corpus import new_tokenizers, training_splits
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import settings_of_run
 from openwork.text.pair import TokenizerPair
@@ -145,7 +145,7 @@ class Trial(VerifyContext):
 @contextmanager
 def trial_of(settings: RunSettings, report: Callable[[str], None]) -> Iterator[Trial]:
     """The run's own data and model, in a folder that is gone afterwards."""
-    splits = find_splits(*wanted_pairs(settings))
+    splits = training_splits(settings)
     few = PairSource(lambda: islice(splits.train.read(), MOST_PAIRS), splits.train.identity, splits.train.description)
     tokenizers = new_tokenizers(settings, few, report)
     pairs = list(few.read())

@@ -1,4 +1,4 @@
-"""Settings chosen from the size of the data, each with its reason. Rules, no magic: see the table."""
+"""Settings chosen from the size of the data by the table of sizes, each with its reason."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from openwork.data.pairs import training_pairs
 from openwork.data.sources import nothing_to_train_on
 from openwork.runs.corpus_size import CorpusSize, measure, updates_a_pass
 from openwork.runs.file.inheritance import read_tuning
+from openwork.runs.file.keys import section_of
 from openwork.runs.file.settings import DataSection
 from openwork.text.pieces.alphabet import COMMON, room_for_alphabet
 from openwork.text.settings import TextSettings
@@ -52,7 +53,6 @@ PLACEHOLDERS = 10  # of a sentence; what has none of its own is spelt out
 SMALLEST_WITH_PLACEHOLDERS = 1_000  # pieces
 LARGEST_VOCABULARY = 4  # times the table's, for scripts of many characters
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-_NO_ORIGINS: Mapping[str, ValueOrigin] = MappingProxyType({})
 
 
 class _TextSection(Settings):
@@ -60,7 +60,7 @@ class _TextSection(Settings):
 
 
 def chosen_lengths(steps: int) -> dict[str, int]:
-    """What follows from the number of updates of a training from nothing."""
+    """The lengths that follow from the number of updates of a training from nothing."""
     return {
         "warmup": max(1, steps // 10, min(SHORT_WARMUP, steps // 5)),
         "cooldown": steps // 4,
@@ -69,7 +69,7 @@ def chosen_lengths(steps: int) -> dict[str, int]:
 
 
 def tuning_lengths(steps: int) -> dict[str, int]:
-    """The same for a training that goes on from a bundle."""
+    """The same for a training that starts from a bundle."""
     return {
         "warmup": max(1, steps // 20, min(10, steps // 5)),
         "validate_every": max(min(50, max(1, steps // 3)), steps // 10),
@@ -79,96 +79,83 @@ def tuning_lengths(steps: int) -> dict[str, int]:
 def choose(
     corpus: CorpusSize,
     text: Mapping[str, Any] = _NOTHING,
-    origins: Mapping[str, ValueOrigin] = _NO_ORIGINS,
+    origins: Mapping[str, ValueOrigin] = _NOTHING,
     wanted: int | None = None,
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Sections of a run file, and the reasons in words.
 
-    `text`: what is given of the section [text], and `origins` where. `wanted`: how many updates the user wants.
+    `text`: the given keys of the section [text], and `origins` their places. `wanted`: the updates that the user wants.
     """
-    size = next(size for size in SIZES if corpus.pairs <= size.pairs)
+    size = _size_of(corpus)
     chosen, reason = _choose_text(corpus, size, text)
     settings = build(_TextSection, {"text": {**chosen, **text}}, origins).text
     a_pass = updates_a_pass(corpus, settings, BatchSettings(tokens=size.batch_tokens))
     steps = wanted or round(min(MOST_STEPS, max(FEWEST_STEPS, size.passes * a_pass)) / 100) * 100
     lengths = chosen_lengths(steps)
-    interval = lengths["validate_every"]
     sections: dict[str, dict[str, Any]] = {
         "text": chosen,
         "batches": {"tokens": size.batch_tokens},
         "model": {"preset": size.preset, "dropout": size.dropout},
-        "training": {
-            "schedule": "inverse-square-root",
-            "learning_rate": size.peak,
-            "steps": steps,
-            **lengths,
-        },
+        "training": {"schedule": "inverse-square-root", "learning_rate": size.peak, "steps": steps, **lengths},
         "decoding": {"beam": BEAM, "length_penalty": LENGTH_PENALTY},
     }
     reasons = [
         f"{corpus.pairs:,} pairs: preset {size.preset} with dropout {size.dropout} (the fewer pairs, the smaller)",
         reason,
         f"length: {steps:,} updates of up to {size.batch_tokens:,} tokens, about {steps / a_pass:.0f} "
-        f"passes over the corpus; a look at held-out pairs every {interval} updates",
+        f"passes over the corpus; a look at held-out pairs every {lengths['validate_every']} updates",
         "all of it can be changed in a run file or with --set; the whole is saved as run.toml",
     ]
     return sections, reasons
 
 
+def choose_for_tuning(
+    corpus: CorpusSize,
+    text: Mapping[str, Any] = _NOTHING,
+    origins: Mapping[str, ValueOrigin] = _NOTHING,
+    wanted: int | None = None,
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The same for a training that starts from a bundle: shorter, and at lower rates that fall to zero."""
+    sections, reasons = choose(corpus, text, origins)
+    steps = wanted or max(FEWEST_TUNING_STEPS, sections["training"]["steps"] // TUNING_SHARE)
+    rates = {"schedule": "linear", "learning_rate": _size_of(corpus).peak / TUNING_SHARE}
+    return {"batches": sections["batches"], "training": {**rates, "steps": steps, **tuning_lengths(steps)}}, [
+        f"{corpus.pairs:,} pairs: {steps:,} updates, at a fifth of the rate of a training from nothing",
+        "sizes, vocabulary and search are the bundle's",
+        reasons[-1],
+    ]
+
+
+def _size_of(corpus: CorpusSize) -> Size:
+    return next(size for size in SIZES if corpus.pairs <= size.pairs)
+
+
 def _choose_text(corpus: CorpusSize, size: Size, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """What is chosen of the section [text], and why: room for the characters of both sides, and placeholders."""
+    """The keys of the section [text], and why: pieces for the characters of both sides, and placeholders."""
     vocabulary, frequency = room_for_alphabet(
         corpus.used, size.vocabulary, len(FIXED_NAMES) + PLACEHOLDERS, LARGEST_VOCABULARY * size.vocabulary
     )
     chosen: dict[str, Any] = {"vocabulary_size": vocabulary}
     if frequency != COMMON:
         chosen["character_frequency"] = frequency
-    if _may_have_placeholders(corpus, {**chosen, **given}):
+    pieces = given.get("vocabulary_size", vocabulary)
+    if not (
+        given.get("source_file")
+        or given.get("target_file")
+        or (isinstance(pieces, int) and pieces < SMALLEST_WITH_PLACEHOLDERS)
+        or given.get("target_kind") in ("labels", "positions")
+        or (corpus.sample and not any(pair.source for pair in corpus.sample))  # no source to copy from
+    ):
         chosen["placeholders"] = PLACEHOLDERS
-    if vocabulary == size.vocabulary:
-        return chosen, f"vocabulary: at most {vocabulary:,} pieces, shared by both sides"
-    different = len(corpus.used[0].keys() | corpus.used[1].keys())
-    return chosen, (
-        f"vocabulary: at most {vocabulary:,} pieces, shared by both sides, for there are {different:,} different "
-        "characters"
-    )
-
-
-def _may_have_placeholders(corpus: CorpusSize, text: Mapping[str, Any]) -> bool:
-    """Not where a vocabulary comes from a file, is small, has labels, or where there is no source to have them from."""
-    from_file = text.get("source_file") or text.get("target_file")
-    size = text["vocabulary_size"]
-    is_large = not isinstance(size, int) or size >= SMALLEST_WITH_PLACEHOLDERS
-    has_sides = not corpus.sample or any(pair.source for pair in corpus.sample)
-    return not from_file and is_large and text.get("target_kind") not in ("labels", "positions") and has_sides
-
-
-def choose_for_tuning(
-    corpus: CorpusSize,
-    text: Mapping[str, Any] = _NOTHING,
-    origins: Mapping[str, ValueOrigin] = _NO_ORIGINS,
-    wanted: int | None = None,
-) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """The same for a training that goes on from a bundle: shorter, and at lower rates that fall to nothing."""
-    sections, _ = choose(corpus, text, origins)
-    size = next(size for size in SIZES if corpus.pairs <= size.pairs)
-    steps = wanted or max(FEWEST_TUNING_STEPS, sections["training"]["steps"] // TUNING_SHARE)
-    training = {
-        "schedule": "linear",
-        "learning_rate": size.peak / TUNING_SHARE,
-        "steps": steps,
-        **tuning_lengths(steps),
-    }
-    reasons = [
-        f"{corpus.pairs:,} pairs: {steps:,} updates, at a fifth of the rate of a training from nothing",
-        "sizes, vocabulary and search are the bundle's",
-        "all of it can be changed in a run file or with --set; the whole is saved as run.toml",
-    ]
-    return {"batches": sections["batches"], "training": training}, reasons
+    reason = f"vocabulary: at most {vocabulary:,} pieces, shared by both sides"
+    if vocabulary != size.vocabulary:
+        different = len(corpus.used[0].keys() | corpus.used[1].keys())
+        reason += f", for there are {different:,} different characters"
+    return chosen, reason
 
 
 def overlay(chosen: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The chosen sections, with what was given laid over them, key by key."""
+    """The chosen sections, overridden by the given keys."""
     merged: dict[str, Any] = {section: dict(values) for section, values in chosen.items()}
     model = given.get("model", {})
     if isinstance(model, Mapping) and "kind" in model and "preset" not in model:
@@ -178,26 +165,19 @@ def overlay(chosen: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -
     return merged
 
 
-def _steps_given(layer: Layer) -> int | None:
-    """How many updates the user wants; None where nothing is said, or nothing that a run can have."""
-    section = layer.mapping.get("training")
-    steps = section.get("steps") if isinstance(section, Mapping) else None
-    return steps if isinstance(steps, int) and 0 < steps <= MOST_GIVEN else None
-
-
 def choose_layer(layer: Layer, report: Callable[[str], None]) -> Layer:
     """The layer with the chosen settings beneath it; their origin says that they were chosen."""
     data = build(DataSection, {"data": layer.mapping["data"]}, layer.origins).data
-    tuned = read_tuning(layer).from_bundle is not None
     pairs = training_pairs(data)
     corpus = measure(pairs.read())
     if corpus.pairs == 0:
         raise nothing_to_train_on(pairs, "the corpus is empty")
     if data.validation is None:
         corpus = replace(corpus, trained=1 - min(data.held_out / corpus.pairs, 0.1))
-    given = layer.mapping.get("text", {})
-    way = choose_for_tuning if tuned else choose
-    chosen, reasons = way(corpus, given if isinstance(given, Mapping) else {}, layer.origins, _steps_given(layer))
+    steps = section_of(layer, "training").get("steps")
+    wanted = steps if isinstance(steps, int) and 0 < steps <= MOST_GIVEN else None
+    way = choose if read_tuning(layer).from_bundle is None else choose_for_tuning
+    chosen, reasons = way(corpus, section_of(layer, "text"), layer.origins, wanted)
     report("no run file, so these settings were chosen:")
     for reason in reasons:
         report(f"  {reason}")

@@ -1,6 +1,6 @@
-"""All that is wrong with a run file, told at once, and what is doubtful about it. No torch here."""
+"""All mistakes of a run file at once, and what is doubtful about it. No torch here."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from openwork.base.config import Layer, apply_assignments, find_mistakes, read_r
 from openwork.base.errors import DataError, OpenworkError
 from openwork.data.corpora import catalogue as corpora
 from openwork.runs.file.inheritance import inherit
+from openwork.runs.file.keys import section_of
 from openwork.runs.file.recipes import run_file_of
 from openwork.runs.file.resolve import resolve_run, with_preset
 from openwork.runs.file.settings import RunSettings
@@ -17,19 +18,19 @@ from openwork.runs.file.warnings import find_warnings
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found, mistakes in the order of their places."""
+    """The mistakes, in the order of their places, and the warnings."""
 
     mistakes: tuple[OpenworkError, ...]
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        told = [{name: getattr(error, name) for name in ("code", "what", "why", "hint")} for error in self.mistakes]
-        return {"valid": not self.mistakes, "mistakes": told, "warnings": list(self.warnings)}
+        mistakes = [{name: getattr(error, name) for name in ("code", "what", "why", "hint")} for error in self.mistakes]
+        return {"valid": not self.mistakes, "mistakes": mistakes, "warnings": list(self.warnings)}
 
 
 def check_run_file(path: Path, assignments: list[str]) -> Checked:
-    """Every mistake of a file as far as it can be told: what is not TOML is all that is told of it.
+    """Every mistake of a file; of a file that is not TOML, this one alone.
 
     UsageError for an assignment that is none.
     """
@@ -43,7 +44,8 @@ def check_run_file(path: Path, assignments: list[str]) -> Checked:
         mapping = with_preset(layer)
     except OpenworkError as error:
         mistakes.append(error)
-        layer = _without_preset(layer)
+        model = {key: value for key, value in layer.mapping["model"].items() if key != "preset"}
+        layer = Layer({**layer.mapping, "model": model}, layer.origins)
         mapping = with_preset(layer)
     mistakes += find_mistakes(RunSettings, mapping, layer.origins)
     mistakes += _unknown_corpora(layer)
@@ -56,16 +58,9 @@ def check_run_file(path: Path, assignments: list[str]) -> Checked:
     return Checked((), tuple(find_warnings(settings, layer)))
 
 
-def _without_preset(layer: Layer) -> Layer:
-    section = layer.mapping["model"]
-    model = {key: value for key, value in section.items() if key != "preset"}
-    return Layer({**layer.mapping, "model": model}, layer.origins)
-
-
 def _unknown_corpora(layer: Layer) -> Iterator[OpenworkError]:
-    data = layer.mapping.get("data")
     for key in ("corpus", "valid_corpus"):
-        name = data.get(key) if isinstance(data, Mapping) else None
+        name = section_of(layer, "data").get(key)
         try:
             if isinstance(name, str):
                 corpora.find(name)

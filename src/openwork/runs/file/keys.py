@@ -1,13 +1,13 @@
-"""Every key that a run file may have, explained: what it takes, its default, its kin, and who sets it. No torch."""
+"""Every key of run files and translation files: explanations, JSON Schemas for editors, lookups. No torch here."""
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from openwork.base.config import read_run_file
+from openwork.base.config import Layer, read_run_file
 from openwork.base.errors import UsageError
 from openwork.base.fields import Key, all_keys, show_value
 from openwork.base.phrases import AsIs, Joined
@@ -28,6 +28,8 @@ _ALSO = (
 )
 _WORD = re.compile(r"[a-z0-9_]+")
 _MOST_RELATED = 12
+_BASE = {"base": {"type": "string", "description": "another such file, relative to this one, that this one overrides"}}
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Use:
 
 @dataclass(frozen=True)
 class KeyExplanation:
-    """All that is known of one key, which several kinds of a section may have in different ways."""
+    """One key, which several kinds of a section may have in different forms."""
 
     name: str
     forms: tuple[Key, ...]
@@ -65,13 +67,12 @@ class KeyExplanation:
         return lines
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return asdict(self)
 
 
 @cache
 def known_keys() -> tuple[Key, ...]:
-    """Those of the settings, and the two that are gone once the file is read."""
+    """Those of the settings, and the two that only the reader of files knows."""
     return (*_ALSO, *all_keys(RunSettings))
 
 
@@ -101,15 +102,23 @@ def explain_key(name: str) -> list[KeyExplanation]:
     found = found or [known for known in names if known.rpartition(".")[2] == name]
     if not found:
         raise UsageError(f"{name}: no run file has such a key", hint=_nearest(name, list(names)), code="U046")
-    return [
-        KeyExplanation(
-            known,
-            tuple(key for key in known_keys() if key.name == known),
-            tuple(_related(known))[:_MOST_RELATED],
-            tuple(_uses(known)),
-        )
-        for known in found
-    ]
+    return [_explanation(known) for known in found]
+
+
+def _explanation(name: str) -> KeyExplanation:
+    """Related are keys of the section that share a word of the name, or where one description names the other."""
+    forms = tuple(key for key in known_keys() if key.name == name)
+    last, words = forms[0].last, {word for form in forms for word in _WORD.findall(form.description)}
+    others = [key for key in known_keys() if key.name != name and key.section == forms[0].section]
+    near = {
+        key.name
+        for key in others
+        if key.last in words or last in _WORD.findall(key.description) or {*key.last.split("_")} & {*last.split("_")}
+    }
+    related = [other for other in dict.fromkeys(key.name for key in others) if other in near]
+    found = ((path.stem, dict(leaves(read_run_file(path).mapping))) for path in recipes())
+    uses = tuple(Use(recipe, write_value(values[name])) for recipe, values in found if name in values)
+    return KeyExplanation(name, forms, tuple(related[:_MOST_RELATED]), uses)
 
 
 def _nearest(name: str, names: list[str]) -> str:
@@ -121,25 +130,6 @@ def _nearest(name: str, names: list[str]) -> str:
     return "openwork config schema --text lists every key"
 
 
-def _related(name: str) -> Iterator[str]:
-    """Keys of the same section that share a word of the name, or that one description or the other speaks of."""
-    forms = [key for key in known_keys() if key.name == name]
-    own = forms[0]
-    words = {word for form in forms for word in _WORD.findall(form.description)}
-    for other in dict.fromkeys(key.name for key in known_keys() if key.name != name and key.section == own.section):
-        last = other.rpartition(".")[2]
-        told = {word for key in known_keys() if key.name == other for word in _WORD.findall(key.description)}
-        if last in words or own.last in told or set(last.split("_")) & set(own.last.split("_")):
-            yield other
-
-
-def _uses(name: str) -> Iterator[Use]:
-    for path in recipes():
-        values = dict(leaves(read_run_file(path).mapping))
-        if name in values:
-            yield Use(path.stem, write_value(values[name]))
-
-
 def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Dotted keys and values; an empty section is a value of its own."""
     for key, value in values.items():
@@ -149,10 +139,50 @@ def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
             yield f"{prefix}{key}", value
 
 
+def section_of(layer: Layer, name: str) -> dict[str, Any]:
+    """The section's keys; none where there is no such section, or something else in its place."""
+    section = layer.mapping.get(name)
+    return dict(section) if isinstance(section, Mapping) else {}
+
+
 def holds(mapping: Any, parts: list[str]) -> bool:
-    """Whether the key stands in nested mappings."""
+    """Whether nested mappings have the key."""
     for part in parts:
         if not isinstance(mapping, Mapping) or part not in mapping:
             return False
         mapping = mapping[part]
     return True
+
+
+def run_file_schema() -> dict[str, Any]:
+    """That of the settings, and what is besides allowed in a file: `base`, and a preset in place of the model's sizes.
+
+    A file with a base may lack what the base gives, so nothing is required there.
+    """
+    schema = RunSettings.model_json_schema()
+    schema["$schema"] = DIALECT
+    schema["title"] = "openwork run file"
+    schema["properties"] = {**_BASE, **schema["properties"]}
+    required = schema.pop("required", [])
+    if required:
+        schema["anyOf"] = [{"required": required}, {"required": ["base"]}]
+    section = schema["properties"]["model"]
+    default = section.get("default", {}).get("kind")
+    for reference in section["oneOf"]:
+        model = schema["$defs"][reference["$ref"].rpartition("/")[2]]
+        kind = model["properties"]["kind"]["const"]
+        names = [name for name, values in PRESETS.items() if values.get("kind") == kind]
+        model["properties"]["preset"] = {"enum": names, "description": "a named table of sizes"}
+        if kind != default:  # a section that names neither kind nor preset is of the default kind, and of no other
+            model["anyOf"] = [{"required": ["kind"]}, {"required": ["preset"]}]
+    return schema
+
+
+def translation_file_schema() -> dict[str, Any]:
+    """That of the settings; nothing is required, since the command line may give it."""
+    schema = TranslationSettings.model_json_schema()
+    properties = {**_BASE, **schema["properties"]}
+    return {**schema, "$schema": DIALECT, "title": "openwork translation file", "properties": properties}
+
+
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {"run": run_file_schema, "translation": translation_file_schema}

@@ -1,4 +1,4 @@
-"""Final settings of a run from all their sources, step by step.
+"""Final settings of a run from all their sources, step by step, with the origin of each value. No torch here.
 
 Sources, the strongest first: options and assignments of the command line, a rehearsal, the run file and those it is
 based on, what is chosen by the size of the data (without a run file), a bundle to fine-tune, a preset, defaults.
@@ -6,22 +6,30 @@ based on, what is chosen by the size of the data (without a run file), a bundle 
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from openwork.base.config import Layer, build, lay_over, read_run
+from openwork.base.config import Layer, build, lay_over, read_run, to_toml
 from openwork.base.errors import ConfigError, UsageError
 from openwork.base.outputs import is_run
 from openwork.base.phrases import Joined
+from openwork.data.batching import BatchSettings
 from openwork.models.presets import PRESETS
 from openwork.runs.file.automatic import choose_layer, chosen_lengths, tuning_lengths
 from openwork.runs.file.inheritance import inherit, read_tuning
+from openwork.runs.file.keys import holds, leaves, section_of
 from openwork.runs.file.recipes import run_file_of
-from openwork.runs.file.rehearsal import rehearsal
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.file.warnings import find_conflicts
 from openwork.runs.length import follow_steps
+
+DEFAULT = "default"
+INHERITED = "the bundle that is fine-tuned"  # the origin of values that no file of the run and no default gives
+CORPUS, PAIRS, HELD_OUT = "dates", 3_000, 100  # of a rehearsal
+MOST_TOKENS = 512  # of its batches: a model of the paper's size makes an update of them in seconds on one core
+SENTENCES = 20
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,37 @@ class Resolved:
 
     settings: RunSettings
     layer: Layer
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Each dotted key with its plain value."""
+        return dict(leaves(self.settings.model_dump(mode="json")))
+
+    @cached_property
+    def origins(self) -> dict[str, str]:
+        """The origin of each dotted key's value, in words."""
+        return {key: self._origin(key) for key in self.values}
+
+    def _origin(self, key: str) -> str:
+        layer, parts = self.layer, key.split(".")
+        if holds(layer.mapping, parts):
+            # A key of an inline table, as in model = {width = 64}, has the table's line.
+            places = (layer.origins.get(".".join(parts[:depth])) for depth in range(len(parts), 0, -1))
+            return str(next((place for place in places if place), INHERITED))
+        section, _, name = key.rpartition(".")
+        preset = section_of(layer, "model").get("preset") if section == "model" else None
+        if preset is not None and name in PRESETS[preset]:
+            where = layer.origins.get("model.preset")
+            return f"preset {preset} ({where})" if where else f"preset {preset}"
+        return DEFAULT
+
+    def text(self, *, with_origins: bool) -> str:
+        """An equivalent run file; with origins, each is a comment behind its value."""
+        return to_toml(self.settings, self.origins if with_origins else {})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: each key with its value (null: not set) and its origin."""
+        return {key: {"value": value, "origin": self.origins[key]} for key, value in self.values.items()}
 
 
 def resolve(
@@ -40,10 +79,10 @@ def resolve(
     *,
     rehearse: int | None = None,
 ) -> Resolved:
-    """Run file, overridden by a rehearsal of so many updates, by assignments, and by the sections that are `given`.
+    """Run file, overridden by a rehearsal of so many updates, by assignments, and by the `given` sections.
 
-    Without a run file the rest is chosen from the data. Reports which settings do not go together; a rehearsal is short
-    on purpose.
+    Without a run file the rest is chosen from the data. Reports which settings do not go together, except for a
+    rehearsal, which is short on purpose.
     """
     path = None if run_file is None else run_file_of(run_file)
     file = layer = read_run(path, [], {})
@@ -69,9 +108,28 @@ def resolve_layer(layer: Layer, report: Callable[[str], None], *, choose_rest: b
     return Resolved(resolve_run(layer), layer)
 
 
-def _nearest_preset(wrong: str) -> str:
-    close = difflib.get_close_matches(wrong, PRESETS, n=1)
-    return f"did you mean {close[0]}?" if close else "openwork info lists them with their sizes"
+def rehearsal(layer: Layer, steps: int) -> Layer:
+    """The layer with a built-in corpus, small batches and `steps` updates, validated once, at their end.
+
+    So a run file is tried before it costs anything. Model, optimiser, loss, rates of these first updates, precision,
+    search and the settings of the vocabulary stay the same.
+    """
+    tokens = section_of(layer, "batches").get("tokens", BatchSettings().tokens)
+    small = min(tokens, MOST_TOKENS) if isinstance(tokens, int) else tokens  # a wrong value is told when it is built
+    training = {
+        "steps": steps,
+        "cooldown": 0,
+        "validate_every": steps,
+        "validation_sentences": SENTENCES,
+        "log_every": max(1, steps // 10),
+    }
+    changed = {
+        # a mix of one: its validation pairs are held out, few of them, where a known corpus would bring its own
+        "data": {"mix": [{"corpus": CORPUS, "count": PAIRS}], "held_out": HELD_OUT},
+        "batches": {**section_of(layer, "batches"), "tokens": small},
+        "training": {**section_of(layer, "training"), **training},
+    }
+    return replace(layer, mapping={**layer.mapping, **changed})
 
 
 def resolve_run(layer: Layer) -> RunSettings:
@@ -89,23 +147,19 @@ def with_preset(layer: Layer) -> dict[str, Any]:
     preset = model.pop("preset", None)
     if preset is not None:
         if not isinstance(preset, str) or preset not in PRESETS:
-            origin = layer.origins.get("model.preset")
+            origin, close = layer.origins.get("model.preset"), difflib.get_close_matches(str(preset), PRESETS, n=1)
             raise ConfigError(
                 f"{origin or 'model.preset'}: there is no preset {preset!r}",
                 why=f"presets: {', '.join(PRESETS)}",
-                hint=_nearest_preset(str(preset)),
+                hint=f"did you mean {close[0]}?" if close else "openwork info lists them with their sizes",
                 code="C049",
             )
         model = {**PRESETS[preset], **model}
     mapping["model"] = {"kind": "transformer", **model}
     data, training = mapping.get("data", {}), mapping.get("training", {})
-    if isinstance(data, Mapping) and isinstance(training, Mapping) and _is_text(data):
-        mapping["training"] = {"metric": "loss", **training}
+    if isinstance(data, Mapping) and isinstance(training, Mapping):
+        mix = data.get("mix")
+        parts = mix if isinstance(mix, list | tuple) and mix else [data]
+        if all(isinstance(part, Mapping) and ("text" in part or "side" in part) for part in parts):
+            mapping["training"] = {"metric": "loss", **training}  # texts alone have no translations to score
     return mapping
-
-
-def _is_text(data: Mapping[str, Any]) -> bool:
-    """Whether a section [data], not yet looked at by anyone, names nothing but texts and single sides."""
-    mix = data.get("mix")
-    parts = mix if isinstance(mix, list | tuple) and mix else [data]
-    return all(isinstance(part, Mapping) and ("text" in part or "side" in part) for part in parts)

@@ -4,6 +4,7 @@ from pydantic import model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.tasks import task_of
 from openwork.data.batching import BatchSettings
 from openwork.data.filters import FilterSettings
 from openwork.data.settings import DataSettings
@@ -15,13 +16,13 @@ from openwork.training.settings import FineTuningSettings, TrainingSettings
 
 
 class DataSection(Settings):
-    """What can be read of a run file before the other settings are chosen."""
+    """The section that is read before the other settings are chosen."""
 
     data: DataSettings
 
 
 class TuningSection(Settings):
-    """What says which bundle a run begins with; it is read before the settings that the bundle decides."""
+    """The section that names the bundle to start from; it is read before the settings that the bundle decides."""
 
     fine_tuning: FineTuningSettings
 
@@ -56,8 +57,8 @@ class RunSettings(Settings):
         return self
 
     @model_validator(mode="after")
-    def _labels_fit_the_task(self) -> "RunSettings":
-        task = getattr(self.model, "task", "generate")  # families that write their targets name none
+    def _labels_and_metric_fit_the_task(self) -> "RunSettings":
+        task, metric = task_of(self.model), self.training.metric
         kind = {"classify": "labels", "tag": "labels", "answer": "positions"}.get(task)
         if kind is not None and self.text.target_kind != kind:
             raise RuleError(
@@ -71,7 +72,6 @@ class RunSettings(Settings):
                 hint='train with task = "fill", or read vectors of texts from a model that was: openwork.Embedder',
                 code="C075",
             )
-        metric = self.training.metric
         if task != "generate" and metric in ("bleu", "chrf"):
             raise RuleError(
                 f'training.metric = "{metric}" is for texts, and model.task = "{task}" writes none',
@@ -90,13 +90,9 @@ class RunSettings(Settings):
                 hint='set training.metric = "bleu", "chrf", "exact" or "loss"',
                 code="C077",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _metric_fits_data(self) -> "RunSettings":
-        if self.data.is_text and self.training.metric != "loss":
+        if self.data.is_text and metric != "loss":
             raise RuleError(
-                f"a text has no translations, which the metric {self.training.metric} needs",
+                f"a text has no translations, which the metric {metric} needs",
                 hint='set training.metric = "loss"',
                 code="C087",
             )
@@ -104,8 +100,7 @@ class RunSettings(Settings):
 
     @property
     def needs_whole_batches(self) -> bool:
-        """Whether what is learnt of a sentence depends on its batch, so that none can be computed in parts."""
-        # Families without this choice have no such norm.
+        """Whether a sentence's gradients depend on its batch, by batch normalisation: then none is divided."""
         return getattr(self.model, "normalisation", "layer") == "batch"
 
     @model_validator(mode="after")

@@ -1,1 +1,0 @@
-"""Training that starts from a trained bundle: fine-tuning and transfer."""
