@@ -8,9 +8,9 @@ import pytest
 
 from journeys.command import openwork
 from openwork.base.errors import UsageError
-from openwork.data.check import languages
+from openwork.data.check import text
+from openwork.data.check.faults import COUNTS
 from openwork.data.check.page import page_of
-from openwork.data.check.reading import COUNTS
 from openwork.data.check.repeats import LEAK
 from openwork.data.check.report import UNKNOWN, check, report_lines
 from openwork.data.check.text import DAMAGED
@@ -77,11 +77,11 @@ LANGUAGES = [
 
 def test_another_language_is_told() -> None:
     pytest.importorskip("py3langid", reason="the extra languages is not installed")
-    (found,) = languages.language_faults(LANGUAGES, ("en", "de"))
+    (found,) = text.language_faults(LANGUAGES, ("en", "de"))
     assert found.line == 2 and found.shown.startswith("en: ")
 
 
 def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(languages, "can_tell_languages", lambda: False)
+    monkeypatch.setattr(text, "can_tell_languages", lambda: False)
     with pytest.raises(UsageError, match="py3langid"):
-        list(languages.language_faults(LANGUAGES, ("en", "de")))
+        list(text.language_faults(LANGUAGES, ("en", "de")))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from openwork.data.check import repeats as module
-from openwork.data.check.lengths import length_faults
-from openwork.data.check.reading import FilePairs, NamedPairs, at
+from openwork.data.check.faults import FilePairs, NamedPairs, at
+from openwork.data.check.pairs import length_faults
 from openwork.data.check.repeats import leaks, plain, repeats, shingles_of
 from openwork.data.records import Pair
 
@@ -102,4 +102,4 @@ def test_only_some_are_read_again() -> None:
 
 @pytest.mark.parametrize("size", [0, 1])
 def test_little_is_no_trouble(size: int) -> None:
-    assert list(repeats(TRAINING[:size])) == [] and leaks(TRAINING[:size], []) == []
+    assert list(repeats(TRAINING[:size])) == [] == list(leaks(TRAINING[:size], []))

@@ -1,10 +1,8 @@
-"""What is wrong with a corpus, found before it is trained on: one file for each kind of fault.
+"""Checks of a corpus before it is trained on: one file for each group of faults.
 
-    text      one side of one pair: damaged encodings, odd characters, odd spaces
-    lengths   sides whose lengths do not go together
-    repeats   what stands there twice, and what stands in training and is to be predicted later
-    pairs     sides that do not translate each other
-    languages sides in another language than the others
+    text      one side of one pair: damaged encodings, odd characters, odd spaces, another language
+    repeats   duplicates, and held-out pairs that are in training
+    pairs     sides whose lengths do not fit, or that do not translate each other
 
-Each gives faults: a kind, the place of the pair, and what was seen there. Nothing is changed and nothing left out.
+Each gives faults: a kind, the line of the pair, and the text that shows it. Nothing is changed or left out.
 """

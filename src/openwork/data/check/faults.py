@@ -1,16 +1,30 @@
-"""What a check finds, and how it is gathered."""
+"""The pairs that are checked, read as often as the checks need, and the faults that they find.
+
+A corpus may be larger than memory. Lines of files are not changed, damaged ones neither: a check must see what a
+training refuses.
+"""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from openwork.base.files import open_binary
+from openwork.data.records import Pair
 
 EXAMPLES = 5
 SHOWN = 60  # characters of a text
+LONGEST = 1_000_000  # bytes of a line that are kept
 
 
 class FaultKind(str):
-    """A kind of fault, by the words in which it is told."""
+    """A kind of fault, by its name in reports."""
+
+
+COUNTS = FaultKind("files with different numbers of lines")
 
 
 class Fault(NamedTuple):
@@ -40,7 +54,7 @@ class Gathered:
     examples: dict[FaultKind, list[Fault]] = field(default_factory=dict)
 
     def add(self, faults: Iterable[Fault]) -> None:
-        """Takes them in; a line has a kind of fault once, on whichever side."""
+        """Adds them; a line has a kind of fault once, on whichever side."""
         for fault in faults:
             lines = self.lines.setdefault(fault.kind, array("q"))
             if lines and lines[-1] == fault.line:
@@ -57,3 +71,77 @@ def shorten(text: str) -> str:
     """The beginning of a text, on one line, with what cannot be seen written out."""
     visible = "".join(character if character.isprintable() else f"\\u{ord(character):04x}" for character in text)
     return visible if len(visible) <= SHOWN else f"{visible[: SHOWN - 1]}…"
+
+
+class Pairs(Protocol):
+    """Pairs that can be counted and read again, such as a list."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Pair]: ...
+
+
+class FilePairs:
+    """The pairs of two files, as many as the longer one has lines; `counts` are the lines of each.
+
+    Bytes that are not UTF-8 become the replacement character; a missing side is empty. A file that can be read only
+    once, such as a pipe, is kept in memory.
+    """
+
+    def __init__(self, source: Path, target: Path) -> None:
+        self._sides = _reader(source), _reader(target)
+        self.counts = sum(1 for _ in self._sides[0]()), sum(1 for _ in self._sides[1]())
+
+    def __len__(self) -> int:
+        return max(self.counts)
+
+    def __iter__(self) -> Iterator[Pair]:
+        for one, other in zip_longest(*(_texts(read()) for read in self._sides)):
+            yield Pair(one or "", other or "")
+
+
+def _reader(path: Path) -> Callable[[], Iterable[bytes]]:
+    if path.is_file():
+        return partial(_lines, path)
+    held = list(_lines(path))
+    return lambda: held
+
+
+class NamedPairs:
+    """A split of a known corpus, which `load` reads from its beginning."""
+
+    def __init__(self, load: Callable[[], Iterable[Pair]]) -> None:
+        self.load = load
+        self.count = sum(1 for _ in load())
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter(self.load())
+
+
+def at(pairs: Pairs, places: Iterable[int]) -> Iterator[tuple[int, Pair]]:
+    """The lines (from 1) and pairs at these places (from 0); nothing is read where there are none."""
+    wanted = set(places)
+    for place, pair in enumerate(pairs if wanted else ()):
+        if place in wanted:
+            yield place + 1, pair
+            wanted.remove(place)
+            if not wanted:
+                return
+
+
+def _texts(lines: Iterable[bytes]) -> Iterator[str]:
+    for place, data in enumerate(lines):
+        text = data.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors="replace")
+        yield text if place else text.removeprefix("\ufeff")
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with open_binary(path) as file:
+        while data := file.readline(LONGEST):
+            rest = data
+            while rest and not rest.endswith(b"\n"):  # the end of a line that is too long, or of the file
+                rest = file.readline(LONGEST)
+            yield data

@@ -1,14 +1,14 @@
-"""Pairs whose sides do not translate each other, such as those behind a line that was lost on one side.
+"""Pairs whose sides do not belong together: by their lengths, or because they do not translate each other.
 
 Two halves of the corpus judge each other. From one half IBM model 1 (`text/lexicon.py`) learns which word translates
-which, in both directions; for a pair of the other half it says how much likelier the words of a side are given the
-words of the other side than without them. For a translation that is much; for a chance neighbour it is little or less
-than nothing. Judged by the half that it stands in, a pair would be its own best proof.
+which, in both directions; for a pair of the other half it gives how much more likely the words of a side are given the
+words of the other side than without them. For a translation that is much; for a random pair it is little or negative.
+Judged by its own half, a pair would be evidence for itself.
 
-A word that was seen a few times says little, whatever it was seen with: its probabilities are mixed with those that
-words have anyway, as if it had been seen some times more with chance neighbours (a Dirichlet prior). What speaks for
-or against a pair is added up over its words and not averaged, so that two words alone are no proof. It is a ranking
-and no proof anyway: free translations and proverbs stand at its top too.
+A word that was seen a few times is weak evidence: its probabilities are mixed with the words' unigram probabilities, as
+if it had been seen some times more in random pairs (a Dirichlet prior). The evidence of a pair is the sum over its
+words, not the mean, so that two words alone prove nothing. The result is a ranking: free translations and proverbs rank
+high too.
 """
 
 import math
@@ -18,16 +18,30 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from openwork.data.check.faults import Fault, FaultKind
-from openwork.data.check.reading import Pairs, at
+from openwork.data.check.faults import Fault, FaultKind, Pairs, at
 from openwork.text.languages import plain_words
 from openwork.text.lexicon import learn_lexicon
 
+LENGTHS = FaultKind("lengths that do not go together")
 APART = FaultKind("sides that seem not to translate each other, the worst first")
 LEAST_PAIRS = 2000  # with fewer there is too little to learn from
 MOST_TEACHERS = 50_000  # pairs of a half; more would learn rarer words and take a gigabyte
-THRESHOLD = -5.0  # nats, both directions added; of captions 99.9 % are above it, and 3 % of their chance neighbours
-PRIOR = 5  # times that a word is thought to have been seen with chance neighbours
+FAR = 6.0  # robust standard deviations
+SMOOTHING = 5  # characters that are added to both sides, so that short texts may differ more
+_NORMAL = 1.4826  # the median distance from the median, times this, is a normal distribution's standard deviation
+THRESHOLD = -5.0  # nats, both directions added; of captions 99.9 % are above it, and 3 % of random pairs
+PRIOR = 5  # times that a word counts as seen in random pairs
+
+
+def length_faults(pairs: Pairs) -> Iterator[Fault]:
+    """The pairs whose ratio of lengths is far from the corpus's median, on a logarithmic scale."""
+    ratios = np.fromiter((math.log((len(s) + SMOOTHING) / (len(t) + SMOOTHING)) for s, t in pairs), np.float64)
+    if not len(ratios):
+        return
+    middle = float(np.median(ratios))
+    spread = max(_NORMAL * float(np.median(np.abs(ratios - middle))), 0.05)
+    far = np.nonzero(np.abs(ratios - middle) > FAR * spread)[0].tolist()
+    yield from (Fault(LENGTHS, line, f"{pair.source} ||| {pair.target}") for line, pair in at(pairs, far))
 
 
 def pair_faults(pairs: Pairs) -> Iterator[Fault]:
@@ -41,9 +55,9 @@ def pair_faults(pairs: Pairs) -> Iterator[Fault]:
 
 
 def worth(pairs: Pairs) -> NDArray[np.float64]:
-    """Of each pair, how much the sides tell of each other: nats, both directions added.
+    """Of each pair, how much each side predicts the other: nats, both directions added.
 
-    Pairs without words on a side are worth infinitely much: there is nothing to judge, and other checks see them.
+    Infinite for pairs without words on a side: there is nothing to judge, and other checks find them.
     """
     found = np.zeros(len(pairs))
     for half in (0, 1):
@@ -68,12 +82,12 @@ def _learnt(pairs: Pairs, half: int) -> "tuple[_Judge, _Judge]":
 
 
 def _words(text: str) -> list[str]:
-    """Each word once; for a second time it tells nothing new."""
+    """Each word once; its second occurrence adds no evidence."""
     return list(dict.fromkeys(plain_words(text)))
 
 
 class _Judge:
-    """How much likelier target words are for their source words, learned from some pairs."""
+    """How much more likely target words are given the source words, learned from some pairs."""
 
     def __init__(self, numbers: dict[str, int], sources: list[list[int]], targets: list[list[int]]) -> None:
         self.numbers, self.span = numbers, len(numbers)
@@ -88,7 +102,7 @@ class _Judge:
     def worth(self, source: list[str], target: list[str]) -> float:
         """Nats for all known target words; infinite where a side has no words, 0 where it has none that are known.
 
-        A source word that is not known may be translated by anything: it says what chance says.
+        A source word that is not known gives every target word its unigram probability.
         """
         if not source or not target:
             return float("inf")

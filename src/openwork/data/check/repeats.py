@@ -1,16 +1,15 @@
-"""What stands in a corpus twice, and what a test asks that training has answered: exactly, and nearly."""
+"""Duplicates in a corpus, and held-out pairs that are also in training (leaks): exact and near."""
 
 import re
 import unicodedata
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from openwork.data.check.faults import Fault, FaultKind
-from openwork.data.check.reading import Pairs, at
+from openwork.data.check.faults import Fault, FaultKind, Pairs, at
 from openwork.data.records import Pair
 from openwork.text.languages import plain_words
 
@@ -21,49 +20,48 @@ SOURCE_LEAK = FaultKind("sources of training, word for word")
 NEAR_LEAK = FaultKind("sources nearly as in training")
 
 SHINGLE = 3  # words
-NEAR = 0.8  # least share of the shingles of either of two sentences that both must have
+NEAR = 0.8  # the least share of shared shingles, of the sentence that has more of them
 _DIGITS = re.compile(r"\d+")
 
 
 def plain(text: str) -> str:
-    """The text without what two copies may differ in: case, spaces, punctuation, forms of characters, numbers."""
+    """The text without the differences of near copies: case, spaces, punctuation, forms of characters, numbers."""
     return " ".join(plain_words(_DIGITS.sub("0", unicodedata.normalize("NFKC", text))))
 
 
 def repeats(pairs: Pairs) -> Iterator[Fault]:
-    """Each pair that stood there before, with the line of the first one.
+    """Each pair that occurred before, with the line of the first one.
 
-    Of a pair 16 bytes are kept, so that ten million take 160 MB: what is compared are numbers of 64 bits that two
+    Of a pair 16 bytes are kept, so that ten million take 160 MB: the comparison is of hashes of 64 bits, which two
     different pairs share once in 10^19.
     """
-    numbers = array("q"), array("q")  # of the pair as it is, and without what copies may differ in
+    hashes = array("q"), array("q")  # of the pair, and of the pair without the differences of near copies
     places = array("q")
     for place, pair in enumerate(pairs):
         if pair.source.strip() and pair.target.strip():
             places.append(place)
-            numbers[0].append(hash(pair))
-            numbers[1].append(hash((plain(pair.source), plain(pair.target))))
-    exact, near = (_first_ones(np.array(of, np.int64)) for of in numbers)
-    own = np.arange(len(places))
-    found = np.array(places, np.int64)
-    again = (exact < own) | (near < own)
-    partners = {int(found[place]): int(found[near[place]]) + 1 for place in own[again & (exact == own)].tolist()}
-    partners |= {int(found[place]): int(found[exact[place]]) + 1 for place in own[exact < own].tolist()}
+            hashes[0].append(hash(pair))
+            hashes[1].append(hash((plain(pair.source), plain(pair.target))))
+    own, found = np.arange(len(places)), np.array(places, np.int64)
+    exact, near = (_first_ones(np.array(of, np.int64)) for of in hashes)
+    first = np.where(exact < own, exact, near)
+    again = first < own
+    partners = dict(zip(found[again].tolist(), found[first[again]].tolist(), strict=True))
     twice = set(found[exact < own].tolist())
-    for line, pair in at(pairs, found[again].tolist()):
-        yield Fault(TWICE if line - 1 in twice else NEARLY_TWICE, line, pair.source, partners[line - 1])
+    for line, pair in at(pairs, partners):
+        yield Fault(TWICE if line - 1 in twice else NEARLY_TWICE, line, pair.source, partners[line - 1] + 1)
 
 
 def _first_ones(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of each number the first place where it stands."""
+    """Of each number its first index."""
     _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
     return first[which]
 
 
-def leaks(held_out: Sequence[Pair], training: Iterable[Pair]) -> list[Fault]:
-    """The held-out pairs, or their sources, that stand in training, or nearly do; in the order of their lines.
+def leaks(held_out: Sequence[Pair], training: Iterable[Pair]) -> Iterator[Fault]:
+    """The held-out pairs, or their sources, that are in training, or nearly; in the order of their lines.
 
-    What is held out is held in memory; training is gone through once.
+    The held-out pairs are kept in memory; training is read once.
     """
     pairs, sources, found = set(held_out), {pair.source for pair in held_out}, Shingles([p.source for p in held_out])
     leaked_pairs: dict[Pair, int] = {}
@@ -74,39 +72,33 @@ def leaks(held_out: Sequence[Pair], training: Iterable[Pair]) -> list[Fault]:
         if pair.source in sources:
             leaked_sources.setdefault(pair.source, number)
         found.look_at(pair.source, number)
-    faults = []
     for line, pair in enumerate(held_out, start=1):
         if not pair.source.strip():
             continue
         if pair in leaked_pairs:
-            faults.append(Fault(LEAK, line, pair.source, leaked_pairs[pair]))
+            yield Fault(LEAK, line, pair.source, leaked_pairs[pair])
         elif pair.source in leaked_sources:
-            faults.append(Fault(SOURCE_LEAK, line, pair.source, leaked_sources[pair.source]))
+            yield Fault(SOURCE_LEAK, line, pair.source, leaked_sources[pair.source])
         elif line - 1 in found.near:
-            faults.append(Fault(NEAR_LEAK, line, pair.source, found.near[line - 1]))
-    return faults
+            yield Fault(NEAR_LEAK, line, pair.source, found.near[line - 1])
 
 
 class Shingles:
-    """Some sentences by their runs of three words: which are near to others that are looked at, and to which first."""
+    """Some sentences by their runs of three words, and for each the first line of another text that is near to it."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.sizes = []
+        shingles = [shingles_of(text) for text in texts]
+        self.sizes = list(map(len, shingles))
         self.places: dict[str, list[int]] = defaultdict(list)
         self.near: dict[int, int] = {}
-        for place, text in enumerate(texts):
-            shingles = shingles_of(text)
-            self.sizes.append(len(shingles))
-            for shingle in shingles:
+        for place, own in enumerate(shingles):
+            for shingle in own:
                 self.places[shingle].append(place)
 
     def look_at(self, text: str, line: int) -> None:
-        """Another sentence, of that line: those of which it has nearly all, and nothing much besides, are near."""
+        """Another text, of that line: the sentences of which it has nearly all, and little else, are near."""
         own = shingles_of(text)
-        shared: dict[int, int] = defaultdict(int)
-        for shingle in own:
-            for place in self.places.get(shingle, ()):
-                shared[place] += 1
+        shared = Counter(place for shingle in own for place in self.places.get(shingle, ()))
         for place, count in shared.items():
             if count >= NEAR * max(len(own), self.sizes[place]):
                 self.near.setdefault(place, line)
@@ -115,6 +107,5 @@ class Shingles:
 def shingles_of(text: str) -> set[str]:
     """Its runs of three words; of a shorter sentence the whole."""
     words = plain(text).split()
-    if not words:
-        return set()
-    return {" ".join(words[first : first + SHINGLE]) for first in range(max(1, len(words) - SHINGLE + 1))}
+    firsts = range(max(1, len(words) - SHINGLE + 1)) if words else ()
+    return {" ".join(words[first : first + SHINGLE]) for first in firsts}

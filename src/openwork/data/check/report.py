@@ -1,4 +1,4 @@
-"""`openwork data check`: all that is wrong with a corpus, told before it is trained on. Nothing is changed."""
+"""`openwork data check`: the faults of a corpus, found before it is trained on. Nothing is changed."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,19 +9,16 @@ from typing import Any
 
 from openwork.base.errors import DataError
 from openwork.base.phrases import AsIs, Joined
-from openwork.data.check.faults import Fault, FaultKind, Gathered
-from openwork.data.check.languages import language_faults
-from openwork.data.check.lengths import length_faults
-from openwork.data.check.pairs import APART, LEAST_PAIRS, pair_faults
-from openwork.data.check.reading import COUNTS, FilePairs, NamedPairs, Pairs
+from openwork.data.check.faults import COUNTS, Fault, FaultKind, FilePairs, Gathered, NamedPairs, Pairs
+from openwork.data.check.pairs import APART, LEAST_PAIRS, length_faults, pair_faults
 from openwork.data.check.repeats import leaks, repeats
-from openwork.data.check.text import text_faults
+from openwork.data.check.text import language_faults, text_faults
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.records import Pair
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 TRAIN = "train"
-SECONDS_BETWEEN_LINES, LOOKED_AT = 10.0, 1000  # of how far it is, and after how many pairs the clock is asked
+SECONDS_BETWEEN_LINES, LOOKED_AT = 10.0, 1000  # of progress, and pairs between two looks at the clock
 UNKNOWN = FaultKind("characters that training does not have")
 
 
@@ -41,16 +38,15 @@ def read_splits(
     corpus: str | None, files: Mapping[str, tuple[Path | None, Path | None]], folder: Path | None
 ) -> dict[str, Pairs]:
     """The pairs of each split, of a corpus by name or of files as they are, to be read as often as wanted."""
+    found: dict[str, Pairs] = {}
     if corpus is not None:
-        splits: dict[str, Pairs] = {}
         for split in corpora.ROLES:
             try:
-                splits[split] = NamedPairs(partial(corpora.load, corpus, split, folder))
+                found[split] = NamedPairs(partial(corpora.load, corpus, split, folder))
             except DataError:
-                if not splits:
+                if not found:
                     raise
-        return splits
-    found: dict[str, Pairs] = {}
+        return found
     for name, (source, target) in files.items():
         if source is not None and target is not None:
             found[name] = FilePairs(source, target)
@@ -63,12 +59,12 @@ def read_splits(
     return found
 
 
-def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, say: Say) -> Report:
+def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, progress: Progress) -> Report:
     """Looks for every kind of fault in every split."""
     report = Report()
     for name, read in splits.items():
-        say(f"checking {len(read):,} pairs: {name}")
-        gathered, pairs = report.splits.setdefault(name, Gathered(len(read))), Watched(read, say)
+        progress(f"checking {len(read):,} pairs: {name}")
+        gathered, pairs = report.splits.setdefault(name, Gathered(len(read))), Watched(read, progress)
         if isinstance(read, FilePairs) and read.counts[0] != read.counts[1]:
             shown = " / ".join(f"{count:,}" for count in read.counts)
             gathered.add([Fault(COUNTS, min(read.counts) + 1, shown)])
@@ -79,7 +75,7 @@ def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, say: S
         if languages is not None:
             gathered.add(language_faults(pairs, languages))
         if name != TRAIN and TRAIN in splits:
-            training = Watched(splits[TRAIN], say)
+            training = Watched(splits[TRAIN], progress)
             gathered.add(leaks(list(pairs), training))
             gathered.add(_unknown_characters(pairs, training))
         gathered.add(pair_faults(pairs))
@@ -87,20 +83,20 @@ def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, say: S
 
 
 class Watched:
-    """Pairs that are gone through several times, for minutes where they are many; says now and then how far that is."""
+    """Pairs that are read several times, for minutes where they are many; reports its progress now and then."""
 
-    def __init__(self, pairs: Pairs, say: Say) -> None:
-        self._pairs, self._say = pairs, say
+    def __init__(self, pairs: Pairs, progress: Progress) -> None:
+        self._pairs, self._progress = pairs, progress
 
     def __len__(self) -> int:
         return len(self._pairs)
 
     def __iter__(self) -> Iterator[Pair]:
-        last, say = time.monotonic(), self._say
+        last = time.monotonic()
         for number, pair in enumerate(self._pairs):
             if number % LOOKED_AT == 0 and time.monotonic() - last > SECONDS_BETWEEN_LINES:
                 last = time.monotonic()
-                say(f"{number:,} of {len(self):,} pairs in this pass")
+                self._progress(f"{number:,} of {len(self):,} pairs in this pass")
             yield pair
 
 
@@ -128,7 +124,7 @@ def report_lines(report: Report) -> Iterator[str]:
 
 
 def note_lines(report: Report) -> Iterator[str]:
-    """What could not be judged, and what is a guess."""
+    """Checks that were not possible, and what is a guess."""
     for name, found in report.splits.items():
         if found.pairs < LEAST_PAIRS:
             yield f"{name}: whether its sides translate each other needs at least {LEAST_PAIRS:,} pairs"

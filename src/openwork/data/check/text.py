@@ -1,33 +1,25 @@
-"""Faults that one side of one pair shows by itself."""
+"""Faults that one side of one pair shows by itself, such as damaged encodings, odd characters, another language."""
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from openwork.base.errors import UsageError
 from openwork.data.check.faults import Fault, FaultKind
 from openwork.data.records import Pair
+from openwork.text.languages import can_tell_languages, other_language
 
 DAMAGED = FaultKind("damaged encoding")
-CONTROL = FaultKind("control characters")
-ESCAPED = FaultKind("escapes of a web page")
-UNNORMALISED = FaultKind("letters and marks apart (not NFC)")
-HIDDEN = FaultKind("characters that are not seen")
-SPACES = FaultKind("odd spaces")
 BLANK = FaultKind("nothing on a side")
+LANGUAGE = FaultKind("another language")
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_ESCAPED = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,6});|</?(?:b|i|br|p|span|div|a)\b[^<>]*>")
-# Zero-width spaces and joiners, direction marks, soft hyphens, byte order marks. Emoji and some scripts join with
-# U+200D and U+200C, so these two count only between letters of scripts that have no use for them.
-_HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
-_SPACES = re.compile(r"^\s|\s$|\s{2,}|[^\S \u3000\u00a0\u202f]")
 # UTF-8 read as Windows-1252 or Latin-1: each of its bytes became a letter or a sign.
 _LATER_BYTES = (
     "\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013\u2014\u2018-\u201a"
     "\u201c-\u201e\u2020-\u2022\u2026\u2030\u2039\u203a\u20ac\u2122"
 )
 _AS_LETTERS = re.compile(f"[\u00c2-\u00f4][{_LATER_BYTES}]+")
-_COMMON = ("\u00c2", "\u00c3")  # what begins western letters and signs; the others come in earnest before a quote
+_COMMON = ("\u00c2", "\u00c3")  # the first bytes of western letters and signs; the others occur before a quote
 _MANY = 3
 
 
@@ -39,20 +31,18 @@ def text_faults(pair: Pair, line: int) -> Iterator[Fault]:
         yield from (Fault(kind, line, side) for kind in kinds_of(side))
 
 
-def kinds_of(text: str) -> Iterator[FaultKind]:
-    """The kinds of fault of one text."""
-    if is_damaged(text):
-        yield DAMAGED
-    if _CONTROL.search(text):
-        yield CONTROL
-    if _ESCAPED.search(text):
-        yield ESCAPED
-    if not unicodedata.is_normalized("NFC", text):
-        yield UNNORMALISED
-    if _HIDDEN.search(text):
-        yield HIDDEN
-    if _SPACES.search(text):
-        yield SPACES
+def language_faults(pairs: Iterable[Pair], languages: tuple[str, str]) -> Iterator[Fault]:
+    """Pairs with a side that is surely in another language (the extra `languages`); UsageError without the package."""
+    if not can_tell_languages():
+        raise UsageError(
+            "telling languages needs the package py3langid, which is not installed",
+            hint="pip install py3langid (the extra languages), or leave --languages out",
+            code="U033",
+        )
+    for line, pair in enumerate(pairs, start=1):
+        for side, wanted in zip(pair, languages, strict=True):
+            if (found := other_language(side, wanted)) is not None:
+                yield Fault(LANGUAGE, line, f"{found}: {side}")
 
 
 def is_damaged(text: str) -> bool:
@@ -72,3 +62,22 @@ def _was_utf8(letters: str) -> bool:
             continue
         return True
     return False
+
+
+# Zero-width spaces and joiners, direction marks, soft hyphens, byte order marks. Emoji and some scripts join with
+# U+200D and U+200C, so these two are no faults.
+_HIDDEN = "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
+_ESCAPED = r"&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,6});|</?(?:b|i|br|p|span|div|a)\b[^<>]*>"
+_RULES: dict[FaultKind, Callable[[str], object]] = {
+    DAMAGED: is_damaged,
+    FaultKind("control characters"): re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]").search,
+    FaultKind("escapes of a web page"): re.compile(_ESCAPED).search,
+    FaultKind("letters and marks apart (not NFC)"): lambda text: not unicodedata.is_normalized("NFC", text),
+    FaultKind("characters that are not seen"): re.compile(_HIDDEN).search,
+    FaultKind("odd spaces"): re.compile(r"^\s|\s$|\s{2,}|[^\S \u3000\u00a0\u202f]").search,
+}
+
+
+def kinds_of(text: str) -> list[FaultKind]:
+    """The kinds of fault of one text."""
+    return [kind for kind, is_found in _RULES.items() if is_found(text)]
