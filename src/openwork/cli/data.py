@@ -109,7 +109,6 @@ def stats(
 
     openwork data stats --source train.en --target train.de
     """
-    from openwork.data.figures import as_lines, as_values
     from openwork.data.measure import measure
 
     given = {key: str(path) for key, path in vars(files).items() if path is not None}
@@ -118,7 +117,7 @@ def stats(
             "name what to measure", hint="give a corpus, a run file, or --source and --target", code="U006"
         )
     measured = measure(what, given, set_ or [], folder)
-    print_result(lambda: as_values(measured), lambda: as_lines(measured), as_json=as_json)
+    print_result(measured.values, measured.lines, as_json=as_json)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What a corpus is like, split by split, and how much of one split stands in another. No torch here."""
+"""Figures of a corpus, split by split, and how much of one split is also in another. No torch here."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from openwork.base.errors import DataError
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.filters import FilterReport, FilterSettings, apply
 from openwork.data.pairs import training_pairs
-from openwork.data.records import Languages, Pair
+from openwork.data.records import Pair
 from openwork.data.settings import DataSettings
 from openwork.data.sources import source_of
 from openwork.data.statistics import CorpusStatistics
@@ -39,9 +39,15 @@ class MeasuredSplits:
     absent: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, pairs: Iterator[Pair], filters: FilterSettings) -> None:
-        """Measure one split; the filters are asked, but leave nothing out."""
+        """Measure one split, with all pairs, and what the filters would leave out."""
         statistics = CorpusStatistics()
-        kept, report = apply(_counted(pairs, statistics), filters)
+
+        def counted() -> Iterator[Pair]:
+            for pair in pairs:
+                statistics.add(pair)
+                yield pair
+
+        kept, report = apply(counted(), filters)
         for _ in kept:
             pass
         self.splits[name], self.filters[name] = statistics, report
@@ -54,11 +60,23 @@ class MeasuredSplits:
             targets = one.target.seen.among(other.target.seen)
             yield later, earlier, {"sources": sources, "targets": targets, "pairs": one.seen.among(other.seen)}
 
+    def values(self) -> dict[str, object]:
+        """For JSON."""
+        return {
+            "splits": {name: split.values(self.filters[name]) for name, split in self.splits.items()},
+            "overlap": [{"of": one, "in": other, **counts} for one, other, counts in self.overlaps()],
+            "absent": self.absent,
+        }
 
-def _counted(pairs: Iterator[Pair], statistics: CorpusStatistics) -> Iterator[Pair]:
-    for pair in pairs:
-        statistics.add(pair)
-        yield pair
+    def lines(self) -> list[str]:
+        """For a person: a few lines a split, then the overlaps of two of them."""
+        lines = [line for name, split in self.splits.items() for line in split.lines(name, self.filters[name])]
+        for one, other, counts in self.overlaps():
+            lines.append(
+                f"of {one}, {counts['sources']:,} sources, {counts['targets']:,} targets and {counts['pairs']:,} pairs "
+                f"stand in {other} too"
+            )
+        return lines + [f"{split}: not measured ({reason})" for split, reason in self.absent.items()]
 
 
 def measure(
@@ -73,35 +91,24 @@ def measure(
     given = dict(given)
     if what is not None and run_file is None:
         if what in corpora.CORPORA or not Path(what).exists():
-            corpora.find(what)  # a wrong name is told as such, with the nearest
+            corpora.find(what)  # the error for a wrong name has the nearest one
             given["corpus"] = what
         else:
             given["file"] = what
     layer = read_run(run_file, assignments, {"data": given})
     values = {key: value for key, value in layer.mapping.items() if key in _Sections.model_fields}
     sections = build(_Sections, values, layer.origins)
-    if sections.data.corpus is not None:
-        return measure_corpus(sections.data.corpus, folder, sections.filters)
-    return _measure_files(sections.data, sections.filters)
-
-
-def _measure_files(data: DataSettings, filters: FilterSettings) -> MeasuredSplits:
-    found = MeasuredSplits()
-    found.add("train", training_pairs(data).read(), filters)
-    if data.validation is not None:
-        languages = Languages(data.source_language, data.target_language)
-        found.add("valid", source_of(data.validation, "valid", languages).read(), filters)
-    return found
-
-
-def measure_corpus(name: str, folder: Path | None, filters: FilterSettings) -> MeasuredSplits:
-    """All splits of a corpus; one that is not to be had is told, unless it is the first."""
-    found = MeasuredSplits()
+    data, filters, found = sections.data, sections.filters, MeasuredSplits()
+    if data.corpus is None:
+        found.add("train", training_pairs(data).read(), filters)
+        if data.validation is not None:
+            found.add("valid", source_of(data.validation, "valid", data.languages).read(), filters)
+        return found
     for split in corpora.ROLES:
         try:
-            found.add(split, corpora.load(name, split, folder), filters)
-        except DataError as error:
-            if not found.splits:
+            found.add(split, corpora.load(data.corpus, split, folder), filters)
+        except DataError as error:  # a corpus without this split is measured all the same
+            if split == corpora.ROLES[0]:
                 raise
             found.absent[split] = error.what
     return found

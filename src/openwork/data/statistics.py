@@ -1,4 +1,4 @@
-"""What a corpus is like, in figures: how much there is, how long, how often the same, in which scripts.
+"""Figures of a corpus: sizes, lengths, repetitions and scripts, as JSON and as lines for a person.
 
 Read once, as a stream; of each sentence eight bytes are kept (a hash), so that a corpus of many millions of pairs fits.
 """
@@ -12,19 +12,18 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from openwork.base.phrases import AsIs, Joined
+from openwork.data.filters import FilterReport
 from openwork.data.records import Pair
 from openwork.text.languages import script_of
 
 PERCENTILES = (5, 50, 95, 99, 100)
 _MOST_SCRIPTS = 6
-_FEWEST_OF_A_SCRIPT = 0.0005  # of the letters; what is rarer is a foreign word here and there
+_FEWEST_OF_A_SCRIPT = 0.0005  # of the letters; rarer scripts come from single foreign words
 
 
 def nearest_rank(counts: Counter[int], percent: float) -> int:
-    """The smallest value that at least `percent` of all are not above; 0 if there are none.
-
-    `counts`: how often each value occurs. Nearest-rank percentile: it is always a value that occurs.
-    """
+    """The nearest-rank percentile of values, of which each occurs `counts` times; 0 if there are none."""
     rank = max(1, -(-sum(counts.values()) * percent // 100))
     for value in sorted(counts):
         rank -= counts[value]
@@ -33,9 +32,12 @@ def nearest_rank(counts: Counter[int], percent: float) -> int:
     return 0
 
 
+def _percentiles(counts: Counter[int]) -> dict[str, int]:
+    return {f"p{percent}": nearest_rank(counts, percent) for percent in PERCENTILES}
+
+
 class SentenceHashes:
-    """Hashes of sentences, in the order in which they came (64 bits: of ten million, two agree by chance in 300,000
-    such corpora)."""
+    """Hashes of sentences, in their order (64 bits: of ten million, two agree by chance in 300,000 such corpora)."""
 
     def __init__(self) -> None:
         self._hashes = array("Q")
@@ -46,7 +48,7 @@ class SentenceHashes:
 
     @property
     def repeated(self) -> int:
-        """How many came again after their first time."""
+        """How many occurred before."""
         return len(self._hashes) - len(np.unique(self._as_array()))
 
     def among(self, others: "SentenceHashes") -> int:
@@ -59,7 +61,7 @@ class SentenceHashes:
 
 @dataclass
 class SideStatistics:
-    """One side of the pairs. Words are what white space separates: mind that Chinese and Thai have next to none."""
+    """One side of the pairs. White space separates words, so Chinese and Thai have hardly any."""
 
     empty: int = 0
     words: int = 0
@@ -90,6 +92,36 @@ class SideStatistics:
         common = letters.most_common(_MOST_SCRIPTS)
         return {script: count / total for script, count in common if count >= _FEWEST_OF_A_SCRIPT * total}
 
+    def values(self) -> dict[str, object]:
+        """For JSON; lengths by percentile, the hundredth being the longest."""
+        return {
+            "empty": self.empty,
+            "words": self.words,
+            "characters": self.characters,
+            "words_a_line": _percentiles(self.lengths_in_words),
+            "characters_a_line": _percentiles(self.lengths_in_characters),
+            "repeated": self.seen.repeated,
+            "different_characters": len(self.used),
+            "scripts": {script: round(share, 4) for script, share in self.scripts().items()},
+        }
+
+    def lines(self, name: str) -> list[str]:
+        """For a person."""
+        words, characters = (
+            "/".join(f"{nearest_rank(lengths, percent):,}" for percent in PERCENTILES)
+            for lengths in (self.lengths_in_words, self.lengths_in_characters)
+        )
+        scripts = AsIs(", ".join(f"{script} {share:.1%}" for script, share in self.scripts().items()))
+        return [
+            Joined(
+                *("  ", name, ": "),
+                f"{self.words:,} words, {self.characters:,} characters ({len(self.used):,} different), "
+                f"{self.empty:,} empty, {self.seen.repeated:,} repeated",
+                *("; ", "letters: ", scripts or "none"),
+            ),
+            f"    a line, at 5/50/95/99/100 %: {words} words, {characters} characters",
+        ]
+
 
 @dataclass
 class CorpusStatistics:
@@ -110,3 +142,28 @@ class CorpusStatistics:
         if pair.source and pair.target:
             self.ratios[round(100 * len(pair.target) / len(pair.source))] += 1
         self.seen.add(f"{pair.source}\n{pair.target}")  # no sentence holds a line end
+
+    def values(self, report: FilterReport) -> dict[str, object]:
+        """For JSON, with what the filters would leave out."""
+        ratios = {name: percentile / 100 for name, percentile in _percentiles(self.ratios).items()}
+        return {
+            "pairs": self.pairs,
+            "source": self.source.values(),
+            "target": self.target.values(),
+            "characters_per_source_character": ratios,
+            "repeated_pairs": self.seen.repeated,
+            "identical_sides": self.identical,
+            "left_out_by_filters": {reason: dropped.count for reason, dropped in report.dropped.items()},
+        }
+
+    def lines(self, name: str, report: FilterReport) -> list[str]:
+        """For a person."""
+        low, middle, high = (nearest_rank(self.ratios, percent) / 100 for percent in (5, 50, 95))
+        return [
+            f"{name}: {self.pairs:,} pairs",
+            *self.source.lines("source"),
+            *self.target.lines("target"),
+            f"  target characters per source character: {middle:.2f} (5 to 95 %: {low:.2f} to {high:.2f})",
+            f"  repeated pairs {self.seen.repeated:,}; both sides the same {self.identical:,}",
+            *(f"  the filters would leave out: {line}" for line in report.lines()[1:]),
+        ]
