@@ -12,8 +12,7 @@ from openwork.base.messages import catalogue
 from openwork.base.phrases import shown_width
 from openwork.cli.main import app
 from openwork.study.paper.contents import CONTENTS, contents_lines
-from openwork.study.paper.exhibits import page_of
-from openwork.study.paper.showing import page_text
+from openwork.study.paper.pages import page_of, page_text
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import pytest
 from journeys.command import openwork
 from openwork.inspection.trace import Trace
 from openwork.study.documents import EXAMPLES
-from openwork.study.documents.steps import Quoted
+from openwork.study.steps import Quoted
 
 pytestmark = pytest.mark.slow
 

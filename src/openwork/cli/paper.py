@@ -53,8 +53,7 @@ def paper(
 
 def _print_document(asked: PaperQuery, as_json: bool) -> None:
     from openwork.study.paper.contents import CONTENTS
-    from openwork.study.paper.exhibits import page_of
-    from openwork.study.paper.markdown import document
+    from openwork.study.paper.pages import document, page_of
 
     if asked != PaperQuery() or as_json:
         raise UsageError("--markdown is for the whole list", hint="write: openwork paper --markdown", code="U025")
@@ -76,8 +75,7 @@ def _print_list(objects: "list[Listed]", as_json: bool) -> None:
 def _print_page(name: str, row: str | None, as_json: bool) -> None:
     import shutil
 
-    from openwork.study.paper.exhibits import page_of, row_page
-    from openwork.study.paper.showing import page_text
+    from openwork.study.paper.pages import page_of, page_text, row_page
 
     page = page_of(name) if row is None else row_page(row)
     if as_json:

@@ -23,14 +23,12 @@ from openwork.nn import attention, feedforward, positions, residual
 from openwork.nn.kernels import reference
 from openwork.study.paper import formulas, methods, tables
 from openwork.study.paper.cited import OTHERS, PARSERS, TRANSFORMERS
-from openwork.study.paper.code_lines import code_lines
 from openwork.study.paper.contents import CONTENTS, GROUPS, find_listed
-from openwork.study.paper.drawing import Drawn, draw_stacks
-from openwork.study.paper.exhibits import EXHIBITS, Page, page_of, row_page
-from openwork.study.paper.figures import MODEL, base_model, counted_boxes
+from openwork.study.paper.exhibit import EXHIBITS, code_lines
+from openwork.study.paper.figures import MODEL, Drawn, base_model, counted_boxes, draw_stacks
 from openwork.study.paper.forward import forward_trace
-from openwork.study.paper.markdown import document
-from openwork.study.paper.rows import find_row
+from openwork.study.paper.pages import Page, document, page_of, row_page
+from openwork.study.paper.tables import find_row
 from openwork.study.paper.training import RECIPES, STATED, recipe_values
 from openwork.training import loss, schedules
 

@@ -8,7 +8,7 @@ from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.kernels import scale_of
 from openwork.nn.kernels.reference import attention_scores, masked_scores, softmax_over, weighted_sum
 from openwork.nn.masks import causal
-from openwork.study.documents.steps import (
+from openwork.study.steps import (
     EQUATION_1,
     MASK,
     SCORES,

@@ -21,7 +21,7 @@ from openwork.nn.masks import EVERYTHING
 from openwork.nn.positions import exact_sinusoids
 from openwork.study.documents import chapter_eight_given as given
 from openwork.study.documents.attention import mask_as_numbers
-from openwork.study.documents.steps import Part, Worked, array, worked
+from openwork.study.steps import Part, Worked, array, worked
 
 Values = dict[str, np.ndarray]  # name of a step -> its value, without the batch axis
 

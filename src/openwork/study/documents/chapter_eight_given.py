@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from openwork.study.documents.steps import (
+from openwork.study.steps import (
     EQUATION_2,
     EXACT,
     HEADS,

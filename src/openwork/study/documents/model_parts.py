@@ -17,7 +17,7 @@ from openwork.nn.feedforward import FeedForward
 from openwork.nn.normalisation import layer_norm
 from openwork.nn.positions import SinusoidalPositions, exact_sinusoids
 from openwork.nn.residual import PreNorm
-from openwork.study.documents.steps import EQUATION_2, EXACT, HEADS, SINUSOIDS, Part, Quoted, Worked, array, worked
+from openwork.study.steps import EQUATION_2, EXACT, HEADS, SINUSOIDS, Part, Quoted, Worked, array, worked
 
 WORD = (0.5, 0.3, 0.8, 0.1)
 ROW = (0.858, 4.005, 2.605, 1.958)  # of document 002, section 8.2.1

@@ -20,7 +20,7 @@ from openwork.inspection.trace import Statement, Step
 from openwork.inspection.tracing import trace_forward
 from openwork.models.interfaces import SequenceModel
 from openwork.study.documents.pronoun_model import SEED, STEPS, Sentence, divided, trained, untrained
-from openwork.study.documents.steps import Worked
+from openwork.study.steps import Worked
 from openwork.text.tokenizer import Tokenizer
 
 ENOUGH = 0.5  # share of the sentences in which one head must look there

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from openwork.data.batching import BatchPlan, BatchSettings
-from openwork.study.documents.steps import EQUATION_3, Part, Quoted, Worked, worked
+from openwork.study.steps import EQUATION_3, Part, Quoted, Worked, worked
 from openwork.training.loss import chunk_cross_entropy, even_share
 from openwork.training.schedules import paper_rate
 

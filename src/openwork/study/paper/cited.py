@@ -1,10 +1,9 @@
 """What the paper reports in its tables 2 and 4, as citations: nothing of it was measured here. Data only, no torch."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class System:
+class System(NamedTuple):
     """A row of table 2: BLEU on newstest2014 and operations of the training, to German and to French; None: blank."""
 
     name: str
@@ -14,8 +13,7 @@ class System:
     french_flops: float | None = None
 
 
-@dataclass(frozen=True)
-class Parser:
+class Parser(NamedTuple):
     """A row of table 4: what it was trained on, and F1 on section 23 of the Wall Street Journal."""
 
     name: str

@@ -2,8 +2,7 @@
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from openwork.base.errors import UsageError
 from openwork.base.phrases import AsIs, Joined, Padded
@@ -12,17 +11,15 @@ SCHEMA = 1  # of `contents_values`; a change that readers must know of raises it
 PAPER = "Vaswani et al. 2017"
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Objects of one kind, and the heading over them."""
 
     kind: str
     heading: str
 
 
-@dataclass(frozen=True)
-class Listed:
-    """One object: how it is asked for, what it is, and in which section of the paper it stands.
+class Listed(NamedTuple):
+    """One object: how it is asked for, what it is, and its section of the paper.
 
     `number` is the paper's; formulas that have none have a name of ours, and the settings of the training nothing.
     """
@@ -101,15 +98,14 @@ def contents_lines(objects: list[Listed]) -> Iterator[str]:
     width = max(len(one.name) for one in objects)
     for group in GROUPS:
         own = [one for one in objects if one.kind == group.kind]
-        if not own:
-            continue
-        yield group.heading
-        for one in own:
-            yield Joined(AsIs(f"  {Padded(one.name, width)}  "), one.title, " (", f"section {one.section}", ")")
-        yield ""
+        if own:
+            yield group.heading
+            for one in own:
+                yield Joined(AsIs(f"  {Padded(one.name, width)}  "), one.title, " (", f"section {one.section}", ")")
+            yield ""
     yield "openwork paper NAME shows one: its formula, our code for it, the tests that hold it, and its numbers."
 
 
 def contents_values(objects: list[Listed]) -> dict[str, Any]:
     """For programs."""
-    return {"schema": SCHEMA, "objects": [{"name": one.name, **asdict(one)} for one in objects]}
+    return {"schema": SCHEMA, "objects": [{"name": one.name, **one._asdict()} for one in objects]}

@@ -1,12 +1,12 @@
-"""The paper's figures: their boxes, each with the part that is it here, its weights and what it gives."""
+"""The paper's figures: their boxes, each with the part that is it here, its weights and its shape, drawn as text."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from torch import nn
 
 from openwork.base.phrases import AsIs
 from openwork.cost.table3 import VOCABULARY
-from openwork.inspection.trace import Trace
 from openwork.inspection.trace_table import shape_text
 from openwork.models.build import build_model
 from openwork.models.families import model_settings
@@ -15,18 +15,14 @@ from openwork.models.seq2seq import Transformer
 from openwork.models.table3 import BASE
 from openwork.models.weights import empty_weights
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.kernels.reference import attention_scores, masked_scores, softmax_over, weighted_sum
+from openwork.nn.kernels.reference import attention, attention_scores, masked_scores, softmax_over, weighted_sum
 from openwork.nn.layers import DecoderLayer, EncoderLayer
-from openwork.study.paper.drawing import Drawn, draw_attention, draw_stacks
-from openwork.study.paper.exhibit import Computed, Exhibit
-from openwork.study.paper.forward import GIVEN, RIGHT, SOURCE, forward_trace, names_of
-from openwork.study.studies.study import Figures, FiguresRow
-
-_LAYER = ".layers.0."
+from openwork.study.paper.exhibit import Computed, exhibit
+from openwork.study.paper.forward import DECODER, GIVEN, RIGHT, SOURCE, forward_trace, names_of
+from openwork.study.studies.study import figures
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """A box of a figure.
 
     Args:
@@ -58,8 +54,6 @@ MODEL = (
     Box("decoder: add and norm", "decoder.layers.0.feedforward_wiring", "decoder.layers.0.feedforward_wiring.norm"),
     Box("linear, to the vocabulary", "", "logits"),
 )  # fmt: skip
-MASKED = "decoder.layers.0.self_attention"
-ATTENTION = ("query", "key", "value", "products", "scores", "masked", "weights", "heads", "output")
 
 
 def base_model() -> Transformer:
@@ -72,54 +66,25 @@ def base_model() -> Transformer:
 
 def counted_boxes(model: Transformer) -> list[tuple[Box, int, int]]:
     """Each box of figure 1 with how many of it the model has and the weights of them all, shared ones counted once."""
-    counted: set[int] = set()
+    counted: set[nn.Parameter] = set()
     rows = []
     for box in MODEL:
         copies = _copies(model, box.part)
-        own: dict[int, nn.Parameter] = {}
-        for part in copies:
-            own |= {
-                id(weight): weight for weight in model.get_submodule(part).parameters() if id(weight) not in counted
-            }
-        counted |= own.keys()
-        rows.append((box, len(copies) or 1, sum(weight.numel() for weight in own.values())))
+        own = {weight for part in copies for weight in part.parameters()} - counted
+        counted |= own
+        rows.append((box, len(copies) or 1, sum(weight.numel() for weight in own)))
     return rows
 
 
-def _copies(model: Transformer, part: str) -> list[str]:
-    """The names of this part in all layers; none where the box is no part of its own."""
+def _copies(model: Transformer, part: str) -> list[nn.Module]:
+    """This part in all layers; none where the box is no part of its own."""
     if not part:
         return []
-    if _LAYER not in part:
-        return [part]
-    stack, inside = part.split(_LAYER)
-    layers = len(model.get_submodule(f"{stack}.layers"))  # type: ignore[arg-type]
-    return [f"{stack}.layers.{layer}.{inside}" for layer in range(layers)]
-
-
-def _figure_1() -> Computed:
-    model = base_model()
-    trace = forward_trace(*(box.step for box in MODEL))
-    rows = [
-        FiguresRow(box.words, (AsIs(_code_of(model, box)), f"{copies}", f"{weights:,}", _shape(trace, box.step)))
-        for box, copies, weights in counted_boxes(model)
-    ]
-    boxes = Figures(
-        f"the boxes from below to above, encoder first; weights of the base model at a vocabulary of {VOCABULARY:,}",
-        ("box", "part of ours", "how many", "weights", "what it gives"),
-        tuple(rows),
-    )
-    return Computed(trace, (boxes,), drawing=tuple(_draw_model(model)))
-
-
-def _draw_model(model: Transformer) -> list[str]:
-    """The boxes as two stacks, with the words of the forward pass."""
-    drawn = {box: Drawn(_code_of(model, box), copies) for box, copies, _ in counted_boxes(model)}
-    left = [box for box in MODEL if box.part.startswith(("source", "encoder"))]
-    right = [box for box in MODEL if box not in left]
-    asks = next(place for place, box in enumerate(right) if box.part.endswith("cross_attention"))
-    ends = (" ".join(names_of(SOURCE)), " ".join(names_of(GIVEN)), " ".join(names_of(RIGHT)))
-    return draw_stacks([drawn[box] for box in left], [drawn[box] for box in right], asks, ends)
+    stack, layered, inside = part.partition(".layers.0.")
+    if not layered:
+        return [model.get_submodule(part)]
+    layers: Any = model.get_submodule(f"{stack}.layers")
+    return [layer.get_submodule(inside) for layer in layers]
 
 
 def _code_of(model: Transformer, box: Box) -> str:
@@ -127,53 +92,125 @@ def _code_of(model: Transformer, box: Box) -> str:
     return type(model.get_submodule(box.part)).__name__ if box.part else f"{type(model).__name__}.project"
 
 
-def _shape(trace: Trace, step: str) -> str:
-    return shape_text(trace.step(step), str)
+CELL, MARK = 24, 4  # columns of a name, and of what stands before it
 
 
-def _figure_2() -> Computed:
-    trace = forward_trace(*(f"{MASKED}.{part}" for part in ATTENTION))
-    heads = trace.step(f"{MASKED}.heads").value.shape[0]
-    return Computed(trace, drawing=tuple(draw_attention(heads)))
+class Drawn(NamedTuple):
+    """A box: the name of its part, and how many of it there are; boxes of which there are several make a layer."""
+
+    name: str
+    copies: int
 
 
-EXHIBITS = (
-    Exhibit(
-        "figure 1",
-        "",
-        (
-            "On the left the encoder: embedding and position of each piece of the source, then N = 6 layers of "
-            "attention and feed-forward network, each followed by its sum and norm. On the right the decoder, whose "
-            "layers attend to the target so far, then to what the encoder gave, and at last the softmax over the "
-            "vocabulary.",
-            "The target goes in shifted right by one: each position is given the piece before the one it is to "
-            "predict. All layers of the decoder read what the last layer of the encoder gives.",
-            "Source, target and output share one matrix, which is counted at the first box that has it. The softmax "
-            "has no box here: the loss and the search take it of the logits.",
-        ),
-        (EncoderLayer, DecoderLayer, Transformer.encode, Transformer.advance),
-        (
-            "tests/models/test_transformer.py::test_the_whole_is_the_frameworks",
-            "tests/models/test_options.py::test_the_papers_model_has_the_parts_and_names_it_always_had",
-            "tests/nn/test_layers.py::test_a_decoder_layer_is_the_frameworks",
-            "tests/parity/test_torch.py::test_whole",
-        ),
-        _figure_1,
-    ),
-    Exhibit(
-        "figure 2",
-        "",
-        (
-            "On the left equation 1 as boxes: product of queries and keys, scale, mask where there is one, softmax, "
-            "product with the values. On the right h of these side by side, between the projections of queries, keys "
-            "and values and the one that joins their results.",
-            "The numbers are those of the decoder's attention to itself, which has the mask.",
-        ),
-        (attention_scores, masked_scores, softmax_over, weighted_sum, MultiHeadAttention.forward),
-        (
-            "tests/nn/test_attention.py::test_each_head_is_the_formula",
-            "tests/nn/test_kernels.py::test_the_kernels_agree",
-        ),
-        _figure_2,
-    ),
+def draw_stacks(left: Sequence[Drawn], right: Sequence[Drawn], reads: int, ends: tuple[str, str, str]) -> list[str]:
+    """Two stacks side by side, given from below; the box `reads` of the right one reads what the left one gives.
+
+    That box stands below the top of the left stack. `ends`: what goes in on the left and on the right, and what comes
+    out on the right.
+    """
+    top = len(left) - 1
+    source, target, output = (" " * (MARK + 2) + end for end in ends)
+    rows = [
+        _line(_cell(left, place), _joint(place, reads, top), _cell(right, place))
+        for place in reversed(range(len(right)))
+    ]
+    return [_line("", "", output), *rows, _line(source, "", target)]
+
+
+def _line(left: str, joint: str, right: str) -> str:
+    width = MARK + 2 + CELL
+    return f"{left:<{width}}{joint:<6}{right}".rstrip()
+
+
+def _joint(place: int, reads: int, top: int) -> str:
+    """The way from the top of the left stack down to the box that reads it."""
+    return {top: "─┐", reads: " └──▶"}.get(place, " │" if reads < place < top else "")
+
+
+def _cell(stack: Sequence[Drawn], place: int) -> str:
+    """A box's name; the layers are held together by a bracket, with their number at its lower end."""
+    if place >= len(stack):
+        return ""
+    box = stack[place]
+    if box.copies == 1:
+        return " " * (MARK + 2) + box.name
+    layered = [at for at, other in enumerate(stack) if other.copies > 1]
+    bracket = {layered[0]: "└ ", layered[-1]: "┌ "}.get(place, "│ ")
+    mark = f"{box.copies} × " if place == layered[0] else ""
+    return f"{mark:<{MARK}}{bracket}{box.name}"
+
+
+def draw_attention(heads: int) -> list[str]:
+    """Both halves of figure 2: equation 1 by the functions of the reference kernel, and the heads around it."""
+    values = CELL + MARK  # the column in which the values go up
+    up = f"{'▲':<{values}}│"
+    rows = (
+        (f"{weighted_sum.__name__} ◀{'─' * (values - len(weighted_sum.__name__) - 2)}┐", "output"),
+        (up, "▲"),
+        (f"{softmax_over.__name__:<{values}}│", MultiHeadAttention.join.__name__),
+        (up, "▲"),
+        (f"{masked_scores.__name__:<{values}}│", f"{heads} × {attention.__name__}"),
+        (up, "▲"),
+        (f"{attention_scores.__name__ + ', scale':<{values}}│", MultiHeadAttention.split.__name__),
+        (up, "▲"),
+        (f"{'Q, K':<{values}}V", "query, key, value"),
+    )
+    return [f"{left:<{values + 5}}{right}" for left, right in rows]
+
+
+@exhibit(
+    "figure 1",
+    (EncoderLayer, DecoderLayer, Transformer.encode, Transformer.advance),
+    "tests/models/test_transformer.py::test_the_whole_is_the_frameworks",
+    "tests/models/test_options.py::test_the_papers_model_has_the_parts_and_names_it_always_had",
+    "tests/nn/test_layers.py::test_a_decoder_layer_is_the_frameworks",
+    "tests/parity/test_torch.py::test_whole",
 )
+def _figure_1() -> Computed:
+    """On the left the encoder: embedding and position of each piece of the source, then N = 6 layers of attention and
+    feed-forward network, each followed by its sum and norm. On the right the decoder, whose layers attend to the target
+    so far, then to what the encoder gave, and at last the softmax over the vocabulary.
+
+    The target goes in shifted right by one: each position is given the piece before the one it is to predict. All
+    layers of the decoder read what the last layer of the encoder gives.
+
+    Source, target and output share one matrix, which is counted at the first box that has it. The softmax has no box
+    here: the loss and the search take it of the logits.
+    """
+    model = base_model()
+    trace = forward_trace(*(box.step for box in MODEL))
+    counted = counted_boxes(model)
+    boxes = figures(
+        f"the boxes from below to above, encoder first; weights of the base model at a vocabulary of {VOCABULARY:,}",
+        ("box", "part of ours", "how many", "weights", "what it gives"),
+        [
+            (box.words, AsIs(_code_of(model, box)), f"{copies}", f"{weights:,}", shape_text(trace.step(box.step), str))
+            for box, copies, weights in counted
+        ],
+    )
+    drawn = {box: Drawn(_code_of(model, box), copies) for box, copies, _ in counted}
+    left = [box for box in MODEL if box.part.startswith(("source", "encoder"))]
+    right = [box for box in MODEL if box not in left]
+    reads = next(place for place, box in enumerate(right) if box.part.endswith("cross_attention"))
+    ends = (" ".join(names_of(SOURCE)), " ".join(names_of(GIVEN)), " ".join(names_of(RIGHT)))
+    drawing = draw_stacks([drawn[box] for box in left], [drawn[box] for box in right], reads, ends)
+    return Computed(trace, (boxes,), drawing=tuple(drawing))
+
+
+@exhibit(
+    "figure 2",
+    (attention_scores, masked_scores, softmax_over, weighted_sum, MultiHeadAttention.forward),
+    "tests/nn/test_attention.py::test_each_head_is_the_formula",
+    "tests/nn/test_kernels.py::test_the_kernels_agree",
+)
+def _figure_2() -> Computed:
+    """On the left equation 1 as boxes: product of queries and keys, scale, mask where there is one, softmax, product
+    with the values. On the right h of these side by side, between the projections of queries, keys and values and the
+    one that joins their results.
+
+    The numbers are those of the decoder's attention to itself, which has the mask.
+    """
+    parts = ("query", "key", "value", "products", "scores", "masked", "weights", "heads", "output")
+    trace = forward_trace(*parts, within=f"{DECODER}.self_attention.")
+    heads = trace.step(f"{DECODER}.self_attention.heads").value.shape[0]
+    return Computed(trace, drawing=tuple(draw_attention(heads)))

@@ -1,72 +1,58 @@
 """A real forward pass to show numbers of: the paper's base model with one layer on each side, in float64."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import torch
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.inspection.recorder import Recorder, Side
+from openwork.inspection.recorder import Recorder
 from openwork.inspection.selection import bridged
-from openwork.inspection.trace import Step, Trace
+from openwork.inspection.trace import Trace
 from openwork.inspection.tracing import trace_forward
 from openwork.models.build import build_transformer
 from openwork.models.presets import PRESETS
-from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.models.table3 import BASE
 
 SEED = 1
-# The words of two sentences that mean the same; a word's id is its place after the symbols.
-WORDS = ("the", "dog", "barks", "der", "Hund", "bellt")
-FIRST_WORD = 4
-SOURCE = (*(FIRST_WORD + WORDS.index(word) for word in ("the", "dog", "barks")), SYMBOL_IDS.end)
-RIGHT = (*(FIRST_WORD + WORDS.index(word) for word in ("der", "Hund", "bellt")), SYMBOL_IDS.end)
+# The symbols, then the words of two sentences that mean the same.
+PIECES = ("<pad>", "<unk>", "<s>", "</s>", "the", "dog", "barks", "der", "Hund", "bellt")
+SOURCE, RIGHT = (4, 5, 6, SYMBOL_IDS.end), (7, 8, 9, SYMBOL_IDS.end)
 GIVEN = (SYMBOL_IDS.start, *RIGHT[:-1])
-VOCABULARY = FIRST_WORD + len(WORDS)
+ENCODER, DECODER = "encoder.layers.0", "decoder.layers.0"
 
 
-def names_of(ids: Sequence[int]) -> tuple[str, ...]:
-    """The words of these ids."""
-    symbols = {SYMBOL_IDS.pad: "<pad>", SYMBOL_IDS.unknown: "<unk>", SYMBOL_IDS.start: "<s>", SYMBOL_IDS.end: "</s>"}
-    return tuple(symbols[one] if one in symbols else WORDS[one - FIRST_WORD] for one in ids)
+def names_of(ids: Iterable[int]) -> tuple[str, ...]:
+    """The pieces with these ids."""
+    return tuple(PIECES[one] for one in ids)
 
 
-def one_layer_settings() -> TransformerSettings:
-    """The base model's, but for the number of layers: the others would only repeat what the first does."""
-    return TransformerSettings.model_validate(PRESETS[BASE] | {"encoder_layers": 1, "decoder_layers": 1})
+def forward_trace(*names: str, within: str = "") -> Trace:
+    """The steps of these names, which are `within` a part, in the order of calculation; KeyError for unknown names.
 
-
-def build_one_layer() -> Transformer:
-    """That model with weights drawn by the seed; torch's own generator is left as it was."""
+    The layers that the base model has besides would only repeat what the first does. The weights are drawn by the seed;
+    torch's own generator is left as it was.
+    """
+    settings = TransformerSettings.model_validate(PRESETS[BASE] | {"encoder_layers": 1, "decoder_layers": 1})
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
-        return build_transformer(one_layer_settings(), VOCABULARY, VOCABULARY)
-
-
-def forward_steps() -> list[Step]:
-    """Every step of the pass over "the dog barks" and "der Hund bellt"."""
-    pieces: dict[Side, Sequence[str]] = {"source": names_of(SOURCE), "target": names_of(GIVEN)}
-    recorder = Recorder(pieces)
-    trace_forward(build_one_layer(), recorder, SOURCE, GIVEN)
-    return recorder.steps
-
-
-def forward_trace(*names: str) -> Trace:
-    """The steps of these names, in the order of calculation; KeyError if there is none of a name."""
-    steps = forward_steps()
-    missing = set(names) - {step.name for step in steps}
+        model = build_transformer(settings, len(PIECES), len(PIECES))
+    recorder = Recorder({"source": names_of(SOURCE), "target": names_of(GIVEN)})
+    trace_forward(model, recorder, SOURCE, GIVEN)
+    wanted = {within + name for name in names}
+    missing = wanted - {step.name for step in recorder.steps}
     if missing:
         raise KeyError(f"the forward pass has no steps {sorted(missing)}")
     return Trace(
         "forward",
         "A forward pass with the sizes of the paper's base model, one layer on each side",
-        tuple(bridged(steps, set(names))),
-        tuple(_assumption_lines()),
+        tuple(bridged(recorder.steps, wanted)),
+        tuple(_assumption_lines(len(PIECES))),
     )
 
 
-def _assumption_lines() -> list[str]:
+def _assumption_lines(vocabulary: int) -> list[str]:
     return [
         f"The weights are drawn at random (seed {SEED}): the model has learnt nothing, its shapes are the paper's.",
-        f"The vocabulary has {VOCABULARY} entries; numbers are in float64, and nothing is dropped.",
+        f"The vocabulary has {vocabulary} entries; numbers are in float64, and nothing is dropped.",
     ]

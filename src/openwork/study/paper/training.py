@@ -1,7 +1,7 @@
 """The paper's training, from data to search: each figure of sections 5 and 6.1 beside the key and value of ours."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from openwork.base.config import read_run_file
 from openwork.base.fields import all_keys
@@ -12,16 +12,15 @@ from openwork.runs.file.keys import leaves
 from openwork.runs.file.recipes import recipes
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
-from openwork.study.paper.exhibit import Computed, Exhibit
-from openwork.study.studies.study import Figures, FiguresRow
+from openwork.study.paper.exhibit import Computed, exhibit
+from openwork.study.studies.study import figures
 from openwork.training.optimisers import make_optimiser
 from openwork.training.schedules import make_schedule
 
 RECIPES = {BASE: "paper-base-wmt14-en-de", BIG: "paper-big-wmt14-en-de"}
 
 
-@dataclass(frozen=True)
-class Stated:
+class Stated(NamedTuple):
     """Something that the paper states of its training from English to German.
 
     `base` and `big` are its values for the two models; `key` is ours in a run file, empty where there is none.
@@ -63,28 +62,34 @@ def recipe_values(name: str) -> Mapping[str, object]:
     return dict(leaves(resolve_run(read_run_file(path)).model_dump(mode="json")))
 
 
+@exhibit(
+    "training",
+    (make_optimiser, make_schedule),
+    "tests/runs/test_plan.py::test_the_papers_recipes_say_what_the_paper_says",
+    "tests/study/paper/test_paper.py::test_the_recipes_hold_what_the_paper_states",
+    "tests/training/test_optimisers.py::test_two_updates_by_hand",
+)
 def _training() -> Computed:
+    """What the paper says of its training from English to German. The recipes say the same, setting by setting; the
+    defaults differ where data are fewer and machines smaller than the authors'.
+
+    What the paper leaves open is chosen: the gradients are not clipped, weights and products are in float32, and
+    matrices begin as Glorot and Bengio 2010 have them.
+    """
     # of keys that every family of models has, the Transformer's come first
     defaults = {key.name: key.default for key in reversed(list(all_keys(RunSettings)))}
     ours = {preset: recipe_values(name) for preset, name in RECIPES.items()}
-    rows = [
-        FiguresRow(
-            one.words,
-            (
-                one.section,
-                _plain(one.base),
-                _plain(one.big),
-                AsIs(one.key),
-                *(_written(values, one.key) for values in ours.values()),
-                AsIs(defaults.get(one.key, "").strip('"')),
-            ),
-        )
-        for one in STATED
-    ]
-    table = Figures(
+    table = figures(
         "the paper's two models, our recipes for them, and our defaults",
         ("what", "section", "paper, base", "paper, big", "key", "recipe, base", "recipe, big", "default"),
-        tuple(rows),
+        [
+            (
+                *(one.words, one.section, _plain(one.base), _plain(one.big), AsIs(one.key)),
+                *(_plain(values[one.key]) if one.key else "" for values in ours.values()),
+                AsIs(defaults.get(one.key, "").strip('"')),
+            )
+            for one in STATED
+        ],
     )
     values = {
         one.key or one.words: {
@@ -97,31 +102,6 @@ def _training() -> Computed:
     return Computed(tables=(table,), values=values)
 
 
-def _written(values: Mapping[str, object], key: str) -> str:
-    return _plain(values[key]) if key else ""
-
-
 def _plain(value: object) -> str:
     """A number in its shortest form; anything else as a run file writes it, without quotes."""
     return AsIs(f"{value:g}" if isinstance(value, float) else write_value(value).strip('"'))
-
-
-EXHIBITS = (
-    Exhibit(
-        "training",
-        "",
-        (
-            "What the paper says of its training from English to German. The recipes say the same, setting by setting; "
-            "the defaults differ where data are fewer and machines smaller than the authors'.",
-            "What the paper leaves open is chosen: the gradients are not clipped, weights and products are in float32, "
-            "and matrices begin as Glorot and Bengio 2010 have them.",
-        ),
-        (make_optimiser, make_schedule),
-        (
-            "tests/runs/test_plan.py::test_the_papers_recipes_say_what_the_paper_says",
-            "tests/study/paper/test_paper.py::test_the_recipes_hold_what_the_paper_states",
-            "tests/training/test_optimisers.py::test_two_updates_by_hand",
-        ),
-        _training,
-    ),
-)

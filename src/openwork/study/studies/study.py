@@ -3,7 +3,7 @@
 Figures are plain values in a dataclass of the study's own; charts, tables and claims are made from them alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -55,6 +55,11 @@ class Figures:
     title: str
     columns: tuple[str, ...]
     rows: tuple[FiguresRow, ...]
+
+
+def figures(title: str, columns: tuple[str, ...], rows: Iterable[Sequence[str]]) -> Figures:
+    """A table of rows whose first cell is their name."""
+    return Figures(title, columns, tuple(FiguresRow(name, tuple(cells)) for name, *cells in rows))
 
 
 @dataclass(frozen=True)

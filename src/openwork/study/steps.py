@@ -1,6 +1,6 @@
-"""Steps of the documents' worked examples, and the verdict on what a document prints: equal, rounding, or wrong."""
+"""Steps of worked examples, and the verdict on what a document prints for their values: equal, rounding, or wrong."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,11 @@ class Part(NamedTuple):
     code: str = ""
     source: str = ""
     axes: tuple[str, ...] = ("position", "width")
+
+
+def made_by(function: Callable[..., Any], source: str = "") -> Part:
+    """The part that is this function."""
+    return Part(f"{function.__module__}.{function.__qualname__}", source)
 
 
 EQUATION_1, EQUATION_2, EQUATION_3 = (f"Vaswani et al. 2017, equation {number}" for number in (1, 2, 3))
