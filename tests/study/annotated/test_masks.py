@@ -11,7 +11,7 @@ from openwork.base.errors import ConfigError
 from openwork.nn.kernels import fused, reference
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask, causal
 from openwork.study.annotated import Attention, MultiHeadAttention, make_model
-from openwork.study.annotated.masks import FILL, of_framework, of_positions, of_target
+from openwork.study.annotated.attention import FILL, of_framework, of_positions, of_target
 from openwork.study.annotated.model import EncoderDecoder
 
 HEADS, CPU = 8, torch.device("cpu")

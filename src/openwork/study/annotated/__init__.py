@@ -22,11 +22,21 @@ the document, its docstring says what and why. For all of 001:
 """
 
 from openwork.study.annotated.attention import Attention, MultiHeadAttention
-from openwork.study.annotated.embedding import Embed, PositionalEncoding
-from openwork.study.annotated.model import EncoderDecoder, Output, make_model
+from openwork.study.annotated.model import (
+    Decoder,
+    DecoderLayer,
+    Embed,
+    Encoder,
+    EncoderDecoder,
+    EncoderLayer,
+    FeedForward,
+    LayerNorm,
+    Output,
+    PositionalEncoding,
+    ResidualConnection,
+    make_model,
+)
 from openwork.study.annotated.sequence_first import TransformerEncoder, TransformerEncoderLayer
-from openwork.study.annotated.stacks import Decoder, DecoderLayer, Encoder, EncoderLayer
-from openwork.study.annotated.sublayers import FeedForward, LayerNorm, ResidualConnection
 
 __all__ = [
     "Attention",

@@ -1,4 +1,4 @@
-"""The encoder of 003 by its names. Its tensors are (position, batch, width); ours never are, so each call turns them.
+"""The encoder of 003 by its names. Its tensors are (position, batch, width), which each call transposes.
 
 A mask follows torch, the opposite of 001: True hides, and so does a number of -1e9 or less that is added to the score.
 """
@@ -16,14 +16,15 @@ from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import initialise
 from openwork.nn.masks import Mask
 from openwork.nn.normalisation import layer_norm
-from openwork.study.annotated import embedding
-from openwork.study.annotated.attention import Attention
-from openwork.study.annotated.masks import of_framework
+from openwork.nn.shapes import Vectors
+from openwork.study.annotated import model
+from openwork.study.annotated.attention import Attention, of_framework
 
+SequenceFirst = Float[Tensor, "position batch width"]
 TORCH_EPSILON = 1e-5  # of torch's layer norm, which 003 takes as it is
 
 
-class PositionalEncoding(embedding.PositionalEncoding):
+class PositionalEncoding(model.PositionalEncoding):
     """Adds the sinusoids of the positions to x (position, batch, d_model), then dropout.
 
     Departs from 003 as 001's departs from 001: any length, any width, exact values.
@@ -37,9 +38,7 @@ class PositionalEncoding(embedding.PositionalEncoding):
         """The first `max_len` rows of the table as 003 keeps it, a batch of one."""
         return self.table[: self.max_len, None]
 
-    def forward(
-        self, x: Float[Tensor, "position batch width"], first: int = 0
-    ) -> Float[Tensor, "position batch width"]:
+    def forward(self, x: SequenceFirst, first: int = 0) -> SequenceFirst:
         """`first` is the position of x's first token in its sentence."""
         return super().forward(x.transpose(0, 1), first).transpose(0, 1)
 
@@ -59,7 +58,7 @@ class SelfAttention(nn.Module):
         for matrix in self.in_proj_weight.detach().chunk(3):
             nn.init.xavier_uniform_(matrix)
 
-    def forward(self, x: Float[Tensor, "batch position width"], mask: Mask) -> Float[Tensor, "batch position width"]:
+    def forward(self, x: Vectors, mask: Mask) -> Vectors:
         projected = functional.linear(x, self.in_proj_weight, self.in_proj_bias).chunk(3, dim=-1)
         heads = [MultiHeadAttention.split(part, self.head_dim) for part in projected]
         return self.out_proj(MultiHeadAttention.join(self.attn(*heads, mask)))
@@ -86,9 +85,7 @@ class TransformerEncoderLayer(nn.Module):
         self.dropout2 = Dropout(dropout)
         initialise(self)
 
-    def forward(
-        self, src: Float[Tensor, "position batch width"], src_mask: Tensor | None = None
-    ) -> Float[Tensor, "position batch width"]:
+    def forward(self, src: SequenceFirst, src_mask: Tensor | None = None) -> SequenceFirst:
         """`src_mask` is (query, key) or (batch * heads, query, key); True, or -1e9 and less, hides."""
         attended = self.self_attn(src.transpose(0, 1), of_framework(src_mask, self.self_attn.num_heads))
         src = self.norm1(src + self.dropout1(attended.transpose(0, 1)))
@@ -107,9 +104,7 @@ class TransformerEncoder(nn.Module):
         self.layers = nn.ModuleList(deepcopy(encoder_layer) for _ in range(num_layers))
         self.num_layers = num_layers
 
-    def forward(
-        self, src: Float[Tensor, "position batch width"], mask: Tensor | None = None
-    ) -> Float[Tensor, "position batch width"]:
+    def forward(self, src: SequenceFirst, mask: Tensor | None = None) -> SequenceFirst:
         for layer in self.layers:
             src = layer(src, src_mask=mask)
         return src
