@@ -218,7 +218,8 @@ class EncoderDecoder(nn.Module):
     """Encoder and decoder between the embeddings and the output layer.
 
     A target position predicts the token after it, so `tgt` begins with a start symbol and ends before the last token;
-    001's example, which gives the whole target and no causal mask, lets the model copy what it should predict. Masks: as in `MultiHeadAttention` for the source, as in `DecoderLayer` for the target.
+    001's example, which gives the whole target and no causal mask, lets the model copy what it should predict. Masks:
+    as in `MultiHeadAttention` for the source, as in `DecoderLayer` for the target.
     """
 
     def __init__(
