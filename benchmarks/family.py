@@ -29,7 +29,7 @@ from openwork.cost.budget import Budget, Sized, compare_sizes
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.pairs import training_pairs
 from openwork.data.records import Pair
-from openwork.evaluation.text_baselines import nearest
+from openwork.evaluation.baselines import nearest
 from openwork.inference.translator import BatchTranslator
 from openwork.metrics.significance import interval
 from openwork.runs.file.resolve import resolve_layer

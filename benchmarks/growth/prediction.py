@@ -12,7 +12,7 @@ import numpy as np
 
 from growth.shapes import Shape
 from openwork.cost.cost import cost_of
-from openwork.cost.memory import MemoryCost
+from openwork.cost.part import MemoryCost
 
 WORK = ("a constant", "operations of projections", "operations of attention", "numbers kept", "logits", "weights")
 ROUNDS = 2000

@@ -189,7 +189,10 @@ def _is_command(function: ast.FunctionDef) -> bool:
     if any(".command(" in ast.unparse(decorator) for decorator in function.decorator_list):
         return True
     arguments = (*function.args.args, *function.args.kwonlyargs)
-    return any("typer." in ast.unparse(argument.annotation) for argument in arguments if argument.annotation)
+    if function.name.startswith("_"):
+        return False
+    annotations = " ".join(ast.unparse(argument.annotation) for argument in arguments if argument.annotation)
+    return re.search(r"\b(Option|Argument)\(|\b\w*Bundle\b|\b\w+Options\b", annotations) is not None
 
 
 def _docstring(function: ast.FunctionDef) -> Iterator[ast.expr]:

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings, build, find_mistakes, to_toml
-from openwork.base.explain import ValueOrigin
 from openwork.base.fields import all_keys
+from openwork.base.toml import ValueOrigin
 
 
 class Round(Settings):

@@ -14,9 +14,8 @@ from bundles.kept import FOLDER, NEWEST
 from openwork.base.errors import BundleError
 from openwork.base.files import sha256_file
 from openwork.bundles import folder as bundle_folder
-from openwork.bundles import versions as bundle_versions
 from openwork.bundles.bundle import load_bundle
-from openwork.bundles.versions import Contents, migrated, whole_bundle
+from openwork.bundles.folder import Contents, migrated, whole_bundle
 from openwork.inference.filters.tokenize import find_tokenizer
 from openwork.inference.golden import replay_golden
 from openwork.inference.translator import BatchTranslator
@@ -79,12 +78,12 @@ def test_a_kept_bundle_is_small(folder: Path):
 def test_one_of_every_version_is_kept():
     versions = [json.loads((folder / "bundle.json").read_text())["version"] for folder in KEPT]
     assert versions == list(range(1, bundle_folder.VERSION + 1))
-    assert sorted(bundle_versions.MIGRATIONS) == list(range(1, bundle_folder.VERSION))
+    assert sorted(bundle_folder.MIGRATIONS) == list(range(1, bundle_folder.VERSION))
 
 
 @pytest.mark.slow
 def test_an_older_bundle_is_brought_to_todays_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(bundle_versions.MIGRATIONS, 0, from_0)
+    monkeypatch.setitem(bundle_folder.MIGRATIONS, 0, from_0)
     old = write_old(tmp_path / "old", version_0(), 0)
     before = {path.name: path.read_bytes() for path in old.iterdir()}
     bundle, today = load_bundle(old), load_bundle(NEWEST)
@@ -95,9 +94,9 @@ def test_an_older_bundle_is_brought_to_todays_form(tmp_path: Path, monkeypatch: 
 
 
 def test_versions_are_passed_through_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(bundle_versions, "VERSION", 3)
+    monkeypatch.setattr(bundle_folder, "VERSION", 3)
     for number in range(3):
-        monkeypatch.setitem(bundle_versions.MIGRATIONS, number, lambda c, n=number: {"log": c["log"] + b" %d" % n})
+        monkeypatch.setitem(bundle_folder.MIGRATIONS, number, lambda c, n=number: {"log": c["log"] + b" %d" % n})
     assert migrated({"log": b"from"}, 0, tmp_path) == {"log": b"from 0 1 2"}
     assert migrated({"log": b"from"}, 2, tmp_path) == {"log": b"from 2"}
 
@@ -107,7 +106,7 @@ def test_todays_bundle_is_read_where_it_lies():
 
 
 def test_a_damaged_old_bundle_is_not_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(bundle_versions.MIGRATIONS, 0, lambda contents: pytest.fail("it was read"))
+    monkeypatch.setitem(bundle_folder.MIGRATIONS, 0, lambda contents: pytest.fail("it was read"))
     old = write_old(tmp_path / "old", version_0(), 0)
     (old / "settings.toml").write_text("")
     with pytest.raises(BundleError, match=r"settings\.toml is damaged or was changed"):

@@ -21,8 +21,7 @@ from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.bundles.tasks import tokenizers_for_task
 from openwork.checks import keeping
-from openwork.checks.check import CheckResult, Status
-from openwork.checks.report import table_lines, to_json
+from openwork.checks.check import CheckResult, Status, table_lines, to_json
 from openwork.checks.verify import CHECKS, verify, verify_bundle
 from openwork.decoding.beam import Finished as FinishedHypotheses
 from openwork.decoding.lone import Results

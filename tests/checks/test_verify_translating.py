@@ -13,8 +13,7 @@ from bundles.kept import NEWEST
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.checks.check import CheckResult, Status
-from openwork.checks.formulas import penalty
-from openwork.checks.plain_search import plain_search
+from openwork.checks.plain_search import penalty, plain_search
 from openwork.checks.verify import CHECKS, verify_bundle
 from openwork.decoding.beam import Finished, Live
 from openwork.decoding.lone import Results

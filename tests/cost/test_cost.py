@@ -9,7 +9,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from cost.allocation import peak_allocation
-from openwork.cost import memory as cost_memory
+from openwork.cost import part as cost_memory
 from openwork.cost import recurrent as cost_recurrent
 from openwork.cost import transformer as cost_transformer
 from openwork.cost.cost import Machine, cost_of

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openwork.data.records import Pair
-from openwork.evaluation.answer_baseline import WordCounts, answers, are_answers, best_run
-from openwork.evaluation.baselines import label_baseline
+from openwork.evaluation.baselines import WordCounts, answers, are_answers, best_run, label_baseline
 
 TRAIN = [
     Pair("to\tfrom rome to bonn", "4 4"),

@@ -9,9 +9,8 @@ import pytest
 
 from journeys.command import Finished
 from openwork.data.records import Pair
-from openwork.evaluation.baselines import text_baseline
+from openwork.evaluation.baselines import Nearest, lead, nearest, text_baseline
 from openwork.evaluation.evaluate import EvaluationSet
-from openwork.evaluation.text_baselines import Nearest, lead, nearest
 
 TRAIN = [
     Pair("open (path) : opens the file of that path and reads it", "Opens the file."),

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from openwork.base.errors import BundleError, UsageError
 from openwork.bundles.bundle import Bundle
-from openwork.cli.shortlist import shortlist
+from openwork.cli.translate import shortlist
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.loading import translator_of

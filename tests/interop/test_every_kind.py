@@ -7,7 +7,7 @@ import pytest
 from interop.small_bundles import TEXTS, small_bundle
 from openwork.checks.check import NotApplicable
 from openwork.checks.context import VerifyContext
-from openwork.checks.exported import exported
+from openwork.checks.keeping import exported
 from openwork.inference.golden import make_golden
 from openwork.interop.forms import FORMS
 from openwork.models.settings import TransformerSettings

@@ -13,7 +13,7 @@ from interop.small_bundles import TEXTS
 from openwork.base.errors import BundleError, ConfigError
 from openwork.bundles.bundle import Bundle
 from openwork.checks.context import VerifyContext
-from openwork.checks.exported import exported
+from openwork.checks.keeping import exported
 from openwork.inference.golden import make_golden
 from openwork.inference.labeller import Labeller
 from openwork.interop.exports import unsupported_exports

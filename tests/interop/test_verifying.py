@@ -10,7 +10,7 @@ from interop.small_bundles import TEXTS, small_bundle
 from openwork.bundles.bundle import Bundle
 from openwork.checks.check import CheckResult, NotApplicable
 from openwork.checks.context import VerifyContext
-from openwork.checks.exported import EXPORTED, exported
+from openwork.checks.keeping import EXPORTED, exported
 from openwork.checks.verify import CHECKS, verify_bundle
 from openwork.inference.golden import make_golden
 from openwork.interop.forms import FORMS, ModelFormat

@@ -15,7 +15,7 @@ from migration.translated import SAMPLES, translate
 from openwork.base.errors import OpenworkError
 from openwork.migration.report import report_lines, report_values
 from openwork.migration.run_text import run_text
-from openwork.migration.toolkits import TOOLKITS
+from openwork.migration.translation import TOOLKITS
 
 pytestmark = pytest.mark.slow
 

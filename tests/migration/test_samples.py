@@ -14,8 +14,7 @@ from openwork.base.config import read_run_file
 from openwork.migration.draft import Verdict
 from openwork.migration.report import report_values
 from openwork.migration.run_text import run_text
-from openwork.migration.toolkits import TOOLKITS
-from openwork.migration.translation import ConfigTranslation, translate_configuration
+from openwork.migration.translation import TOOLKITS, ConfigTranslation, translate_configuration
 from openwork.runs.file.resolve import resolve_run
 
 RECIPES = {

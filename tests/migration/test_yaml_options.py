@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openwork.base.errors import DataError
-from openwork.migration.yaml_options import read_yaml
+from openwork.migration.options import read_yaml
 
 
 def options(text: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import torch
 
 from journeys.command import Finished, run_file, told, tree
 from openwork.cost.cost import cost_of
-from openwork.machine.matrix_rate import matrix_rate
+from openwork.machine.precision import matrix_rate
 from openwork.runs import profile as profiling
 from openwork.runs.file.settings import RunSettings
 from openwork.training.batches.language_modelling import Masking
@@ -94,7 +94,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
         self.now, self.seconds, self.sizes = 0.0, seconds, []
         monkeypatch.setattr(torch, "mm", self.multiply)
-        monkeypatch.setattr("openwork.machine.matrix_rate.time.perf_counter", lambda: self.now)
+        monkeypatch.setattr("openwork.machine.precision.time.perf_counter", lambda: self.now)
 
     def multiply(self, left: torch.Tensor, right: torch.Tensor) -> None:
         self.sizes.append(left.shape[0])

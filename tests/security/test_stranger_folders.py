@@ -16,7 +16,7 @@ from openwork.base.outputs import BUNDLE
 from openwork.base.regular_files import open_regular, read_regular
 from openwork.bundles import folder as folders
 from openwork.bundles.bundle import load_bundle, write_bundle
-from openwork.bundles.versions import whole_bundle
+from openwork.bundles.folder import whole_bundle
 from openwork.data.store import TokenStore
 from openwork.evaluation.saved import read_evaluation
 from openwork.interop.ctranslate2.bundle import bundle_from_ctranslate2

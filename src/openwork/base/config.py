@@ -18,11 +18,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openwork.base import toml
 from openwork.base.errors import ConfigError, UsageError
-from openwork.base.explain import ValueOrigin, explain, explain_all
+from openwork.base.explain import explain, explain_all
 from openwork.base.fields import say_renamed, shortened
 from openwork.base.regular_files import read_regular
-from openwork.base.toml import write_value
-from openwork.base.toml_bounds import DEEPEST, check_depth, check_values, too_deep, too_large
+from openwork.base.toml import DEEPEST, ValueOrigin, check_depth, check_values, too_deep, too_large, write_value
 
 _BASE_KEY = "base"
 _NOT_UNICODE = re.compile(r"[\ud800-\udfff]")
@@ -81,8 +80,13 @@ def _parsed(path: Path, text: str) -> Layer:
     try:
         mapping = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        what = _name_toml_error(path, text, str(error))
-        raise ConfigError(what, hint="see https://toml.io for the format", code="C004") from error
+        message, place = str(error), str(path)
+        if found := re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message):
+            line = found.group(1) or text.rstrip("\n").count("\n") + 1
+            message, place = message[: found.start()], f"{path}:{line}"
+        raise ConfigError(
+            f"{place}: not valid TOML: {message}", hint="see https://toml.io for the format", code="C004"
+        ) from error
     except RecursionError as error:
         raise too_deep(str(path)) from error
     except ValueError as error:  # a number of more than some thousand digits
@@ -184,14 +188,6 @@ def _decoded(path: Path, data: bytes) -> str:
         ) from error
 
 
-def _name_toml_error(path: Path, text: str, message: str) -> str:
-    found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    if not found:
-        return f"{path}: not valid TOML: {message}"
-    line = int(found.group(1)) if found.group(1) else text.rstrip("\n").count("\n") + 1
-    return f"{path}:{line}: not valid TOML: {message[: found.start()]}"
-
-
 def _merge(base: Layer, over: Layer) -> Layer:
     # Where both files have a table, its origin is the overriding file. An array of tables is replaced as a whole, with
     # the origins of the old one.
@@ -233,9 +229,10 @@ def apply_assignments(layer: Layer, assignments: Iterable[str]) -> Layer:
             say_renamed(old, RENAMED[old])
             parts = RENAMED[old].split(".")
         if not equals or not all(parts):
-            written = shortened(assignment)
             raise UsageError(
-                f"--set {written}: not an assignment", hint="write it as: --set model.width=256", code="U001"
+                f"--set {shortened(assignment)}: not an assignment",
+                hint="write it as: --set model.width=256",
+                code="U001",
             )
         if len(parts) > DEEPEST:
             raise too_deep("--set")

@@ -4,6 +4,8 @@ Every error that a user's input can cause is an `OpenworkError`. The command lin
 exits with its exit code; a traceback means a bug.
 """
 
+import logging
+
 
 class OpenworkError(Exception):
     """An error with a cause and a hint; the command line returns `exit_code`.
@@ -66,3 +68,11 @@ def wants_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError | ImportError) and any(words in str(error) for words in NO_MEMORY)
     )
+
+
+LOGGER = logging.getLogger("openwork")
+
+
+def report(text: str) -> None:
+    """Reports a line to the user."""
+    LOGGER.warning("%s", text)

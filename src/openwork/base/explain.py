@@ -3,7 +3,6 @@
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -11,19 +10,9 @@ from pydantic_core import ErrorDetails
 
 from openwork.base.errors import ConfigError, RuleError
 from openwork.base.fields import all_keys, allowed_values, literals, models_in, schema_of, show_value
+from openwork.base.toml import ValueOrigin
 
 _PLAIN_VALUE = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false")
-
-
-@dataclass(frozen=True)
-class ValueOrigin:
-    """Where a value came from: a file and its 1-based line, or an option of the command line."""
-
-    source: str
-    line: int | None = None
-
-    def __str__(self) -> str:
-        return self.source if self.line is None else f"{self.source}:{self.line}"
 
 
 def explain(
@@ -66,34 +55,20 @@ def _written_key(detail: ErrorDetails, mapping: Mapping[str, Any]) -> list[str]:
     key: list[str] = []
     here: Any = mapping
     for part in detail["loc"]:
-        if _holds(here, part):
-            here = here[part]
+        items = dict(enumerate(here)) if isinstance(here, list) else here
+        if isinstance(items, Mapping) and part in items:
+            here = items[part]
             key.append(str(part))
     if detail["type"] == "missing":
         key.append(str(detail["loc"][-1]))
     return key
 
 
-def _holds(container: Any, part: int | str) -> bool:
-    if isinstance(container, Mapping):
-        return part in container
-    return isinstance(container, list) and isinstance(part, int) and part < len(container)
-
-
-def _find_origin(key: list[str], origins: Mapping[str, ValueOrigin]) -> ValueOrigin | None:
-    """The origin of the key, or of the nearest section around it."""
-    for depth in range(len(key), 0, -1):
-        if found := origins.get(".".join(key[:depth])):
-            return found
-    if not origins:
-        return None
-    files = [origin.source for origin in origins.values() if origin.line is not None]
-    return ValueOrigin(files[0]) if files else None
-
-
 def _place(key: list[str], origins: Mapping[str, ValueOrigin]) -> str:
-    origin = _find_origin(key, origins)
-    return f"{origin}: " if origin else ""
+    """The origin of the key, or of the nearest section around it, or the file."""
+    found = [origins.get(".".join(key[:depth])) for depth in range(len(key), 0, -1)]
+    found += [ValueOrigin(origin.source) for origin in origins.values() if origin.line is not None]
+    return next((f"{origin}: " for origin in found if origin), "")
 
 
 def _unknown_key(

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
-from openwork.base.notices import report
+from openwork.base.errors import report
 from openwork.base.toml import write_value
 
 LONGEST_SHOWN = 200  # characters of a value in a message
@@ -144,7 +144,8 @@ def _joined(keys: list[Key]) -> Iterator[Key]:
 
 def _kind(model: type[BaseModel]) -> tuple[str, ...]:
     """The value that selects this kind of section; the model's name where there is none."""
-    tags = [get_args(known.annotation) for known in model.model_fields.values() if is_literal(known.annotation)]
+    kinds = (known.annotation for known in model.model_fields.values())
+    tags = [get_args(kind) for kind in kinds if get_origin(kind) is Literal]
     return tuple(str(values[0]) for values in tags if len(values) == 1)[:1] or (model.__name__,)
 
 
@@ -189,10 +190,5 @@ def models_in(annotation: Any) -> list[type[BaseModel]]:
 
 def literals(model: type[BaseModel]) -> set[Any]:
     """All values of the model's `Literal` fields."""
-    kinds = [known.annotation for known in model.model_fields.values() if is_literal(known.annotation)]
+    kinds = [known.annotation for known in model.model_fields.values() if get_origin(known.annotation) is Literal]
     return {value for kind in kinds for value in get_args(kind)}
-
-
-def is_literal(annotation: Any) -> bool:
-    """Whether the annotation is a `Literal`."""
-    return get_origin(annotation) is Literal

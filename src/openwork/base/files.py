@@ -192,13 +192,9 @@ def _refuse_reading(path: Path, error: OSError | ValueError) -> NoReturn:
                 hint=f"try: chmod +r '{path}'",
                 code="D009",
             ) from error
-        case OSError():
-            why = error.strerror or str(error)
-        case _:
-            why = str(error)
     raise DataError(
         f"{path}: the file cannot be read",
-        why=why,
+        why=getattr(error, "strerror", None) or str(error),
         hint="check that it is a file, and that you may read it",
         code="D010",
     ) from error
@@ -236,32 +232,37 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
     For libraries that write files themselves. On any error the new file is removed and the old one is unchanged. A full
     disk and other errors of the system become an `OpenworkError`.
     """
-    path, partial = prepare_writing(Path(path))
-    try:
+    with writing(Path(path)) as (path, partial):
         yield partial
         if path.exists():
             shutil.copymode(path, partial)
         flush_to_disk(partial)
         os.replace(partial, path)
         flush_to_disk(path.parent)
-    except OSError as error:
-        if not concerns(error, partial, path):
-            raise
-        refuse_writing(path, error)
-    finally:
-        remove(partial)
 
 
-def prepare_writing(path: Path, within: Path | None = None) -> tuple[Path, Path]:
-    """The real path (a link is followed, not replaced), and a temporary name next to it or `within` a folder."""
+@contextlib.contextmanager
+def writing(path: Path, within: Path | None = None) -> Iterator[tuple[Path, Path]]:
+    """Yields the real path (a link is followed, not replaced), and a temporary name next to it or `within` a folder.
+
+    At the end it removes what has the temporary name. Errors of the system at these two become an `OpenworkError`.
+    """
     path = Path(os.path.realpath(path))
     place = within or path.parent
+    partial = place / f"{_partial_prefix(path.name)}{os.getpid()}.{secrets.token_hex(4)}{_PARTIAL}"
     try:
         place.mkdir(parents=True, exist_ok=True)
         _tidy(place, path.name)
     except OSError as error:
-        refuse_writing(path, error)
-    return path, place / f"{_partial_prefix(path.name)}{os.getpid()}.{secrets.token_hex(4)}{_PARTIAL}"
+        _refuse_writing(path, error)
+    try:
+        yield path, partial
+    except OSError as error:
+        if error.filename is not None and not str(error.filename).startswith((str(partial), str(path))):
+            raise  # it comes from other code in the caller's block
+        _refuse_writing(path, error)
+    finally:
+        remove(partial)
 
 
 def is_partial(name: str) -> bool:
@@ -307,12 +308,7 @@ def remove(path: Path) -> None:
             path.unlink()
 
 
-def concerns(error: OSError, *paths: Path) -> bool:
-    """Whether the error comes from writing these paths, and not from other code in the caller's block."""
-    return error.filename is None or str(error.filename).startswith(tuple(map(str, paths)))
-
-
-def refuse_writing(path: Path, error: OSError) -> NoReturn:
+def _refuse_writing(path: Path, error: OSError) -> NoReturn:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise OpenworkError(
             f"{path}: the disk is full",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from openwork.base.errors import OpenworkError
-from openwork.base.files import concerns, flush_to_disk, prepare_writing, refuse_writing, remove
+from openwork.base.files import flush_to_disk, remove, writing
 
 _ASIDE = ".openwork.old"
 _LONGEST_NAME = 255  # bytes, on all common file systems
@@ -26,8 +26,7 @@ def atomic_folder(path: Path | str, own: Sequence[str] = ()) -> Iterator[Path]:
     """
     path = Path(os.path.realpath(path))
     is_fixed = path.is_dir() and (_is_here(path) or path.is_mount())  # such a folder cannot be exchanged
-    path, partial = prepare_writing(path, path if is_fixed else None)
-    try:
+    with writing(path, path if is_fixed else None) as (path, partial):
         if path.exists() and not path.is_dir():
             raise OpenworkError(
                 f"{path}: a file stands where a folder should be written", hint="choose another name", code="E001"
@@ -41,12 +40,6 @@ def atomic_folder(path: Path | str, own: Sequence[str] = ()) -> Iterator[Path]:
         else:
             _exchange(partial, path)
         flush_to_disk(path if is_fixed else path.parent)
-    except OSError as error:
-        if not concerns(error, partial, path):
-            raise
-        refuse_writing(path, error)
-    finally:
-        remove(partial)
 
 
 def holds_only(folder: Path, own: set[str]) -> bool:
@@ -150,8 +143,7 @@ def _put_aside(path: Path) -> Path:
 def _bring_back(path: Path) -> None:
     """Cleans up after a process that was killed while an old folder was renamed."""
     old = _put_aside(path)
-    if old.is_dir():
-        if path.exists():
-            remove(old)
-        else:
-            os.rename(old, path)
+    if old.is_dir() and path.exists():
+        remove(old)
+    elif old.is_dir():
+        os.rename(old, path)

@@ -5,6 +5,7 @@ replaced. An output file is new, or one that openwork wrote. Neither may be, con
 nor lie in a bundle or among the files of a run.
 """
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -176,20 +177,17 @@ def check_apart(out: Path, reads: Iterable[Path | None]) -> None:
 def _touches(place: Path, read: Path) -> bool:
     """Whether one path is the other or lies in it, links followed; inside a run folder is allowed here."""
     source = Path(os.path.realpath(read))
-    if place != source and is_run(source) and _is_within(place, source):
-        return False  # `check_apart` protects the files of any run
-    return _is_within(place, source) or _is_within(source, place)
+    if _is_within(place, source):
+        return place == source or not is_run(source)  # `check_apart` protects the files of any run
+    return _is_within(source, place)
 
 
 def _is_within(inner: Path, outer: Path) -> bool:
-    return any(_is_same(path, outer) for path in (inner, *inner.parents))
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one == other or os.path.samefile(one, other)
-    except OSError:  # one of them does not exist
-        return False
+    for path in (inner, *inner.parents):
+        with contextlib.suppress(OSError):  # one of them does not exist
+            if path == outer or os.path.samefile(path, outer):
+                return True
+    return False
 
 
 def _things_in(folder: Path) -> Iterable[Path]:

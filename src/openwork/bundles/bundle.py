@@ -1,6 +1,6 @@
 """The bundle: a trained system as one folder that needs nothing else. Loading it executes no code.
 
-`folder.py` lists its files, `versions.py` reads older bundles.
+`folder.py` lists its files and reads older bundles.
 """
 
 import json
@@ -15,11 +15,19 @@ from openwork.base.outputs import BUNDLE
 from openwork.base.printing import escaped, json_text
 from openwork.base.regular_files import read_regular
 from openwork.base.tasks import task_of
-from openwork.bundles.folder import CARD, CONFIG, GOLDEN, MANIFEST, MOST_BYTES, WEIGHTS, write_manifest
-from openwork.bundles.search import find_bundle
+from openwork.bundles.folder import (
+    CARD,
+    CONFIG,
+    GOLDEN,
+    MANIFEST,
+    MOST_BYTES,
+    WEIGHTS,
+    find_bundle,
+    whole_bundle,
+    write_manifest,
+)
 from openwork.bundles.settings import BundleSettings, read_bundle_settings
 from openwork.bundles.tasks import tokenizers_for_task
-from openwork.bundles.versions import whole_bundle
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel

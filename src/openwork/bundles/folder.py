@@ -1,4 +1,4 @@
-"""The bundle's folder: its files and their checksums. No torch here.
+"""The bundle's folder: its files and their checksums, finding it, and reading older versions. No torch here.
 
 bundle.json            format and version, the checksum of every other file
 config.toml            model and decoding settings, languages
@@ -8,15 +8,19 @@ golden.json            a few sources with the translations that the bundle gave 
 card.md                a description: training data and scores
 """
 
+import atexit
 import json
 import os
+import shutil
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from openwork import __version__
 from openwork.base.errors import BundleError
 from openwork.base.files import sha256_file
-from openwork.base.outputs import TOKENIZERS
+from openwork.base.outputs import TOKENIZERS, is_checkpoint
 from openwork.base.regular_files import is_within, read_regular, sha256_regular
 
 FORMAT = "openwork bundle"
@@ -114,3 +118,84 @@ def _checksum(folder: Path, name: str) -> str:
             hint="check that you may read it, or copy the whole folder again",
             code="B001",
         ) from error
+
+
+def find_bundle(path: Path) -> Path:
+    """The bundle's folder: `path` itself, or the `bundle` folder of a run; BundleError if there is none."""
+    check_bundle(path)
+    if (path / MANIFEST).is_file():
+        return path
+    if has_bundle(path):
+        return path / "bundle"
+    raise BundleError(f"{path}: this run has no bundle yet", hint=f"write one: openwork finish {path}", code="B042")
+
+
+def has_bundle(path: Path) -> bool:
+    """Whether `path` is a bundle, or a run that has one."""
+    return any((path / inner / MANIFEST).is_file() for inner in ("", "bundle"))
+
+
+def check_bundle(path: Path) -> None:
+    """BundleError unless there is a bundle, a run or a checkpoint; commands check it before they load torch."""
+    if has_bundle(path):
+        return
+    if not path.exists():
+        raise BundleError(
+            f"{path}: no such folder", hint="name the folder that openwork train --out wrote", code="B034"
+        )
+    if not ((path / "checkpoints").is_dir() or is_checkpoint(path)):
+        what = "a folder" if path.is_dir() else "a file"
+        raise BundleError(
+            f"{path}: not an openwork bundle",
+            why=f"{what} without {MANIFEST}",
+            hint="name the folder that openwork train --out wrote",
+            code="B043",
+        )
+
+
+Contents = dict[str, bytes]
+"""The files of a bundle by name, without its manifest."""
+
+MIGRATIONS: dict[int, Callable[[Contents], Contents]] = {}
+"""A version -> the function that converts its contents to the next version.
+
+A change of the format raises `VERSION` by one, adds a line here, and keeps a bundle of the new version in the tests,
+which replay it for ever.
+"""
+
+
+def whole_bundle(path: Path) -> Path:
+    """The folder of the bundle at `path`, checked and in the current version.
+
+    An older bundle is converted into a temporary copy that lasts as long as the process; the bundle itself does not
+    change. BundleError if it is damaged, newer than this openwork, or too old for it.
+    """
+    folder = find_bundle(path)
+    manifest = read_manifest(folder)
+    check_files(folder, manifest)
+    version: int = manifest["version"]
+    if version == VERSION:
+        return folder
+    contents = {name: (folder / Path(name).name).read_bytes() for name in manifest["sha256"]}
+    return _written(migrated(contents, version, folder))
+
+
+def migrated(contents: Contents, version: int, folder: Path) -> Contents:
+    """The contents of a bundle, converted from this version to the current one; errors name `folder`."""
+    for number in range(version, VERSION):
+        if number not in MIGRATIONS:
+            raise BundleError(
+                f"{folder}: written in bundle version {version}, which this openwork can no longer read",
+                hint="translate with the openwork that wrote it, or train again",
+                code="B047",
+            )
+        contents = MIGRATIONS[number](contents)
+    return contents
+
+
+def _written(contents: Contents) -> Path:
+    place = Path(tempfile.mkdtemp(prefix="openwork-bundle-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    for name, content in contents.items():
+        (place / Path(name).name).write_bytes(content)
+    return place

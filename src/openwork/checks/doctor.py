@@ -23,8 +23,7 @@ from openwork.inference.prepared.native.building import NotBuilt, find_compiler
 from openwork.inference.prepared.products import available
 from openwork.machine.available import memory_of_machine
 from openwork.machine.device import choose_device
-from openwork.machine.matrix_rate import matrix_rate
-from openwork.machine.precision import PrecisionName, choose_precision
+from openwork.machine.precision import PrecisionName, choose_precision, matrix_rate
 
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "sacremoses", "pydantic", "typer", "jaxtyping")
 LITTLE_DISK = 1 << 30  # bytes; a checkpoint of a small model takes a tenth of it

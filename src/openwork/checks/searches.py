@@ -13,8 +13,8 @@ from openwork.base.phrases import Joined
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import Differences, LargestDifference, NotApplicable
 from openwork.checks.context import Probe, Spot, VerifyContext
-from openwork.checks.formulas import score, target_log_probability
-from openwork.checks.passes import reading
+from openwork.checks.plain_search import score, target_log_probability
+from openwork.checks.ways import reading
 from openwork.decoding.rescore import alternatives
 from openwork.decoding.rescore import score as scored_again
 from openwork.decoding.search import decode
@@ -32,7 +32,7 @@ def rescored(context: VerifyContext) -> LargestDifference:
     """Each hypothesis has the score of its tokens by teacher forcing: log-probability over length penalty.
 
     The search has the bundle's beam, length penalty and patience. All sentences are searched in one batch; each
-    hypothesis is scored alone, by the definition (`formulas.py`) and as `openwork score` does it.
+    hypothesis is scored alone, by the definition (`plain_search.py`) and as `openwork score` does it.
     """
     own = context.bundle.settings.decoding
     plain = DecodingSettings(

@@ -12,8 +12,8 @@ from openwork.base.phrases import Joined
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import Differences, LargestDifference, NotApplicable
 from openwork.checks.context import VerifyContext
-from openwork.checks.passes import Pass, reading
 from openwork.checks.searches import TOLERANCE, SmallVocabulary
+from openwork.checks.ways import Pass, reading
 from openwork.decoding.rescore import score as scored_again
 from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.search import decode

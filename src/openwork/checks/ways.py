@@ -1,17 +1,152 @@
-"""Checks of a model that reads the same input in two ways: in steps, in a batch, with padding, with another future."""
+"""Checks of two passes of a model: in steps, in a batch, with padding, another future, kernel or number type."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
+from typing import Any
 
 import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
-from openwork.checks.check import LargestDifference
-from openwork.checks.context import Spot, VerifyContext, changed_from
-from openwork.checks.passes import OUTPUT, BranchingPass, TwoPasses, compare, reading
+from openwork.base.phrases import AsIs, Joined
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.checks.check import LargestDifference, NotApplicable
+from openwork.checks.context import Probe, Spot, VerifyContext, changed_from
 from openwork.inference.prepared import can_be_prepared, prepare
-from openwork.inspection.parting import first_endless
+from openwork.inspection.capture import lending
+from openwork.inspection.parting import (
+    SOURCE,
+    TARGET,
+    DivergencePlace,
+    Record,
+    difference,
+    first_endless,
+    first_parting,
+    watching,
+)
+from openwork.machine.precision import computing_in
+from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.models.weights import model_weights
+from openwork.nn.attention import KernelAttention
+from openwork.nn.kernels import reference
+
+TOLERANCE = 1e-4  # of the largest number compared, at least 1: sums in float32 made in another order
+OUTPUT = "output"  # the product with the output matrix, which belongs to no module
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Sources and targets, padded on the right; `steps` are the parts of the targets (row, position) in their order.
+
+    `around` is a context for the computation, such as another kernel or number type; `model` is the bundle's, or one
+    made of it.
+    """
+
+    model: StepModel[Any]
+    source: Tensor
+    lengths: Tensor
+    steps: tuple[Tensor, ...]
+    around: Callable[[], AbstractContextManager[object]] = nullcontext
+
+    @torch.inference_mode()
+    def logits(self, record: Record | None = None) -> Tensor:
+        """Logits (row, position, vocabulary) of the token after each target token."""
+        record, parts = record or Record(), []
+        with self.around():
+            record.side = SOURCE
+            state = self.model.start(self.source, self.lengths)
+            record.side = TARGET
+            for tokens in self.steps:
+                logits, state = self.step(tokens, state)
+                parts.append(logits)
+        return torch.cat(parts, dim=1)
+
+    def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """One step of the model."""
+        return self.model.step(tokens, state)
+
+    def record(self) -> Record:
+        """The output of every module during the pass; empty for a model without modules."""
+        if not isinstance(self.model, nn.Module):
+            return Record()
+        with watching(self.model) as record:
+            self.logits(record)
+        return record
+
+
+@dataclass(frozen=True)
+class BranchingPass(Pass):
+    """A pass that also reads other tokens from the state before each step, once and in two rows, and drops the results.
+
+    A state is a value, so this changes nothing. No module is recorded: the other tokens pass through the same ones.
+    """
+
+    def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
+        taken = self.model.step(tokens, state)
+        other = torch.where(tokens > SYMBOL_IDS.end + 1, tokens - 1, SYMBOL_IDS.end + 1)
+        self.model.step(other, state)
+        twice = torch.arange(tokens.shape[0], device=tokens.device).repeat_interleave(2)
+        self.model.step(other[twice], state.select(twice))
+        return taken
+
+    def record(self) -> Record:
+        return Record()
+
+
+def reading(context: VerifyContext, probes: Sequence[Probe], *, padding: int = 0, size: int | None = None) -> Pass:
+    """The probes as one batch with `padding` extra positions; targets in steps of `size` tokens, None: all at once."""
+    sources, targets = (
+        pad_sequence([torch.tensor(ids, device=context.device) for ids in side], True, SYMBOL_IDS.pad)
+        for side in ([one.source for one in probes], [one.target for one in probes])
+    )
+    lengths = torch.tensor([len(one.source) for one in probes], device=context.device)
+    sources = nn.functional.pad(sources, (0, padding), value=SYMBOL_IDS.pad)
+    return Pass(context.model, sources, lengths, targets.split(size or targets.shape[1], dim=1))
+
+
+@dataclass(frozen=True)
+class TwoPasses:
+    """A probe in two passes: its row in each, and the position of its target up to which they must agree."""
+
+    one: Pass
+    other: Pass
+    probe: Probe
+    rows: tuple[int, int] = (0, 0)
+    until: int | None = None
+
+    @property
+    def limits(self) -> dict[str, int]:
+        return {SOURCE: len(self.probe.source), TARGET: len(self.probe.target) if self.until is None else self.until}
+
+
+def compare(context: VerifyContext, pairs: Iterable[TwoPasses], tolerance: float = TOLERANCE) -> LargestDifference:
+    """The largest difference between the logits of all pairs, relative to the tolerance there.
+
+    The passes of the first pair that differs are repeated with every module recorded, to name the place.
+    """
+    worst, spot = LargestDifference(0.0, tolerance), None
+    for number, pair in enumerate(pairs):
+        left, right = (
+            way.logits()[row, : pair.limits[TARGET]] for way, row in zip((pair.one, pair.other), pair.rows, strict=True)
+        )
+        allowed = tolerance * max(1.0, float(left.abs().max()), float(right.abs().max()))
+        found = difference(left, right)
+        if spot is None and float(found.max()) > allowed:
+            spot = _spot(context, pair, found, tolerance, number)
+        if float(found.max()) / allowed >= worst.difference / worst.tolerance:
+            worst = LargestDifference(float(found.max()), allowed)
+    return LargestDifference(worst.difference, worst.tolerance, spot)
+
+
+def _spot(context: VerifyContext, pair: TwoPasses, found: Tensor, tolerance: float, number: int) -> Spot:
+    place = first_parting(pair.one.record(), pair.other.record(), pair.rows, pair.limits, tolerance)
+    if place is None:
+        place = DivergencePlace(OUTPUT, TARGET, int(found.amax(-1).argmax()))
+    return context.spot(place, pair.probe, number)
+
 
 STEPS = (1, 3, 24)  # target tokens read at once with a cache
 BRANCHES = 4  # places in a target where a state gets two continuations
@@ -86,3 +221,56 @@ def padded(context: VerifyContext) -> LargestDifference:
             yield TwoPasses(together, filled, probe, (row, row))
 
     return compare(context, pairs())
+
+
+# bfloat16 keeps 8 binary digits: each rounding changes a number by up to 1/256, and a pass makes many of them.
+HALF_TOLERANCE = 0.05
+
+
+def kernels(context: VerifyContext) -> LargestDifference:
+    """The attention kernels agree with the paper's formula, with padding and without."""
+    if not any(isinstance(module, KernelAttention) for module in context.model.modules()):
+        raise NotApplicable("it has no attention that a kernel computes")
+    formula = partial(lending, context.model, lambda name: reference.attention)
+    return compare(context, _passes(context, around=formula))
+
+
+def half_precision(context: VerifyContext) -> LargestDifference:
+    """Matrix products in bfloat16 agree roughly with those in float32."""
+    passes = _passes(context, around=partial(computing_in, "bfloat16", context.device))
+    return compare(context, passes, HALF_TOLERANCE)
+
+
+def prepared(context: VerifyContext) -> LargestDifference:
+    """The model prepared for inference, with packed weights and a cache written in place, gives the same."""
+    if not can_be_prepared(context.model):
+        raise NotApplicable("it translates with the model as it is: only the paper's attention, on a CPU, is prepared")
+    return compare(context, _passes(context, model=prepare(context.model)))
+
+
+def _passes(context: VerifyContext, *, padded: bool = True, **changed: Any) -> Iterator[TwoPasses]:
+    """Sentences of one length without padding and, with `padded`, all in one batch with it: as usual, and changed."""
+    for probes in (context.level_probes, context.probes) if padded else (context.level_probes,):
+        usual = reading(context, probes)
+        other = replace(usual, **changed)
+        yield from (TwoPasses(usual, other, probe, (row, row)) for row, probe in enumerate(probes))
+
+
+class CompiledModel:
+    """A model whose `start` and `step` are compiled. Its modules cannot be watched."""
+
+    def __init__(self, model: SequenceModel) -> None:
+        self.start = torch.compile(model.start)
+        self.step = torch.compile(model.step)
+
+
+def compiled(context: VerifyContext) -> LargestDifference:
+    """The model compiled by torch.compile gives the same as the model."""
+    if not context.compiling:
+        raise NotApplicable("compiling can take minutes; --compiled waits for it")
+    try:
+        torch.compile(torch.sin)(torch.zeros(2, device=context.device))
+    except Exception as error:  # depends on what the machine lacks: a compiler, headers, a working cache
+        first_line = (str(error).splitlines() or [""])[0]
+        raise NotApplicable(Joined("torch.compile does not work on this machine: ", AsIs(first_line))) from error
+    return compare(context, _passes(context, padded=False, model=CompiledModel(context.model)))

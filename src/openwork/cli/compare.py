@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH, SEED
-from openwork.cli.options import AsJson
+from openwork.cli.options import AsJson, load
 from openwork.cli.progress import progress
 from openwork.cli.terminal import print_result, report
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 class ReferenceOptions:
     """The reference that both systems are compared with."""
 
-    reference: Annotated[Path | None, typer.Option(help="Reference translations, one a line.")] = None
-    source: Annotated[Path | None, typer.Option(help="For bundles: source sentences, one a line.")] = None
-    corpus: Annotated[str | None, typer.Option(help="For bundles: a known corpus, as multi30k-en-de.")] = None
-    split: Annotated[str, typer.Option(help="For bundles: split of the corpus.")] = "valid"
-    language: Annotated[str | None, typer.Option(help="Target language, for the tokenization of BLEU.")] = None
+    reference: Annotated[Path | None, Option(help="Reference translations, one a line.")] = None
+    source: Annotated[Path | None, Option(help="For bundles: source sentences, one a line.")] = None
+    corpus: Annotated[str | None, Option(help="For bundles: a known corpus, as multi30k-en-de.")] = None
+    split: Annotated[str, Option(help="For bundles: split of the corpus.")] = "valid"
+    language: Annotated[str | None, Option(help="Target language, for the tokenization of BLEU.")] = None
 
 
 @dataclass(frozen=True)
 class EffortOptions:
     """Sizes and seed of the significance tests."""
 
-    resamples: Annotated[int, typer.Option(min=2, max=LENGTH, help="Resamples of the paired bootstrap.")] = 1000
-    trials: Annotated[int, typer.Option(min=2, max=LENGTH, help="Trials of the approximate randomisation.")] = 10000
-    seed: Annotated[int, typer.Option(min=1, max=SEED, help="Random seed of both tests.")] = 12345
+    resamples: Annotated[int, Option(min=2, max=LENGTH, help="Resamples of the paired bootstrap.")] = 1000
+    trials: Annotated[int, Option(min=2, max=LENGTH, help="Trials of the approximate randomisation.")] = 10000
+    seed: Annotated[int, Option(min=1, max=SEED, help="Random seed of both tests.")] = 12345
 
 
 def compare(
     *,
-    first: Annotated[Path, typer.Argument(metavar="A", help="Translations, a saved evaluation, or a bundle.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The same of another system.")],
+    first: Annotated[Path, Argument(metavar="A", help="Translations, a saved evaluation, or a bundle.")],
+    second: Annotated[Path, Argument(metavar="B", help="The same of another system.")],
     against: ReferenceOptions,
     effort: EffortOptions,
     as_json: AsJson = False,
@@ -69,8 +69,7 @@ def compare(
             from openwork.base.files import read_lines
 
             references = list(read_lines(against.reference))
-    drawn = Effort(effort.resamples, effort.trials, effort.seed)
-    found = compare_outputs(outputs[0], outputs[1], references, against.language, drawn)
+    found = compare_outputs(outputs[0], outputs[1], references, against.language, Effort(**vars(effort)))
     print_result(found.to_json, found.lines, as_json=as_json)
 
 
@@ -80,23 +79,21 @@ def _translated(bundles: tuple[Path, Path], against: ReferenceOptions) -> "list[
         raise UsageError("name what to compare on", hint="give --source and --reference, or --corpus", code="U002")
 
     from openwork.base.tasks import task_of
-    from openwork.bundles.bundle import load_bundle
     from openwork.evaluation.compare import SystemOutput
     from openwork.evaluation.evaluate import EvaluationSet, translate_all
     from openwork.evaluation.labels import label_all
-    from openwork.runs.usable import usable_bundle
 
     tested = EvaluationSet.read(against.source, against.reference, against.corpus, against.split)
-    loaded = [load_bundle(usable_bundle(path)) for path in bundles]
+    loaded = [load(path) for path in bundles]
     outputs = []
     for path, bundle in zip(bundles, loaded, strict=True):
-        if task_of(bundle.settings.model) != "generate":
-            with progress(len(tested.pairs), f"labelling with {path}") as advanced:
-                task, labels = label_all(bundle, tested, report, advanced)
-            outputs.append(SystemOutput(str(path), labels, tested.references, task=task))
-            continue
-        with progress(len(tested.pairs), f"translating with {path}") as advanced:
-            translations = translate_all(bundle, tested, report, advanced)
-        language = bundle.settings.target_language or tested.language
-        outputs.append(SystemOutput(str(path), translations, tested.references, language))
+        is_labelling = task_of(bundle.settings.model) != "generate"
+        with progress(len(tested.pairs), f"{'labelling' if is_labelling else 'translating'} with {path}") as advanced:
+            if is_labelling:
+                task, lines = label_all(bundle, tested, report, advanced)
+                language = None
+            else:
+                task, lines = None, translate_all(bundle, tested, report, advanced)
+                language = bundle.settings.target_language or tested.language
+        outputs.append(SystemOutput(str(path), lines, tested.references, language, task=task))
     return outputs

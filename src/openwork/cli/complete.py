@@ -4,12 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_with_options
-from openwork.cli.options import Bundle
+from openwork.cli.decoding_options import (
+    DecodingOptions,
+    check_streaming,
+    given,
+    settings_for_streaming,
+    settings_with_options,
+)
+from openwork.cli.options import Bundle, load
 from openwork.cli.terminal import report
 
 
@@ -17,22 +23,19 @@ from openwork.cli.terminal import report
 class PromptOptions:
     """Prompts, and the form of an output line."""
 
-    length: Annotated[int, typer.Option(min=1, max=LENGTH, help="Maximum number of pieces of a continuation.")] = 50
-    examples: Annotated[
-        Path | None, typer.Option(help="Examples to put before each prompt: prompt, tab, continuation.")
-    ] = None
-    chat: Annotated[
-        bool, typer.Option("--chat", help="Lines are a user's turns in a dialogue; a blank line starts another.")
-    ] = False
-    instruction: Annotated[str, typer.Option(help="With --chat: a text to put before the dialogue.")] = ""
-    stream: Annotated[bool, typer.Option("--stream", help="Write each piece as soon as it is found.")] = False
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with log-probabilities.")] = False
+    length: Annotated[int, Option(min=1, max=LENGTH, help="Maximum number of pieces of a continuation.")] = 50
+    examples: Annotated[Path | None, Option(help="Examples to put before each prompt: prompt, tab, continuation.")] = (
+        None
+    )
+    chat: Annotated[bool, Option(help="Lines are a user's turns in a dialogue; a blank line starts another.")] = False
+    instruction: Annotated[str, Option(help="With --chat: a text to put before the dialogue.")] = ""
+    stream: Annotated[bool, Option(help="Write each piece as soon as it is found.")] = False
+    as_json: Annotated[bool, Option("--json", help="One JSON object a line, with log-probabilities.")] = False
 
     def check(self) -> None:
         """UsageError for options that do not go together."""
-        for name, is_given in (("--examples", self.examples), ("--chat", self.chat), ("--json", self.as_json)):
-            if self.stream and is_given:
-                raise UsageError(f"--stream does not go with {name}", hint="leave one of them out", code="U009")
+        others = (("--examples", self.examples), ("--chat", self.chat), ("--json", self.as_json))
+        check_streaming(name for name, is_given in others if self.stream and is_given)
         if self.chat and self.examples is not None:
             raise UsageError("--chat does not go with --examples", hint="leave one of them out", code="U072")
         if self.instruction and not self.chat:
@@ -41,12 +44,7 @@ class PromptOptions:
             )
 
 
-def complete(
-    *,
-    bundle: Bundle,
-    prompts: PromptOptions,
-    searching: DecodingOptions,
-) -> None:
+def complete(*, bundle: Bundle, prompts: PromptOptions, searching: DecodingOptions) -> None:
     """Continue each line of standard input with a language model.
 
     echo 'The weather is' | openwork complete english --samples 3 --top-p 0.9
@@ -56,11 +54,7 @@ def complete(
     openwork complete talker --chat
     """
     prompts.check()
-    from openwork.runs.usable import usable_bundle
-
-    folder = usable_bundle(bundle)
-
-    from openwork.bundles.bundle import load_bundle
+    loaded = load(bundle)
     from openwork.data.readers.lines import read_tsv
     from openwork.inference.completer import (
         LINE_END,
@@ -76,7 +70,6 @@ def complete(
     from openwork.inference.translator import BatchTranslator
 
     examples = list(read_tsv(prompts.examples)) if prompts.examples is not None else []
-    loaded = load_bundle(folder)
     check_continues(loaded)
     bounds = {"maximum_length": prompts.length, "extra_length": prompts.length}
     settle = settings_for_streaming if prompts.stream else settings_with_options

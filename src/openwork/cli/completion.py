@@ -4,7 +4,7 @@ import difflib
 import os
 from typing import Annotated
 
-import typer
+from typer import Argument
 from typer.completion import completion_init, get_completion_script  # pyright: ignore[reportPrivateImportUsage]
 
 from openwork.base.errors import UsageError
@@ -14,7 +14,7 @@ SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_OPENWORK_COMPLETE"  # set by the script that asks for completions
 
 
-def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
+def completion(shell: Annotated[str, Argument(help="bash, zsh or fish.")]) -> None:
     """Print a shell completion script.
 
     With it a shell completes openwork's commands and options with Tab.

@@ -4,13 +4,53 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from openwork.base.errors import ConfigError, UsageError
 from openwork.base.phrases import Joined
-from openwork.base.printing import write_document, write_json
-from openwork.cli.config_from import config_from
+from openwork.base.printing import escaped, write_document, write_json
 from openwork.cli.options import AsJson, Assignments, as_command
 from openwork.cli.terminal import print_lines, print_result, report, show_error
+
+
+def config_from(
+    file: Annotated[Path, Argument(help="A configuration (YAML), or a script with the command line.")],
+    out: Annotated[Path | None, Option("--out", "-o", help="The run file to write; without it, it is printed.")] = None,
+    toolkit: Annotated[
+        str | None,
+        Option(help="fairseq, opennmt-py, eole, marian, sockeye or joeynmt; detected if not given."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Translate another toolkit's configuration into a run file.
+
+    Reads a configuration file or a command line, and lists the result for each option.
+
+    openwork config from train.sh --out run.toml
+
+    openwork config from config.yml --toolkit marian --json
+    """
+    from openwork.base.files import atomic_write_text
+    from openwork.base.outputs import check_file
+    from openwork.migration.report import report_lines, report_values
+    from openwork.migration.run_text import run_text
+    from openwork.migration.translation import translate_configuration
+
+    if out is not None:
+        check_file(out, lambda _: False, [file])  # an older run file may have been edited since
+    translation = translate_configuration(file, toolkit)
+    if out is not None:
+        atomic_write_text(out, escaped(run_text(translation)))
+    if as_json:
+        write_json(report_values(translation))
+    elif out is not None:
+        print_lines(report_lines(translation))
+        report(f"the run file is {out}; next: openwork config check {out}")
+    else:
+        write_document(run_text(translation))
+        for line in report_lines(translation):
+            report(line)
+
 
 app = typer.Typer(no_args_is_help=True, help="Show, check, explain and convert run files.")
 
@@ -21,9 +61,9 @@ FileKind = Literal["run", "translation"]
 @as_command
 def show(
     file: Annotated[
-        Path | None, typer.Argument(help="A run file, a recipe's name or a run's folder; else settings are chosen.")
+        Path | None, Argument(help="A run file, a recipe's name or a run's folder; else settings are chosen.")
     ] = None,
-    origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
+    origin: Annotated[bool, Option(help="Show where each value comes from.")] = False,
     assignments: Assignments = None,
     as_json: AsJson = False,
 ) -> None:
@@ -50,7 +90,7 @@ def show(
 @app.command()
 @as_command
 def explain(
-    key: Annotated[str, typer.Argument(help="A key such as decoding.beam, its last part, or a section.")],
+    key: Annotated[str, Argument(help="A key such as decoding.beam, its last part, or a section.")],
     as_json: AsJson = False,
 ) -> None:
     """Explain a key of the run file.
@@ -76,8 +116,8 @@ def explain(
 @app.command()
 @as_command
 def schema(
-    kind: Annotated[FileKind, typer.Argument(help="A run file, or what openwork translate --settings reads.")] = "run",
-    text: Annotated[bool, typer.Option("--text", help="One line for each key instead of JSON.")] = False,
+    kind: Annotated[FileKind, Argument(help="A run file, or what openwork translate --settings reads.")] = "run",
+    text: Annotated[bool, Option(help="One line for each key instead of JSON.")] = False,
 ) -> None:
     """Print the JSON Schema of a run file or a translation file.
 
@@ -100,7 +140,7 @@ def schema(
 @app.command()
 @as_command
 def check(
-    file: Annotated[Path, typer.Argument(help="A run file, a recipe's name or a run's folder.")],
+    file: Annotated[Path, Argument(help="A run file, a recipe's name or a run's folder.")],
     assignments: Assignments = None,
     as_json: AsJson = False,
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import write_json
@@ -17,17 +18,17 @@ app = typer.Typer(no_args_is_help=True, help="List, fetch, measure and check cor
 
 SECONDS_BETWEEN_LINES = 5.0
 
-Folder = Annotated[Path | None, typer.Option(help="Folder of corpora, searched before OPENWORK_DATA.")]
+Folder = Annotated[Path | None, Option(help="Folder of corpora, searched before OPENWORK_DATA.")]
 
 
 @dataclass(frozen=True)
 class CorpusFiles:
     """The files of a corpus that has no name."""
 
-    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line.")] = None
-    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None
-    valid_source: Annotated[Path | None, typer.Option(help="Held-out source sentences.")] = None
-    valid_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None
+    source: Annotated[Path | None, Option(help="Source sentences, one a line.")] = None
+    target: Annotated[Path | None, Option(help="Their translations, one a line.")] = None
+    valid_source: Annotated[Path | None, Option(help="Held-out source sentences.")] = None
+    valid_target: Annotated[Path | None, Option(help="Their translations.")] = None
 
     def splits(self) -> dict[str, tuple[Path | None, Path | None]]:
         """The files of both sides of each split."""
@@ -54,10 +55,10 @@ def list_(folder: Folder = None, as_json: AsJson = False) -> None:
 @app.command()
 @as_command
 def prepare(
-    name: Annotated[str, typer.Argument(help="A corpus, as openwork data list names it.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the text files; it is made.")],
+    name: Annotated[str, Argument(help="A corpus, as openwork data list names it.")],
+    out: Annotated[Path, Option("--out", "-o", help="Folder for the text files; it is made.")],
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A filter of the training pairs: filters.KEY=VALUE.")
+        list[str] | None, Option("--set", help="A filter of the training pairs: filters.KEY=VALUE.")
     ] = None,
     folder: Folder = None,
     as_json: AsJson = False,
@@ -94,12 +95,10 @@ def prepare(
 @app.command()
 @as_command
 def stats(
-    what: Annotated[str | None, typer.Argument(help="A corpus, a file with both sides, or a run file (.toml).")] = None,
+    what: Annotated[str | None, Argument(help="A corpus, a file with both sides, or a run file (.toml).")] = None,
     *,
     files: CorpusFiles,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Such as data.tsv=FILE or filters.maximum_ratio=3.")
-    ] = None,
+    set_: Annotated[list[str] | None, Option("--set", help="Such as data.tsv=FILE or filters.maximum_ratio=3.")] = None,
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -124,12 +123,12 @@ def stats(
 @as_command
 def check(
     *,
-    corpus: Annotated[str | None, typer.Argument(help="A corpus, as openwork data list names it.")] = None,
+    corpus: Annotated[str | None, Argument(help="A corpus, as openwork data list names it.")] = None,
     files: CorpusFiles,
     languages: Annotated[
-        str | None, typer.Option(help="Such as en-de: also look for lines in another language (extra languages).")
+        str | None, Option(help="Such as en-de: also look for lines in another language (extra languages).")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Also write the report as one HTML page.")] = None,
+    html: Annotated[Path | None, Option(help="Also write the report as one HTML page.")] = None,
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,12 +1,12 @@
 """The keys of [decoding] as options, which override the settings of the bundle."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, fields, make_dataclass
 from typing import Annotated, Any, get_args
 
-import typer
 from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
+from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.decoding.settings import DecodingSettings
@@ -33,7 +33,7 @@ def _option(key: str, known: FieldInfo) -> tuple[str, Any, Any]:
     if kind not in (int, float, str):  # repeatable texts, or a word, which the settings check
         kind = list[str] if Ellipsis in get_args(kind) else str
         text = text if kind is str else f"{text[:-1]}; repeatable."
-    option = typer.Option(option_name(key), min=least, max=most, help=text)
+    option = Option(option_name(key), min=least, max=most, help=text)
     return key, Annotated[kind | None, option], field(default=None)
 
 
@@ -57,18 +57,23 @@ def settings_with_options(settings: Any, options: dict[str, Any], origins: Mappi
     return settings_over(settings, options, origins)
 
 
+def check_streaming(others: Iterable[str]) -> None:
+    """UsageError for the first of these options, which do not go with --stream."""
+    for name in others:
+        raise UsageError(
+            f"--stream does not go with {name}",
+            why="what is written cannot be taken back",
+            hint="leave one of them out",
+            code="U009",
+        )
+
+
 NOT_STREAMED = ("beam", "best", "groups", "coverage_penalty", "minimum_bayes_risk", "required")
 
 
 def settings_for_streaming(settings: Any, options: dict[str, Any], origins: Mapping[str, Any] | None = None) -> Any:
     """Settings for one hypothesis, written from left to right; UsageError for options that need more."""
-    for key in NOT_STREAMED:
-        if key in options and not (key in ("beam", "best") and options[key] == 1):
-            raise UsageError(
-                f"--stream does not go with {option_name(key)}",
-                why="what is written cannot be taken back",
-                hint="leave one of them out",
-                code="U009",
-            )
+    excluded = (key for key in NOT_STREAMED if key in options)
+    check_streaming(option_name(key) for key in excluded if key not in ("beam", "best") or options[key] != 1)
     single = {"beam": 1, "best": 1, "groups": 1, "coverage_penalty": 0.0, "minimum_bayes_risk": "none"}
     return settings_over(settings, {**options, **single, "samples": min(options.get("samples", 0), 1)}, origins)

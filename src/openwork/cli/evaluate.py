@@ -1,15 +1,59 @@
-"""openwork evaluate"""
+"""openwork evaluate and openwork baseline"""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-import typer
+from typer import Option
 
+from openwork.base.errors import UsageError
 from openwork.base.limits import HYPOTHESES
-from openwork.cli.options import AsJson, Bundle
+from openwork.cli.options import AsJson, Bundle, load
 from openwork.cli.progress import progress
-from openwork.cli.set_options import SetOptions
 from openwork.cli.terminal import print_result, report
+
+
+@dataclass(frozen=True)
+class SetOptions:
+    """The test set: sources and references."""
+
+    source: Annotated[Path | None, Option(help="Source sentences, one a line.")] = None
+    reference: Annotated[Path | None, Option(help="Their translations or labels, one a line.")] = None
+    corpus: Annotated[str | None, Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
+    split: Annotated[str, Option(help="Split of the corpus.")] = "valid"
+    file: Annotated[Path | None, Option(help="One file of columns with a header line instead.")] = None
+    columns: Annotated[str, Option(help="Its columns: one or two of the source, then that of the label.")] = (
+        "sentence,label"
+    )
+
+    def check(self) -> None:
+        """UsageError unless one test set is named."""
+        files = self.source is not None and self.reference is not None
+        chosen = files + (self.corpus is not None) + (self.file is not None)
+        if chosen != 1 or (self.source is None) != (self.reference is None):
+            raise UsageError(
+                "name what to evaluate on",
+                hint="give --source and --reference, or --corpus, or --file with --columns",
+                code="U010",
+            )
+
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """The files that are read."""
+        return self.source, self.reference, self.file
+
+    def read(self) -> Any:
+        """The sources and references."""
+        from openwork.evaluation.evaluate import EvaluationSet
+
+        if self.file is not None:
+            return EvaluationSet.of_columns(self.file, self.column_names)
+        return EvaluationSet.read(self.source, self.reference, self.corpus, self.split)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the file's columns."""
+        return [name.strip() for name in self.columns.split(",")]
 
 
 def evaluate(
@@ -17,14 +61,12 @@ def evaluate(
     bundle: Bundle,
     test: SetOptions,
     beam: Annotated[
-        int | None, typer.Option(min=1, max=HYPOTHESES, help="Hypotheses per sentence; 1 is greedy search.")
+        int | None, Option(min=1, max=HYPOTHESES, help="Hypotheses per sentence; 1 is greedy search.")
     ] = None,
-    language: Annotated[str | None, typer.Option(help="Target language, for the tokenization of BLEU.")] = None,
-    texts: Annotated[
-        bool, typer.Option("--texts", help="For a model that generates: score by ROUGE and exact match.")
-    ] = False,
+    language: Annotated[str | None, Option(help="Target language, for the tokenization of BLEU.")] = None,
+    texts: Annotated[bool, Option(help="For a model that generates: score by ROUGE and exact match.")] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for texts and scores, for openwork compare.")
+        Path | None, Option("--out", "-o", help="Folder for texts and scores, for openwork compare.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -39,23 +81,16 @@ def evaluate(
     openwork evaluate summaries --corpus docstrings --texts
     """
     test.check()
-    from openwork.runs.usable import usable_bundle
-
-    folder = usable_bundle(bundle)
+    loaded = load(bundle)
     from openwork.base.outputs import EVALUATION, check_folder
     from openwork.base.tasks import task_of
-    from openwork.bundles.bundle import load_bundle
-    from openwork.evaluation.evaluate import EvaluationSet, evaluate_bundle
+    from openwork.evaluation.evaluate import evaluate_bundle
     from openwork.evaluation.labels import evaluate_labels, evaluate_texts
     from openwork.evaluation.saved import write_evaluation
 
     if out is not None:
         check_folder(out, EVALUATION, [bundle, *test.files])
-    if test.file is not None:
-        tested = EvaluationSet.of_columns(test.file, test.column_names)
-    else:
-        tested = EvaluationSet.read(test.source, test.reference, test.corpus, test.split)
-    loaded = load_bundle(folder)
+    tested = test.read()
     if texts:
         with progress(len(tested.pairs), "writing") as advanced:
             result, saved = evaluate_texts(loaded, tested, report, advanced, beam=beam)
@@ -68,3 +103,59 @@ def evaluate(
     if out is not None:
         write_evaluation(out, saved)
     print_result(result.to_json, result.lines, as_json=as_json)
+
+
+def baseline(
+    *,
+    test: SetOptions,
+    train_source: Annotated[Path | None, Option(help="Texts to learn from, with --source.")] = None,
+    train_reference: Annotated[Path | None, Option(help="Their labels, one a line.")] = None,
+    train_file: Annotated[Path | None, Option(help="A file of columns to learn from, with --file.")] = None,
+    by: Annotated[
+        Literal["lead", "nearest"] | None,
+        Option(help="For texts: their first words, or the target of the most similar training text."),
+    ] = None,
+    behind: Annotated[str, Option(help="With --by: use only the part of a source after this text.")] = "",
+    out: Annotated[Path | None, Option("--out", "-o", help="Folder for openwork compare.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score simple baselines, such as a bag of words.
+
+    Bag of words for classes, counts of words for tags and answers, --by for texts.
+
+    openwork baseline --corpus sst2
+
+    openwork baseline --corpus atis-slots
+
+    openwork baseline --train-file train.tsv --file dev.tsv --columns sentence,label
+
+    openwork baseline --corpus docstrings --by lead --behind ' : '
+    """
+    test.check()
+    if (test.file is None) != (train_file is None) or (test.source is None) != (train_source is None):
+        raise UsageError(
+            "training data and test data must be named in the same way",
+            hint="give --train-file with --file, --train-source and --train-reference with --source, or --corpus",
+            code="U068",
+        )
+    if by is None and behind:
+        raise UsageError("--behind is for baselines of texts", hint="add --by lead or --by nearest", code="U080")
+    from openwork.base.outputs import EVALUATION, check_folder
+    from openwork.evaluation.baselines import label_baseline, text_baseline
+    from openwork.evaluation.evaluate import EvaluationSet
+    from openwork.evaluation.saved import write_evaluation
+
+    if out is not None:
+        check_folder(out, EVALUATION, [train_source, train_reference, train_file, *test.files])
+    if test.file is not None and train_file is not None:
+        train, tested = (EvaluationSet.of_columns(path, test.column_names) for path in (train_file, test.file))
+    else:
+        train = EvaluationSet.read(train_source, train_reference, test.corpus, "train")
+        tested = EvaluationSet.read(test.source, test.reference, test.corpus, test.split)
+    if by is None:
+        found, saved = label_baseline(train.pairs, tested.pairs, tested.name)
+    else:
+        found, saved = text_baseline(by, train, tested, behind)
+    if out is not None:
+        write_evaluation(out, saved)
+    print_result(found.to_json, found.lines, as_json=as_json)

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import HEADS, LAYERS
 from openwork.base.printing import write_json
+from openwork.cli.options import load
 from openwork.cli.terminal import print_lines, print_text, report
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ class What:
 
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="BUNDLE SENTENCE", help="A bundle, and a sentence in its source language."),
+        Argument(metavar="BUNDLE SENTENCE", help="A bundle, and a sentence in its source language."),
     ] = None
-    named: Annotated[Path | None, typer.Option("--bundle", "-m", metavar="BUNDLE", help="The same, by name.")] = None
-    example: Annotated[str | None, typer.Option(help="A worked example instead of a sentence.")] = None
-    listing: Annotated[bool, typer.Option("--list", help="List the worked examples.")] = False
+    named: Annotated[Path | None, Option("--bundle", "-m", metavar="BUNDLE", help="The same, by name.")] = None
+    example: Annotated[str | None, Option(help="A worked example instead of a sentence.")] = None
+    listing: Annotated[bool, Option("--list", help="List the worked examples.")] = False
 
     @property
     def bundle(self) -> Path | None:
@@ -49,16 +50,16 @@ class What:
 class Which:
     """The steps to show."""
 
-    layer: Annotated[int | None, typer.Option(max=LAYERS, help="All steps of this layer, counted from 0.")] = None
-    head: Annotated[int | None, typer.Option(max=HEADS, help="Only this attention head, counted from 0.")] = None
-    every: Annotated[bool, typer.Option("--all", help="All steps of all layers.")] = False
+    layer: Annotated[int | None, Option(max=LAYERS, help="All steps of this layer, counted from 0.")] = None
+    head: Annotated[int | None, Option(max=HEADS, help="Only this attention head, counted from 0.")] = None
+    every: Annotated[bool, Option("--all", help="All steps of all layers.")] = False
 
 
 def explain(
     what: What,
     which: Which,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output, with all numbers.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Write one HTML file that opens without a network.")] = None,
+    as_json: Annotated[bool, Option("--json", help="JSON on standard output, with all numbers.")] = False,
+    html: Annotated[Path | None, Option(help="Write one HTML file that opens without a network.")] = None,
 ) -> None:
     """Show how a translation is calculated, with every number.
 
@@ -110,15 +111,11 @@ def _check(what: What, which: Which) -> None:
 
 
 def _trace(what: What, which: Which) -> "Trace":
-    from openwork.runs.usable import usable_bundle
-
-    folder = None if what.bundle is None else usable_bundle(what.bundle)
-    from openwork.bundles.bundle import load_bundle
+    bundle = None if what.bundle is None else load(what.bundle)
     from openwork.inference.explain import explain as explain_text
     from openwork.inspection.selection import Selection
     from openwork.study.documents import EXAMPLES, explain_example
 
-    bundle = None if folder is None else load_bundle(folder)
     if what.example is not None:
         worked = EXAMPLES.get(what.example)
         if worked is not None and worked.of_a_model and bundle is None:

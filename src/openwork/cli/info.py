@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
@@ -13,21 +13,19 @@ from openwork.cli.terminal import print_result
 
 def info(
     names: Annotated[
-        list[str] | None, typer.Argument(help="A bundle's folder or a preset; without one, the presets.")
+        list[str] | None, Argument(help="A bundle's folder or a preset; without one, the presets.")
     ] = None,
     bundle: Annotated[
-        str | None, typer.Option("--bundle", "-m", metavar="BUNDLE", help="A bundle's folder, by name.")
+        str | None, Option("--bundle", "-m", metavar="BUNDLE", help="A bundle's folder, by name.")
     ] = None,
-    options: Annotated[bool, typer.Option("--options", help="List the options of a model.")] = False,
-    table: Annotated[int | None, typer.Option(max=LENGTH, help="3: the rows of the paper's table 3, counted.")] = None,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Size several presets or kinds of model to one budget.")
-    ] = False,
+    options: Annotated[bool, Option(help="List the options of a model.")] = False,
+    table: Annotated[int | None, Option(max=LENGTH, help="3: the rows of the paper's table 3, counted.")] = None,
+    compare: Annotated[bool, Option(help="Size several presets or kinds of model to one budget.")] = False,
     budget: Annotated[
         str | None,
-        typer.Option(help="Weights (7M), operations for a target token (20Mflop), or seconds of an update (0.5s)."),
+        Option(help="Weights (7M), operations for a target token (20Mflop), or seconds of an update (0.5s)."),
     ] = None,
-    vocabulary: Annotated[int | None, typer.Option(min=5, max=LENGTH, help="Pieces, for --compare; 8000.")] = None,
+    vocabulary: Annotated[int | None, Option(min=5, max=LENGTH, help="Pieces, for --compare; 8000.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Describe a bundle, a preset or the options of a model.

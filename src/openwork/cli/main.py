@@ -4,51 +4,31 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer import Option
 from typer.exceptions import TyperException
 
 from openwork import __version__
 from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
 from openwork.base.printing import guard_streams
-from openwork.cli import (
-    answer,
-    average,
-    baseline,
-    bits,
-    classify,
-    coach,
-    compare,
-    complete,
-    completion,
-    config,
-    data,
-    demo,
-    doctor,
-    evaluate,
-    explain,
-    export,
-    fill,
-    finish,
-    import_model,
-    info,
-    paper,
-    score,
-    shortlist,
-    study,
-    tag,
-    tokenize,
-    train,
-    translate,
-    verify,
-)
-from openwork.cli.completion import prepare_completion
+from openwork.cli import config, data
+from openwork.cli.checks import coach, doctor, verify
+from openwork.cli.compare import compare
+from openwork.cli.complete import complete
+from openwork.cli.completion import completion, prepare_completion
+from openwork.cli.convert import export, import_model
+from openwork.cli.evaluate import baseline, evaluate
+from openwork.cli.explain import explain
+from openwork.cli.finish import average, demo, finish
+from openwork.cli.info import info
+from openwork.cli.labelling import answer, classify, fill, tag
 from openwork.cli.language import take_language, translate_help, translate_titles
 from openwork.cli.options import as_command
+from openwork.cli.score import bits, score
+from openwork.cli.study import paper, study
 from openwork.cli.terminal import (
     DEBUG,
     INTERRUPTED,
@@ -58,6 +38,9 @@ from openwork.cli.terminal import (
     print_text,
     show_error,
 )
+from openwork.cli.tokenize import tokenize
+from openwork.cli.train import train
+from openwork.cli.translate import shortlist, translate
 
 app = typer.Typer(
     help="Train and use sequence-to-sequence Transformers, with every part in view.",
@@ -76,11 +59,11 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
-    lang: Annotated[str, typer.Option(help="Language of help and messages: en or zh; else the locale's.")] = "",
+    lang: Annotated[str, Option(help="Language of help and messages: en or zh; else the locale's.")] = "",
 ) -> None:
     """Train and use sequence-to-sequence Transformers, with every part in view."""
     # `lang` is here only for the help: take_language has read it before
@@ -88,54 +71,37 @@ def options(
         os.environ[DEBUG] = "1"
 
 
-@dataclass(frozen=True)
-class CommandGroup:
+class CommandGroup(NamedTuple):
     """Commands in one box of the help: by name, a function or a group of subcommands."""
 
     title: str
-    commands: Mapping[str, Any]
+    commands: dict[str, Any]
 
 
 GROUPS = (
-    CommandGroup(
-        "Train",
-        {
-            "demo": demo.demo, "train": train.train, "finish": finish.finish, "average": average.average,
-            "coach": coach.coach, "config": config.app,
-        },
-    ),
-    CommandGroup(
-        "Use a model",
-        {
-            "translate": translate.translate, "classify": classify.classify, "tag": tag.tag, "fill": fill.fill,
-            "answer": answer.answer, "complete": complete.complete, "score": score.score,
-            "shortlist": shortlist.shortlist, "import": import_model.import_model, "export": export.export,
-        },
-    ),
-    CommandGroup(
-        "Evaluate",
-        {
-            "evaluate": evaluate.evaluate, "compare": compare.compare, "baseline": baseline.baseline,
-            "bits": bits.bits, "verify": verify.verify,
-        },
-    ),
-    CommandGroup(
-        "Look inside",
-        {
-            "explain": explain.explain, "info": info.info, "tokenize": tokenize.tokenize, "paper": paper.paper,
-            "study": study.study,
-        },
-    ),
+    CommandGroup("Train", {
+        "demo": demo, "train": train, "finish": finish, "average": average, "coach": coach, "config": config.app,
+    }),
+    CommandGroup("Use a model", {
+        "translate": translate, "classify": classify, "tag": tag, "fill": fill, "answer": answer,
+        "complete": complete, "score": score, "shortlist": shortlist, "import": import_model, "export": export,
+    }),
+    CommandGroup("Evaluate", {
+        "evaluate": evaluate, "compare": compare, "baseline": baseline, "bits": bits, "verify": verify,
+    }),
+    CommandGroup("Look inside", {
+        "explain": explain, "info": info, "tokenize": tokenize, "paper": paper, "study": study,
+    }),
     CommandGroup("Data", {"data": data.app}),
-    CommandGroup("This machine", {"doctor": doctor.doctor, "completion": completion.completion}),
+    CommandGroup("This machine", {"doctor": doctor, "completion": completion}),
 )  # fmt: skip
 
-for _group in GROUPS:
-    for _name, _command_of in _group.commands.items():
+for _title, _commands in GROUPS:
+    for _name, _command_of in _commands.items():
         if isinstance(_command_of, typer.Typer):
-            app.add_typer(_command_of, name=_name, rich_help_panel=_group.title)
+            app.add_typer(_command_of, name=_name, rich_help_panel=_title)
         else:
-            app.command(_name, rich_help_panel=_group.title)(as_command(_command_of))
+            app.command(_name, rich_help_panel=_title)(as_command(_command_of))
 
 
 def main() -> None:
@@ -151,21 +117,16 @@ def main() -> None:
 
 def _command_line() -> int:
     arguments = take_language(sys.argv[1:])
-    try:
-        return _command()(arguments, prog_name="openwork", standalone_mode=False) or 0
-    except typer.Abort:
-        return INTERRUPTED
-    except TyperException as error:
-        return _refuse(error)
-
-
-def _command() -> Any:
-    """All commands, with help in the user's language."""
     command = typer.main.get_command(app)
     if find_language(os.environ) != "en":
         translate_help(command)
         translate_titles()
-    return command
+    try:
+        return command(arguments, prog_name="openwork", standalone_mode=False) or 0
+    except typer.Abort:
+        return INTERRUPTED
+    except TyperException as error:
+        return _refuse(error)
 
 
 # Error messages of the command-line library (Click).

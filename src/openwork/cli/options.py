@@ -4,11 +4,12 @@ import functools
 import inspect
 import os
 from collections.abc import Callable
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args
 
 import typer
+from typer import Argument, Option
 
 from openwork.base.errors import UsageError
 from openwork.cli.interrupts import RaisingOnCtrlC
@@ -30,11 +31,21 @@ class NamesBundle:
 WRITTEN = NamesBundle("The folder that openwork train --out wrote.")
 Bundle = Annotated[Path, WRITTEN]
 OptionalBundle = Annotated[Path | None, WRITTEN]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
+AsJson = Annotated[bool, Option("--json", help="JSON on standard output.")]
 Assignments = Annotated[
-    list[str] | None, typer.Option("--set", help="Change a setting, such as model.width=256; repeatable.")
+    list[str] | None, Option("--set", help="Change a setting, such as model.width=256; repeatable.")
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what openwork wrote there before.")]
+Overwrite = Annotated[bool, Option("--overwrite", help="Replace what openwork wrote there before.")]
+
+
+def load(bundle: Path) -> Any:
+    """Loads the bundle that a command names. A missing one is refused before torch is imported."""
+    from openwork.runs.usable import usable_bundle
+
+    folder = usable_bundle(bundle)
+    from openwork.bundles.bundle import load_bundle
+
+    return load_bundle(folder)
 
 
 def check_form(name: str) -> None:
@@ -52,14 +63,15 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
     """
     groups: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+    for parameter in _parameters(function):
         if isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation):
             groups[parameter.name] = parameter.annotation
             parameters += _parameters(parameter.annotation)
         else:
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            parameters.append(parameter)
+    parameters += _parameters(Verbosity)
     bundles = [parameter for parameter in parameters if _mark(parameter) is not None]
-    parameters = [one for parameter in parameters for one in _as_typed(parameter)] + _VERBOSITY
+    parameters = [one for parameter in parameters for one in _as_typed(parameter)]
 
     @functools.wraps(function)
     def command(**given: Any) -> None:
@@ -67,7 +79,9 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
             os.environ[DEBUG] = "1"
         with be_quiet(given.pop("quiet", False)), notices_shown(), RaisingOnCtrlC(), ErrorReporter() as errors:
             for parameter in bundles:
-                given[parameter.name] = _one_bundle(parameter, given[parameter.name], given.pop(_named(parameter)))
+                given[parameter.name] = _one_bundle(
+                    parameter, given[parameter.name], given.pop(f"{parameter.name}_by_name")
+                )
             for name, group in groups.items():
                 given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
             function(**given)
@@ -80,24 +94,18 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _parameters(group: type) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [_parameter(field, hints[field.name]) for field in fields(group)]
+@dataclass(frozen=True)
+class Verbosity:
+    """Options of every command."""
+
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Only results and errors.")] = False
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Show the traceback of an error.")] = False
 
 
-def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
-    default = inspect.Parameter.empty if field.default is MISSING else field.default
-    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-
-
-def _flag(name: str, option: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
-
-
-_VERBOSITY = [
-    _flag("quiet", typer.Option("--quiet", "-q", help="Only results and errors.")),
-    _flag("verbose", typer.Option("--verbose", "-v", help="Show the traceback of an error.")),
-]
+def _parameters(of: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function, or the fields of a dataclass, to be given by name."""
+    found = inspect.signature(of, eval_str=True).parameters.values()
+    return [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in found]
 
 
 def _mark(parameter: inspect.Parameter) -> NamesBundle | None:
@@ -106,23 +114,25 @@ def _mark(parameter: inspect.Parameter) -> NamesBundle | None:
     return next((mark for mark in marks if isinstance(mark, NamesBundle)), None)
 
 
-def _named(parameter: inspect.Parameter) -> str:
-    return f"{parameter.name}_by_name"
-
-
 def _as_typed(parameter: inspect.Parameter) -> list[inspect.Parameter]:
-    """The parameters of the command line for one parameter: a bundle is an argument and an option."""
+    """The parameters of the command line for one parameter: a bundle is an argument and an option.
+
+    The option of a bool has no opposite --no-NAME, unlike typer's.
+    """
     mark = _mark(parameter)
     if mark is None:
+        kind, option, *_ = (*get_args(parameter.annotation), None, None)
+        if kind is bool and option is not None and option.default is ...:
+            option.default = f"--{parameter.name.replace('_', '-')}"
         return [parameter]
     type_ = parameter.annotation.__origin__
     if parameter.default is inspect.Parameter.empty:
         type_ = type_ | None
-    argument = Annotated[type_, typer.Argument(metavar="BUNDLE", help=mark.help, show_default=False)]
-    option = Annotated[type_, typer.Option("--bundle", "-m", metavar="BUNDLE", help="The same, by name.")]
+    argument = Annotated[type_, Argument(metavar="BUNDLE", help=mark.help, show_default=False)]
+    option = Annotated[type_, Option("--bundle", "-m", metavar="BUNDLE", help="The same, by name.")]
     return [
         parameter.replace(annotation=argument, default=None),
-        parameter.replace(name=_named(parameter), annotation=option, default=None),
+        parameter.replace(name=f"{parameter.name}_by_name", annotation=option, default=None),
     ]
 
 

@@ -1,21 +1,74 @@
-"""openwork study"""
+"""openwork paper and openwork study"""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from openwork.base.errors import UsageError
-from openwork.base.printing import write_json
+from openwork.base.printing import write_document, write_json
 from openwork.cli.options import AsJson
-from openwork.cli.terminal import print_lines, print_result, report
+from openwork.cli.terminal import print_lines, print_result, print_text, report, translated
+
+
+@dataclass(frozen=True)
+class PaperQuery:
+    """The object of the paper to show."""
+
+    kind: Annotated[str | None, Argument(help="eq, formula, figure, table or training; without it, all.")] = None
+    number: Annotated[str | None, Argument(help="Its number, or the name of a formula that has none.")] = None
+    row: Annotated[str | None, Option(help="Of table 3: one row, such as C2.")] = None
+
+
+def paper(
+    asked: PaperQuery,
+    as_json: Annotated[bool, Option("--json", help="JSON on standard output, with all numbers.")] = False,
+    markdown: Annotated[bool, Option(help="The whole list as a document, docs/paper.md.")] = False,
+) -> None:
+    """Show an equation, figure or table of the paper with our code.
+
+    With its tests, and the numbers of a forward pass.
+
+    openwork paper
+
+    openwork paper eq 1
+
+    openwork paper table 3 --row C2
+
+    openwork paper training --json
+    """
+    import shutil
+
+    from openwork.study.paper.contents import CONTENTS, contents_lines, contents_values, find_listed
+
+    if markdown:
+        if asked != PaperQuery() or as_json:
+            raise UsageError("--markdown is for the whole list", hint="write: openwork paper --markdown", code="U025")
+        from openwork.study.paper.pages import document, page_of
+
+        write_document(document([page_of(one.name) for one in CONTENTS], translated))
+        return
+    objects = list(CONTENTS) if asked.kind is None else find_listed(asked.kind, asked.number)
+    if asked.row is not None and [one.name for one in objects] != ["table 3"]:
+        raise UsageError("--row is for table 3", hint="write: openwork paper table 3 --row C2", code="U024")
+    if len(objects) > 1:
+        print_result(lambda: contents_values(objects), lambda: contents_lines(objects), as_json=as_json)
+        return
+    from openwork.study.paper.pages import page_of, page_text, row_page
+
+    page = page_of(objects[0].name) if asked.row is None else row_page(asked.row)
+    if as_json:
+        write_json(page.to_json())
+    else:
+        print_text(page_text(page, shutil.get_terminal_size().columns, translated))
 
 
 def study(
-    name: Annotated[str | None, typer.Argument(help="The study; without it, lists all studies.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="A size of the study: KEY=VALUE.")] = None,
+    name: Annotated[str | None, Argument(help="The study; without it, lists all studies.")] = None,
+    set_: Annotated[list[str] | None, Option("--set", help="A size of the study: KEY=VALUE.")] = None,
     as_json: AsJson = False,
-    html: Annotated[Path | None, typer.Option(help="Write one HTML page with the charts to this file.")] = None,
+    html: Annotated[Path | None, Option(help="Write one HTML page with the charts to this file.")] = None,
 ) -> None:
     """Measure claims about architectures: gradients, depth, cost.
 
@@ -38,9 +91,8 @@ def study(
     if name is None:
         if set_ or html:
             raise UsageError("no study is named", hint="openwork study lists them", code="U027")
-        print_result(
-            lambda: [one.summary() for one in STUDIES.values()], lambda: list_lines(STUDIES.values()), as_json=as_json
-        )
+        studies = STUDIES.values()
+        print_result(lambda: [one.summary() for one in studies], lambda: list_lines(studies), as_json=as_json)
         return
     chosen = find_study(name)
     sizes = sizes_of(chosen, set_ or [])

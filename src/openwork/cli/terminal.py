@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from openwork.base.errors import OpenworkError, wants_memory
+from openwork.base.errors import LOGGER, OpenworkError, wants_memory
 from openwork.base.messages import catalogue, find_language
-from openwork.base.notices import LOGGER
 from openwork.base.printing import escaped, one_line, write_json
 from openwork.cli.interrupts import INTERRUPTED, note_cursor, was_interrupted
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from openwork.cli.options import OptionalBundle
 from openwork.cli.terminal import report, translated
@@ -13,16 +13,16 @@ def tokenize(
     bundle: OptionalBundle = None,
     tokenizer: Annotated[
         Path | None,
-        typer.Option(help="Instead of a bundle: tokenizer.json, vocab.txt (BERT), vocab.json (GPT-2) or .model."),
+        Option(help="Instead of a bundle: tokenizer.json, vocab.txt (BERT), vocab.json (GPT-2) or .model."),
     ] = None,
-    side: Annotated[str, typer.Option(help="Side of a bundle whose vocabulary is used: source or target.")] = "source",
-    ids: Annotated[bool, typer.Option("--ids", help="Print ids instead of pieces.")] = False,
+    side: Annotated[str, Option(help="Side of a bundle whose vocabulary is used: source or target.")] = "source",
+    ids: Annotated[bool, Option(help="Print ids instead of pieces.")] = False,
     framed: Annotated[
-        bool, typer.Option("--framed", help="Print ids with the symbols around the text, such as [CLS] and [SEP].")
+        bool, Option(help="Print ids with the symbols around the text, such as [CLS] and [SEP].")
     ] = False,
-    decode: Annotated[bool, typer.Option("--decode", help="Turn ids back into text.")] = False,
-    show_work: Annotated[bool, typer.Option("--show-work", help="Show every merge or match in order.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with character offsets.")] = False,
+    decode: Annotated[bool, Option(help="Turn ids back into text.")] = False,
+    show_work: Annotated[bool, Option(help="Show every merge or match in order.")] = False,
+    as_json: Annotated[bool, Option("--json", help="One JSON object a line, with character offsets.")] = False,
 ) -> None:
     """Cut each line of standard input into pieces.
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from openwork.base.errors import UsageError
+from openwork.base.errors import ConfigError, UsageError
 from openwork.base.limits import LENGTH, OPERATIONS, RATIO, UPDATES
 from openwork.cli.options import Assignments
 from openwork.cli.terminal import INTERRUPTED, print_lines, print_result, progress_console, report
@@ -25,11 +26,11 @@ MOST_MINUTES = 10_000_000.0  # 19 years
 class DataOptions:
     """The training data."""
 
-    source: Annotated[Path | None, typer.Option(help="Source sentences, one a line (plain or gzip).")] = None
-    target: Annotated[Path | None, typer.Option(help="Their translations, one a line.")] = None
-    valid_source: Annotated[Path | None, typer.Option(help="Source sentences to validate with.")] = None
-    valid_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None
-    corpus: Annotated[str | None, typer.Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
+    source: Annotated[Path | None, Option(help="Source sentences, one a line (plain or gzip).")] = None
+    target: Annotated[Path | None, Option(help="Their translations, one a line.")] = None
+    valid_source: Annotated[Path | None, Option(help="Source sentences to validate with.")] = None
+    valid_target: Annotated[Path | None, Option(help="Their translations.")] = None
+    corpus: Annotated[str | None, Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
 
     def section(self) -> dict[str, str]:
         """The keys of [data] that are given."""
@@ -40,14 +41,14 @@ class DataOptions:
 class LengthOptions:
     """The length of a training."""
 
-    steps: Annotated[int | None, typer.Option(min=1, max=UPDATES, help="Number of updates of the weights.")] = None
+    steps: Annotated[int | None, Option(min=1, max=UPDATES, help="Number of updates of the weights.")] = None
     minutes: Annotated[
         float | None,
-        typer.Option(min=0.01, max=MOST_MINUTES, help="End after about this many minutes of training from now on."),
+        Option(min=0.01, max=MOST_MINUTES, help="End after about this many minutes of training from now on."),
     ] = None
     rehearse: Annotated[
         int | None,
-        typer.Option(min=1, max=UPDATES, help="Make only this many updates on built-in data, to test the set-up."),
+        Option(min=1, max=UPDATES, help="Make only this many updates on built-in data, to test the set-up."),
     ] = None
 
 
@@ -55,40 +56,32 @@ class LengthOptions:
 class PlanOptions:
     """The plan and its machine."""
 
-    plan: Annotated[bool, typer.Option("--plan", help="Only estimate the memory, time and price.")] = False
+    plan: Annotated[bool, Option(help="Only estimate the memory, time and price.")] = False
     devices: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1, max=LENGTH, help="For --plan: number of devices (P100s, as in the paper) instead of this machine."
         ),
     ] = None
     rate: Annotated[
         float | None,
-        typer.Option(
-            min=1.0, max=OPERATIONS, help="For --plan: operations per second of a device, instead of a P100's."
-        ),
+        Option(min=1.0, max=OPERATIONS, help="For --plan: operations per second of a device, instead of a P100's."),
     ] = None
-    price: Annotated[float, typer.Option(min=0.0, max=RATIO, help="For --plan: price of a device per hour.")] = 0.0
-    hours: Annotated[
-        float | None, typer.Option(min=0.0, max=RATIO, help="For --plan: show what this many hours allow.")
-    ] = None
+    price: Annotated[float, Option(min=0.0, max=RATIO, help="For --plan: price of a device per hour.")] = 0.0
+    hours: Annotated[float | None, Option(min=0.0, max=RATIO, help="For --plan: show what this many hours allow.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True)
 class InsteadOptions:
     """What to do instead of training."""
 
-    profile: Annotated[
-        bool, typer.Option("--profile", help="Make a few updates, keep nothing, and show where their time goes.")
-    ] = False
-    check_resume: Annotated[
-        bool, typer.Option("--check-resume", help="Kill and restart this training early, and compare the results.")
-    ] = False
-    preflight: Annotated[
-        bool, typer.Option("--preflight", help="Only check whether the training can run here, and what it needs.")
-    ] = False
+    profile: Annotated[bool, Option(help="Make a few updates, keep nothing, and show where their time goes.")] = False
+    check_resume: Annotated[bool, Option(help="Kill and restart this training early, and compare the results.")] = False
+    preflight: Annotated[bool, Option(help="Only check whether the training can run here, and what it needs.")] = False
     as_json: Annotated[
-        bool, typer.Option("--json", help="The plan, the profile or the preflight as JSON on standard output.")
+        bool, Option("--json", help="The plan, the profile or the preflight as JSON on standard output.")
     ] = False
 
 
@@ -96,15 +89,11 @@ def train(
     *,
     run_file: Annotated[
         Path | None,
-        typer.Argument(
-            help="A run file (TOML), a recipe's name, or a run's folder to go on with; else settings are chosen."
-        ),
+        Argument(help="A run file (TOML), a recipe's name, or a run's folder to go on with; else settings are chosen."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the run; a run that is there continues.")
-    ] = None,
+    out: Annotated[Path | None, Option("--out", "-o", help="Folder of the run; a run that is there continues.")] = None,
     data: DataOptions,
-    from_bundle: Annotated[Path | None, typer.Option(help="Fine-tune this bundle on new data.")] = None,
+    from_bundle: Annotated[Path | None, Option(help="Fine-tune this bundle on new data.")] = None,
     assignments: Assignments = None,
     length: LengthOptions,
     plan: PlanOptions,
@@ -128,10 +117,10 @@ def train(
     if from_bundle is not None:
         given["fine_tuning"] = {"from_bundle": str(from_bundle)}
 
-    _check(out, plan, instead, length, is_run=run_file is not None and run_file.is_dir())
-    if run_file is not None and run_file.is_dir() and not _is_instead(plan, instead):
-        _check_run(run_file)
-        _check_alone(run_file, out, length, given)
+    is_run = run_file is not None and run_file.is_dir()
+    _check(out, plan, instead, length, is_run=is_run)
+    if run_file is not None and is_run and not _modes(plan, instead):
+        _check_continued(run_file, out, length, given)
         _change(run_file, assignments or [], length)
         return
     if instead.profile and out is not None and run_file is None and not given:
@@ -139,7 +128,8 @@ def train(
     else:
         from openwork.runs.file.resolve import resolve
 
-        asked = _with_steps(assignments, length)
+        steps = [f"training.steps={length.steps}"] if length.steps is not None else []
+        asked = [*(assignments or []), *steps]
         settings = resolve(run_file, asked, given, report, rehearse=length.rehearse).settings
     if plan.plan:
         _plan(plan, settings, as_json=instead.as_json)
@@ -155,14 +145,15 @@ def train(
         _train(settings, out)
 
 
-def _is_instead(plan: PlanOptions, instead: InsteadOptions) -> bool:
-    return plan.plan or instead.profile or instead.check_resume or instead.preflight
+def _modes(plan: PlanOptions, instead: InsteadOptions) -> int:
+    """How many of the options are given that do something instead of training."""
+    return plan.plan + instead.profile + instead.check_resume + instead.preflight
 
 
 def _check(
     out: Path | None, plan: PlanOptions, instead: InsteadOptions, length: LengthOptions, *, is_run: bool
 ) -> None:
-    if plan.plan + instead.profile + instead.check_resume + instead.preflight > 1:
+    if _modes(plan, instead) > 1:
         raise UsageError(
             "--plan, --profile, --preflight and --check-resume are different answers",
             hint="give one of them",
@@ -170,7 +161,7 @@ def _check(
         )
     if length.steps is not None and length.minutes is not None:
         raise UsageError("--steps and --minutes are two lengths of one run", hint="give one of them", code="U085")
-    if length.minutes is not None and _is_instead(plan, instead):
+    if length.minutes is not None and _modes(plan, instead):
         raise UsageError(
             "--minutes is measured when a training begins",
             hint="give --steps with --plan, --profile and their like",
@@ -182,28 +173,19 @@ def _check(
             hint="add --plan, --profile or --preflight",
             code="U029",
         )
-    if out is None and not is_run and not _is_instead(plan, instead):
+    if out is None and not is_run and not _modes(plan, instead):
         raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de", code="U030")
 
 
-def _check_run(folder: Path) -> None:
-    from openwork.base.errors import ConfigError
-
+def _check_continued(folder: Path, out: Path | None, length: LengthOptions, given: dict[str, Any]) -> None:
     if not (folder / "run.toml").is_file():
         raise ConfigError(f"{folder}: there is no run", hint="name the folder of a run", code="C106")
-
-
-def _check_alone(folder: Path, out: Path | None, length: LengthOptions, given: dict[str, Any]) -> None:
     if length.rehearse is not None or given or (out is not None and out.resolve() != folder.resolve()):
         raise UsageError(
             f"{folder}: a run goes on in its own folder, with its own data",
             hint=f"for another run with its settings, give its run file: {folder / 'run.toml'}",
             code="U088",
         )
-
-
-def _with_steps(assignments: list[str] | None, length: LengthOptions) -> list[str]:
-    return [*(assignments or []), *([f"training.steps={length.steps}"] if length.steps is not None else [])]
 
 
 def _set_keys(assignments: list[str] | None) -> frozenset[str]:
@@ -213,8 +195,7 @@ def _set_keys(assignments: list[str] | None) -> frozenset[str]:
 
 def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
     """The settings of the run in the folder, overridden by assignments."""
-    from openwork.base.config import lay_over, read_run
-    from openwork.base.errors import ConfigError
+    from openwork.base.config import read_run
     from openwork.runs.file.resolve import resolve_run
     from openwork.runs.folder import RunFolder
 
@@ -223,7 +204,7 @@ def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
         raise ConfigError(
             f"{out}: there is no run to profile", hint="name a run file, or the folder of a run", code="C014"
         )
-    return resolve_run(lay_over(read_run(path, [], {}), assignments, {}))
+    return resolve_run(read_run(path, assignments, {}))
 
 
 def _plan(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
@@ -232,8 +213,7 @@ def _plan(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
 
     if plan.devices is None and plan.rate is None:
         from openwork.machine.device import choose_device
-        from openwork.machine.matrix_rate import matrix_rate
-        from openwork.machine.precision import choose_precision
+        from openwork.machine.precision import choose_precision, matrix_rate
 
         device = choose_device()
         machine = Machine(matrix_rate(choose_precision(settings.training.precision, device), device), 1, plan.price)
@@ -273,7 +253,7 @@ def _check_resume(settings: "RunSettings") -> None:
 
 def _change(folder: Path, assignments: list[str], length: LengthOptions) -> None:
     """Continues the run in the folder, with another length if one is given."""
-    from openwork.base.config import lay_over, read_run
+    from openwork.base.config import read_run
     from openwork.runs.file.resolve import resolve_run
     from openwork.runs.folder import RunFolder
     from openwork.runs.length import Wanted, length_lines, new_length
@@ -281,17 +261,16 @@ def _change(folder: Path, assignments: list[str], length: LengthOptions) -> None
     run_folder = RunFolder(folder)
     before = run_folder.read_settings()
     assert before is not None, "a run has settings"
-    layer = lay_over(read_run(run_folder.settings_file, [], {}), assignments, {})
+    layer = read_run(run_folder.settings_file, assignments, {})
     steps = layer.mapping["training"].get("steps")
     if not isinstance(steps, int) or steps < 1:
         resolve_run(layer)  # raises the error about it
     others = [one for one in assignments if one.partition("=")[0].strip() != "training.steps"]
-    settings = resolve_run(lay_over(read_run(run_folder.settings_file, [], {}), others, {}))
+    settings = resolve_run(read_run(run_folder.settings_file, others, {}))
     wanted = Wanted(settings, length.steps or steps, length.minutes, _set_keys(assignments))
     changed = new_length(run_folder, before, wanted)
-    if changed.changes:
-        for line in length_lines(changed):
-            report(line)
+    for line in length_lines(changed) if changed.changes else ():
+        report(line)
     _train(changed.after, folder, length=changed)
 
 

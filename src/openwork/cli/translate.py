@@ -1,15 +1,21 @@
-"""openwork translate"""
+"""openwork translate and openwork shortlist"""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.cli.decoding_options import DecodingOptions, given, settings_for_streaming, settings_with_options
-from openwork.cli.options import NAME_ONE, NamesBundle
+from openwork.cli.decoding_options import (
+    DecodingOptions,
+    check_streaming,
+    given,
+    settings_for_streaming,
+    settings_with_options,
+)
+from openwork.cli.options import NAME_ONE, Bundle, NamesBundle
 from openwork.cli.terminal import report
 from openwork.inference.settings import TranslationPrecision
 
@@ -19,24 +25,20 @@ class LineOptions:
     """Bundles, and the form of input and output lines."""
 
     bundle: Annotated[list[Path] | None, NamesBundle("What openwork train --out wrote; several: an ensemble.")] = None
-    terms: Annotated[Path | None, typer.Option(help="A glossary: source term, tab, required target term.")] = None
-    requests: Annotated[
-        bool, typer.Option("--requests", help='Lines are JSON: "text", "prefix", "required", "forbidden".')
-    ] = False
+    terms: Annotated[Path | None, Option(help="A glossary: source term, tab, required target term.")] = None
+    requests: Annotated[bool, Option(help='Lines are JSON: "text", "prefix", "required", "forbidden".')] = False
     alternatives: Annotated[
         int | None,
-        typer.Option(min=0, max=LENGTH, help="Show --best alternatives for the piece after this many pieces."),
+        Option(min=0, max=LENGTH, help="Show --best alternatives for the piece after this many pieces."),
     ] = None
-    guard: Annotated[bool, typer.Option("--guard", help="Flag unreliable translations, and search for them again.")] = (
-        False
-    )
-    stream: Annotated[bool, typer.Option("--stream", help="Write each piece as soon as it is found.")] = False
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with scores.")] = False
+    guard: Annotated[bool, Option(help="Flag unreliable translations, and search for them again.")] = False
+    stream: Annotated[bool, Option(help="Write each piece as soon as it is found.")] = False
+    as_json: Annotated[bool, Option("--json", help="One JSON object a line, with scores.")] = False
     precision: Annotated[
         TranslationPrecision | None,
-        typer.Option(help="Number type of the matrix products; auto: the fastest on this machine."),
+        Option(help="Number type of the matrix products; auto: the fastest on this machine."),
     ] = None
-    shortlist: Annotated[Path | None, typer.Option(help="A file of openwork shortlist: search only its pieces.")] = None
+    shortlist: Annotated[Path | None, Option(help="A file of openwork shortlist: search only its pieces.")] = None
 
 
 def _check(lines: Any) -> None:
@@ -47,14 +49,12 @@ def _check(lines: Any) -> None:
         "--terms": lines.terms,
         "--guard": lines.guard,
     }
-    for name, is_given in others.items():
-        if lines.stream and is_given:
-            raise UsageError(f"--stream does not go with {name}", hint="leave one of them out", code="U009")
+    check_streaming(name for name, is_given in others.items() if lines.stream and is_given)
     if lines.guard and lines.alternatives is not None:
         raise UsageError("--guard does not go with --alternatives", hint="leave one of them out", code="U031")
     if not lines.bundle:
         raise UsageError("no bundle was named", hint=NAME_ONE, code="U032")
-    from openwork.bundles.search import check_bundle
+    from openwork.bundles.folder import check_bundle
 
     for bundle in lines.bundle:
         check_bundle(Path(bundle))
@@ -67,7 +67,7 @@ def translate(
     *,
     lines: LineOptions,
     settings: Annotated[
-        Path | None, typer.Option(help="A file with these options; see openwork config schema translation.")
+        Path | None, Option(help="A file with these options; see openwork config schema translation.")
     ] = None,
     searching: DecodingOptions,
 ) -> None:
@@ -119,3 +119,31 @@ def translate(
         guarded = GuardedTranslator(translator, usual_texts(bundles[0])) if asked.guard else translator
         lines_filter = translation_filter(guarded, output)
     answer_stream(lines_filter, report, read=read)
+
+
+def shortlist(
+    bundle: Bundle,
+    out: Annotated[Path, Option("--out", "-o", help="The file to write, for openwork translate --shortlist.")],
+    source: Annotated[Path | None, Option(help="Source sentences, one a line (plain or gzip).")] = None,
+    target: Annotated[Path | None, Option(help="Their translations, one a line.")] = None,
+    corpus: Annotated[str | None, Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None,
+    each: Annotated[int, Option(min=1, max=LENGTH, help="Target pieces for each source piece.")] = 16,
+    common: Annotated[
+        int, Option(min=0, max=LENGTH, help="Number of most frequent target pieces, which are always allowed.")
+    ] = 100,
+) -> None:
+    """Learn a shortlist of pieces, which makes translation faster.
+
+    openwork shortlist en-de --source train.en --target train.de --out en-de.shortlist
+
+    openwork shortlist multi30k --corpus multi30k-en-de --out multi30k.shortlist
+
+    openwork translate en-de --shortlist en-de.shortlist < in.txt > out.txt
+    """
+    from openwork.runs.usable import usable_bundle
+
+    folder = usable_bundle(bundle)
+    from openwork.inference.shortlists import Sizes, write_shortlist
+
+    write_shortlist(out, folder, source, target, corpus, Sizes(each, common), report)
+    report(f"done: openwork translate --shortlist {out}")

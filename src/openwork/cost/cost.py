@@ -8,8 +8,7 @@ which loads torch.
 from dataclasses import dataclass
 from functools import cached_property
 
-from openwork.cost.memory import BYTES, MemoryCost, ending_bytes, loss_bytes
-from openwork.cost.part import CostPart, SentenceLengths
+from openwork.cost.part import BYTES, CostPart, MemoryCost, SentenceLengths, ending_bytes, loss_bytes
 from openwork.cost.recurrent import recurrent_parts
 from openwork.cost.transformer import decoder_parts, has_formulas, transformer_parts
 from openwork.models.families import ModelSettings
@@ -124,19 +123,16 @@ def cost_of(
     """
     target = source_vocabulary if target_vocabulary is None else target_vocabulary
     lengths = SentenceLengths(source_length, target_length)
-    by_formula = _by_formula(settings, source_vocabulary, target, lengths)
-    if by_formula is not None:
+    if by_formula := _by_formula(settings, source_vocabulary, target, lengths):
         return by_formula
     from openwork.cost.counted import count_cost
 
-    counted = count_cost(settings, source_vocabulary, target, lengths)
-    return Cost(counted.parts, counted.lengths, counted.output)
+    return Cost(*count_cost(settings, source_vocabulary, target, lengths))
 
 
 def weights_of(settings: ModelSettings, vocabulary: int) -> int:
     """The number of weights alone, with one vocabulary for both sides; quicker than `cost_of` without formulas."""
-    by_formula = _by_formula(settings, vocabulary, vocabulary, SentenceLengths(LENGTH, LENGTH))
-    if by_formula is not None:
+    if by_formula := _by_formula(settings, vocabulary, vocabulary, SentenceLengths(LENGTH, LENGTH)):
         return by_formula.weights
     from openwork.cost.counted import built_weights
 

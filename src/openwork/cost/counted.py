@@ -16,8 +16,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.flop_counter import flop_registry
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.cost.memory import BYTES
-from openwork.cost.part import CostPart, SentenceLengths
+from openwork.cost.part import BYTES, CostPart, SentenceLengths
 from openwork.machine.precision import PrecisionName
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
@@ -101,20 +100,13 @@ def _zeros(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     return torch.zeros_like(shape, device="cpu")
 
 
-@dataclass(frozen=True)
-class CountedModel:
-    """The parts of a model, the sentence lengths, and rows and columns of the output matrix."""
-
-    parts: tuple[CostPart, ...]
-    lengths: SentenceLengths
-    output: tuple[int, int]
-
-
-def count_cost(settings: ModelSettings, source: int, target: int, lengths: SentenceLengths) -> CountedModel:
+def count_cost(
+    settings: ModelSettings, source: int, target: int, lengths: SentenceLengths
+) -> tuple[tuple[CostPart, ...], SentenceLengths, tuple[int, int]]:
     """The parts of the model with vocabularies of `source` and `target` entries, for sentences of these lengths.
 
-    Lengths are rounded to whole tokens. The parts are the output matrix, the layers (weights in matrix products), and
-    the other weights.
+    Also returns the lengths, rounded to whole tokens, and rows and columns of the output matrix. The parts are the
+    output matrix, the layers (weights in matrix products), and the other weights.
     """
     whole = SentenceLengths(max(1, round(lengths.source)), max(1, round(lengths.target)))
     wide, narrow = (_watch(settings, (source, target), whole, name) for name in ("float32", "bfloat16"))
@@ -126,7 +118,7 @@ def count_cost(settings: ModelSettings, source: int, target: int, lengths: Sente
         ),
         CostPart("embeddings, norms and biases", 1, wide.weights - wide.linear_weights - wide.output_weights),
     )  # fmt: skip
-    return CountedModel(parts, whole, wide.output)
+    return parts, whole, wide.output
 
 
 def built_weights(settings: ModelSettings, vocabulary: int) -> int:
@@ -157,39 +149,31 @@ def _watch(
         counter.weights.update(map(storage, model.parameters()))
         copy = WorkingCopy(model, precision)
         copy.model.train()
-        kept = _Kept({storage(tensor) for tensor in [*copy.own, *copy.working, *copy.model.buffers()]})
-        with torch.autograd.graph.saved_tensors_hooks(kept.note, lambda tensor: tensor):
+        own = {storage(tensor) for tensor in [*copy.own, *copy.working, *copy.model.buffers()]}
+        kept: dict[int, Tensor] = {}  # what autograd keeps for the backward pass, each storage once
+
+        def note(tensor: Tensor) -> Tensor:
+            if storage(tensor) not in own:
+                kept.setdefault(storage(tensor), tensor)
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
             hidden = hidden_states(copy.model, _batch(lengths, min(vocabularies)), precision)
         flops = counter.flops
         by_layers = counter.multiplied.copy()
         copy.model.project(hidden.to(model.output_weight.dtype))
     output = model.output_weight
     in_layers = by_layers - {storage(output)}
+    besides = (tensor for place, tensor in kept.items() if place not in counter.weights)
     return _Pass(
         flops=flops / SENTENCES,
         output_flops=(counter.flops - flops) / SENTENCES,
-        kept=kept.bytes_besides(counter.weights) / SENTENCES,
+        kept=sum(tensor.untyped_storage().nbytes() for tensor in besides) / SENTENCES,
         weights=count_weights(model),
         output_weights=sum(weight.numel() for weight in model.parameters() if weight is output),
         linear_weights=sum(weight.numel() for weight in model.parameters() if storage(weight) in in_layers),
         output=(output.shape[0], output.shape[1]),
     )
-
-
-class _Kept:
-    """The tensors that autograd keeps for the backward pass, each storage once, without the model's own."""
-
-    def __init__(self, own: set[int]) -> None:
-        self.own = own
-        self.held: dict[int, Tensor] = {}
-
-    def note(self, tensor: Tensor) -> Tensor:
-        if storage(tensor) not in self.own:
-            self.held.setdefault(storage(tensor), tensor)
-        return tensor
-
-    def bytes_besides(self, weights: set[int]) -> int:
-        return sum(tensor.untyped_storage().nbytes() for place, tensor in self.held.items() if place not in weights)
 
 
 def full_batch(source: Tensor, target: Tensor) -> TensorBatch:

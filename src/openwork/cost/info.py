@@ -9,7 +9,7 @@ from typing import Any
 from openwork.base.errors import UsageError
 from openwork.base.phrases import AsIs, Joined
 from openwork.bundles.bundle import Bundle, Golden, load_bundle
-from openwork.bundles.search import find_bundle
+from openwork.bundles.folder import find_bundle
 from openwork.cost.budget import VOCABULARY as PIECES
 from openwork.cost.budget import Budget, compare_sizes, size_lines, size_values
 from openwork.cost.cost import FORMULA, Cost, cost_of, weights_of
@@ -77,8 +77,7 @@ def describe_sizes(names: Sequence[str], budget: str, vocabulary: int | None) ->
 
 def _all_presets() -> Description:
     counts = {name: weights_of(model_settings(values), VOCABULARY) for name, values in PRESETS.items()}
-    rows = [name for name in PAPER if name in TRAININGS]
-    shown = {name: count for name, count in counts.items() if name not in PAPER or name in rows}
+    shown = {name: count for name, count in counts.items() if name not in PAPER or name in TRAININGS}
     return Description(_presets_lines(shown), {"vocabulary": VOCABULARY, "weights": counts})
 
 

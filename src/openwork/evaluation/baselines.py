@@ -2,24 +2,177 @@
 
 Classes: logistic regression on the words and word pairs of a text, weighted by rarity (scikit-learn; the extra
 `tasks`). Tags: the most frequent tag of a word, or of all words for an unknown one. Answers within a text: the words
-that were most often in the answer (`answer_baseline.py`).
+that were most often in the answer. Texts: the first words, or the target of the most similar training text.
 """
 
+import math
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from openwork.base.errors import ConfigError, DataError
 from openwork.base.tasks import Task
 from openwork.data.records import Pair
 from openwork.data.targets import check_pairs
-from openwork.evaluation.answer_baseline import answers, are_answers
 from openwork.evaluation.evaluate import EvaluationSet
 from openwork.evaluation.labels import LabelEvaluation, scored
 from openwork.evaluation.saved import SavedEvaluation
-from openwork.evaluation.text_baselines import BASELINES, By
+from openwork.metrics.translation import rouge
+from openwork.text.languages import plain_words
+
+
+class WordCounts:
+    """How often each word was seen in texts, and how often in the answer; the words around it do not matter.
+
+    The odds of a word come from its counts with one more, shared out like all words of the question (Laplace's rule
+    with that prior).
+    """
+
+    def __init__(self) -> None:
+        self.seen: Counter[str] = Counter()
+        self.within: Counter[str] = Counter()
+
+    def learn(self, words: Sequence[str], first: int, last: int) -> None:
+        self.seen.update(words)
+        self.within.update(words[first : last + 1])
+
+    def odds(self, word: str) -> float:
+        """The logarithm of the odds that a word is in the answer; its probability is never 0 or 1."""
+        total = self.seen.total()
+        share = (self.within.total() + 1) / (total + 2)
+        likely = (self.within[word] + share) / (self.seen[word] + 1)
+        return math.log(likely / (1 - likely))
+
+
+def best_run(values: Sequence[float]) -> tuple[int, int]:
+    """The first and last place of the run with the largest sum; of equal ones the earliest and shortest.
+
+    Bentley, "Programming Pearls: Algorithm Design Techniques", 1984.
+    """
+    best, found, begin, total = -math.inf, (0, 0), 0, 0.0
+    for place, value in enumerate(values):
+        if total <= 0:  # the values before only take away
+            begin, total = place, 0.0
+        total += value
+        if total > best:
+            best, found = total, (begin, place)
+    return found
+
+
+def answers(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], list[str]]]:
+    """A description, and a function that predicts the first and last words of answers in texts `question<tab>text`.
+
+    An unknown question is answered with the counts of all questions together.
+    """
+    by_question: defaultdict[str, WordCounts] = defaultdict(WordCounts)
+    together = WordCounts()
+    for pair in train:
+        question, before, words = split_question(pair.source)
+        first, last = (int(number) - before for number in pair.target.split())
+        for known in (by_question[question], together):
+            known.learn(words, first, last)
+
+    def predict(texts: Sequence[str]) -> list[str]:
+        found = []
+        for question, before, words in map(split_question, texts):
+            known = by_question.get(question, together)
+            first, last = best_run([known.odds(word) for word in words])
+            found.append(f"{before + first} {before + last}")
+        return found
+
+    return "the run of words that were most often in the answer to the same question", predict
+
+
+def split_question(source: str) -> tuple[str, int, list[str]]:
+    """The question, its number of words, and the words of the text; without a tab all is text."""
+    question, tab, text = source.partition("\t")
+    if not tab:
+        question, text = "", source
+    return question, len(question.split()), text.split()
+
+
+def are_answers(pairs: Sequence[Pair]) -> bool:
+    """Whether all targets are two word numbers and cannot be the tags of two words each."""
+    targets = [pair.target.split() for pair in pairs]
+    numbers = all(len(words) == 2 and all(word.isascii() and word.isdigit() for word in words) for words in targets)
+    return numbers and any(len(pair.source.split()) != 2 for pair in pairs)
+
+
+By = Literal["lead", "nearest"]
+LONGEST_LEAD, TRIED = 40, 1000  # words, and training pairs that its length is chosen on
+
+
+class Nearest:
+    """Finds the most similar of some texts; of equally similar ones the first.
+
+    A text is a vector of its words, each with weight (1 + ln count) (1 + ln((1 + texts) / (1 + texts that have it))),
+    and the similarity of two texts is the cosine of their vectors (Salton and Buckley, "Term-weighting approaches in
+    automatic text retrieval", 1988).
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        counted = [Counter(plain_words(text)) for text in texts]
+        within = Counter(word for counts in counted for word in counts)
+        self.size = len(texts)
+        self.rarity = {word: 1 + math.log((1 + self.size) / (1 + count)) for word, count in within.items()}
+        entries: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+        for number, counts in enumerate(counted):
+            for word, weight in self._vector(counts).items():
+                entries[word].append((number, weight))
+        self.entries = {
+            word: (np.array([one for one, _ in found]), np.array([one for _, one in found]))
+            for word, found in entries.items()
+        }
+
+    def _vector(self, counts: Counter[str]) -> dict[str, float]:
+        """The vector of the known words, of length 1."""
+        weights = {word: (1 + math.log(count)) * self.rarity[word] for word, count in counts.items()}
+        length = math.sqrt(sum(weight * weight for weight in weights.values()))
+        return {word: weight / length for word, weight in weights.items()}
+
+    def find(self, text: str) -> tuple[int, float]:
+        """The number of the most similar text and their cosine; (0, 0) if no word is known."""
+        known = Counter({word: count for word, count in Counter(plain_words(text)).items() if word in self.rarity})
+        cosines = np.zeros(self.size)
+        for word, weight in self._vector(known).items():
+            numbers, weights = self.entries[word]
+            cosines[numbers] += weight * weights
+        best = int(cosines.argmax())
+        return best, float(cosines[best])
+
+
+def lead(train: Sequence[Pair], texts: Sequence[str], behind: str = "") -> tuple[str, list[str]]:
+    """The first words after the text `behind`; their number gives the best ROUGE-L on training pairs."""
+    some = [(_words(pair.source, behind), pair.target) for pair in train[:TRIED]]
+
+    def score(count: int) -> float:
+        return sum(rouge(target, " ".join(words[:count])).longest for words, target in some)
+
+    count = max(range(1, LONGEST_LEAD + 1), key=score)
+    return f"the first {count} words of the text", [" ".join(_words(text, behind)[:count]) for text in texts]
+
+
+def _words(text: str, behind: str) -> list[str]:
+    before, found, after = text.partition(behind) if behind else ("", "", text)
+    return (after if found or not behind else before).split()
+
+
+def nearest(train: Sequence[Pair], texts: Sequence[str], behind: str = "") -> tuple[str, list[str]]:
+    """The target of the training pair with the most similar source; both texts are compared after `behind`."""
+    known = Nearest([" ".join(_words(pair.source, behind)) for pair in train])
+    found = [train[known.find(" ".join(_words(text, behind)))[0]].target for text in texts]
+    return "the target of the most similar training text (tf-idf, cosine)", found
+
+
+BASELINES: dict[By, Callable[[Sequence[Pair], Sequence[str], str], tuple[str, list[str]]]] = {
+    "lead": lead,
+    "nearest": nearest,
+}
+
 
 STRENGTHS = (0.3, 1.0, 3.0, 10.0)  # inverse weights of the penalty that are tried
 FOLDS = 5

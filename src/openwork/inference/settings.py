@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import Field, create_model
 
 from openwork.base.config import Settings, build, read_run_file
-from openwork.base.explain import ValueOrigin
 from openwork.base.limits import LENGTH
+from openwork.base.toml import ValueOrigin
 from openwork.decoding.settings import DecodingSettings
 
 TranslationPrecision = Literal["float32", "bfloat16", "int8", "auto"]

@@ -17,21 +17,17 @@ _SUBCOMMANDS = ("train", "translate", "test", "build_vocab", "predict")
 
 def find_programs(script: Script, toolkit: Toolkit, *, ambiguous: bool = False) -> list[tuple[str, Command, int]]:
     """The commands that start a program of the toolkit: prefix of its options, command, index of its first argument."""
-    found = []
-    for command in script.commands:
-        place = _program(command, {**toolkit.programs, **(toolkit.ambiguous_programs if ambiguous else {})})
-        if place is not None:
-            found.append((place[0], command, place[1]))
-    return found
+    programs = {**toolkit.programs, **(toolkit.ambiguous_programs if ambiguous else {})}
+    places = [_program(command, programs) for command in script.commands]
+    return [place for place in places if place is not None]
 
 
-def _program(command: Command, programs: dict[str, str]) -> tuple[str, int] | None:
-    for index, word in enumerate(command.words):
-        if _OPTION.fullmatch(word.text) and word.text != "-m":
-            continue
-        for name, prefix in programs.items():
-            if word.text == name or PurePath(word.text).name == name or word.text.endswith(f"/{name}"):
-                return prefix, index + 1
+def _program(command: Command, programs: dict[str, str]) -> tuple[str, Command, int] | None:
+    for index, word in enumerate(command.words, start=1):
+        if word.text == "-m" or not _OPTION.fullmatch(word.text):
+            for name, prefix in programs.items():
+                if name in (word.text, PurePath(word.text).name) or word.text.endswith(f"/{name}"):
+                    return prefix, command, index
     return None
 
 
@@ -45,30 +41,21 @@ def read_options(script: Script, toolkit: Toolkit, file: str, notes: list[str]) 
     """The options of the toolkit's programs, for each program those of its first command."""
     programs = find_programs(script, toolkit) or find_programs(script, toolkit, ambiguous=True)
     if not programs:
-        programs = [
-            ("", command, 0) for command in script.commands if any(_OPTION.fullmatch(w.text) for w in command.words)
-        ]
+        with_options = (c for c in script.commands if any(_OPTION.fullmatch(word.text) for word in c.words))
+        programs = [("", command, 0) for command in with_options]
     options: list[ExternalOption] = []
     seen: set[str] = set()
     for prefix, command, start in programs:
         if prefix in seen:
-            line = command.words[0].line
-            notes.append(
-                f"line {line}: a second {' '.join(word.text for word in command.words[:start])[-40:]!r} is left out"
-            )
+            line, program = command.words[0].line, " ".join(word.text for word in command.words[:start])[-40:]
+            notes.append(f"line {line}: a second {program!r} is left out")
             continue
         seen.add(prefix)
-        options.extend(_environment(command, file))
+        for word in command.environment:
+            name, _, value = word.text.partition("=")
+            options.append(ExternalOption(f"{ENVIRONMENT} {name}", name, value, file, word.line))
         options.extend(_launcher(command.words[: max(start - 1, 0)], file))
         options.extend(_command_options(command.words[start:], toolkit, prefix, file))
-    return options
-
-
-def _environment(command: Command, file: str) -> list[ExternalOption]:
-    options = []
-    for word in command.environment:
-        name, _, value = word.text.partition("=")
-        options.append(ExternalOption(f"{ENVIRONMENT} {name}", name, value, file, word.line))
     return options
 
 
@@ -96,18 +83,15 @@ def _command_options(words: Sequence[Word], toolkit: Toolkit, prefix: str, file:
         shown, equals, value = word.text.partition("=")
         name = toolkit.option_name(shown, prefix)
         values: list[str] = [value] if equals else []
-        most = len(words) if toolkit.flags is None else int(name not in toolkit.flags)
-        while (
-            not equals and position < len(words) and len(values) < most and not _OPTION.fullmatch(words[position].text)
-        ):
-            values.append(words[position].text)
+        most = 0 if equals else len(words) if toolkit.flags is None else int(name not in toolkit.flags)
+        for following in words[position : position + most]:
+            if _OPTION.fullmatch(following.text):
+                break
+            values.append(following.text)
             position += 1
-        options.append(ExternalOption(name, shown, _value(values), file, word.line))
+        found: Value = True if not values else values[0] if len(values) == 1 else values
+        options.append(ExternalOption(name, shown, found, file, word.line))
     return options
-
-
-def _value(values: list[str]) -> Value:
-    return True if not values else values[0] if len(values) == 1 else values
 
 
 def _lone_word(word: Word, toolkit: Toolkit, prefix: str, file: str, *, first: bool) -> list[ExternalOption]:

@@ -56,14 +56,6 @@ class _Known:
     same: str = ""
 
 
-@dataclass(frozen=True)
-class _Held:
-    """A value, and the option that gave it, itself or as a preset; None for the toolkit's default."""
-
-    value: Value
-    option: ExternalOption | None
-
-
 class Draft:
     """Maps options of a toolkit to keys of a run file.
 
@@ -78,18 +70,15 @@ class Draft:
         self.names_read: set[str] = set()
         self._known: list[_Known] = []
         self._given: dict[str, _Known] = {}
-        self._held = {name: _Held(value, None) for name, value in defaults.items()}
+        self._values = dict(defaults)
+        self._givers: dict[str, _Known] = {}  # the options that gave the values, themselves or as presets
         self._lines: dict[str, DraftLine] = {}
         for option in options:
-            self._take(option)
-
-    def _take(self, option: ExternalOption) -> None:
-        known = _Known(option)
-        if earlier := self._given.get(option.name):
-            earlier.missing = f"given again at {option.place}, which takes precedence"
-        self._known.append(known)
-        self._given[option.name] = known
-        self._held[option.name] = _Held(option.value, option)
+            if earlier := self._given.get(option.name):
+                earlier.missing = f"given again at {option.place}, which takes precedence"
+            self._known.append(_Known(option))
+            self._given[option.name] = self._givers[option.name] = self._known[-1]
+            self._values[option.name] = option.value
 
     def given(self, *names: str) -> str | None:
         """The first of the names that the file gives."""
@@ -101,16 +90,16 @@ class Draft:
 
     def has(self, name: str) -> bool:
         """Whether there is a value, given, of a preset, or by default."""
-        return name in self._held
+        return name in self._values
 
     def value(self, name: str, read: Reader, otherwise: Any = None) -> Any:
         """The value under a name as `read` understands it, or `otherwise`; what it does not understand is noted."""
         self.names_read.add(name)
-        held = self._held.get(name)
-        if held is None or held.value is None:
+        value = self._values.get(name)
+        if value is None:
             return otherwise
         try:
-            return read(held.value)
+            return read(value)
         except (ValueError, TypeError, OverflowError):
             self.warn(name, "this value was not understood, so it is left out")
             return otherwise
@@ -122,46 +111,41 @@ class Draft:
 
     def expand(self, name: str, values: Mapping[str, Value]) -> None:
         """A preset: values for other names, which options that are given override."""
-        option = self._given[name].option if name in self._given else None
-        for other, value in values.items():
-            if other not in self._given:
-                self._held[other] = _Held(value, option)
+        for other in values.keys() - self._given.keys():
+            self._values[other] = values[other]
+            if name in self._given:
+                self._givers[other] = self._given[name]
 
     def set(self, key: str, value: Any, *names: str, note: str = "") -> None:
         """Write `key = value`, which the options of these names led to; `note` says what differs in meaning."""
         self.names_read.update(names)
         if value is None:
             return
-        origins = self._origins(names)
+        origins = list({id(known): known for name in names if (known := self._givers.get(name))}.values())
         for known in origins:
             known.settings[key] = value
             known.notes.extend([note] if note and note not in known.notes else [])
-        source, notes = self._source(names, origins), (note,) if note else ()
-        self._lines[key] = DraftLine(key, value, source, notes, implied=not origins)
+        if origins:
+            source = "from " + "; ".join(f"{known.option.text} ({known.option.place})" for known in origins)
+        else:
+            defaults = [f"{name} {show(self._values[name])}" for name in names if name in self._values]
+            source = f"{self.toolkit}'s default: {', '.join(defaults) or ', '.join(names)}"
+        self._lines[key] = DraftLine(key, value, source, (note,) if note else (), implied=not origins)
 
     def copy(self, key: str, name: str, read: Reader, otherwise: Any = None, *, note: str = "") -> None:
         """Write the value of one option under a key."""
         self.set(key, self.value(name, read, otherwise), name, note=note)
 
+    def choose(self, key: str, word: str, values: Mapping[str, Any], reason: str, *names: str, note: str = "") -> None:
+        """Write the value of a word under a key; without one the first option has no counterpart, for this reason."""
+        if word in values:
+            self.set(key, values[word], *names, note=note)
+        else:
+            self.missing(names[0], reason)
+
     def add(self, key: str, value: Any, source: str, note: str = "") -> None:
         """Write a line that no option led to; `source` says in words why it is there."""
         self._lines[key] = DraftLine(key, value, source, (note,) if note else (), implied=True)
-
-    def _origins(self, names: tuple[str, ...]) -> list[_Known]:
-        """The options of the file that gave these names a value, themselves or as presets."""
-        found: dict[int, _Known] = {}
-        for name in names:
-            held = self._held.get(name)
-            known = self._given.get(name) or (self._given.get(held.option.name) if held and held.option else None)
-            if known:
-                found[id(known)] = known
-        return list(found.values())
-
-    def _source(self, names: tuple[str, ...], origins: list[_Known]) -> str:
-        if origins:
-            return "from " + "; ".join(f"{known.option.text} ({known.option.place})" for known in origins)
-        held = [f"{name} {show(self._held[name].value)}" for name in names if name in self._held]
-        return f"{self.toolkit}'s default: {', '.join(held) or ', '.join(names)}"
 
     def drop(self, key: str, reason: str) -> None:
         """Remove a line; the options that led to it get the reason."""
@@ -181,8 +165,8 @@ class Draft:
         for name in self._reading(names):
             if known := self._given.get(name):
                 known.missing = known.missing or reason
-            elif (held := self._held.get(name)) and held.option is None:
-                self.remarks.append(f"{self.toolkit}'s default {name} {show(held.value)}: {reason}")
+            elif name in self._values and name not in self._givers:
+                self.remarks.append(f"{self.toolkit}'s default {name} {show(self._values[name])}: {reason}")
 
     def same(
         self, names: str | Sequence[str], note: str, when: bool = True, *, missing: str = "", warning: str = ""
@@ -232,20 +216,15 @@ class Draft:
         return [self._finding(known, defaults) for known in self._known]
 
     def _finding(self, known: _Known, defaults: Mapping[str, Any]) -> OptionVerdict:
-        differs = any(value != defaults.get(key) for key, value in known.settings.items())
-        if known.missing and not known.settings and known.option.value is not None:
-            return OptionVerdict(known.option, Verdict.MISSING, {}, known.missing)
-        if known.notes:
-            return OptionVerdict(known.option, Verdict.ATTENTION, known.settings, _in_a_row(known.notes))
-        if known.settings and differs:
-            return OptionVerdict(known.option, Verdict.MAPPED, known.settings, known.same)
-        if known.option.value is None and not known.settings:
-            return OptionVerdict(known.option, Verdict.SAME, {}, "not set")
-        if known.settings or known.same:
-            return OptionVerdict(known.option, Verdict.SAME, known.settings, known.same)
-        return OptionVerdict(known.option, Verdict.MISSING, {}, f"openwork does not know this option of {self.toolkit}")
-
-
-def _in_a_row(notes: list[str]) -> str:
-    """Several notes as one; each may contain semicolons."""
-    return Joined(*[part for note in notes for part in ("; ", note)][1:])
+        verdict, note, is_set = Verdict.SAME, known.same, known.option.value is not None
+        if known.missing and not known.settings and is_set:
+            verdict, note = Verdict.MISSING, known.missing
+        elif known.notes:  # each may contain semicolons
+            verdict, note = Verdict.ATTENTION, Joined(*[part for note in known.notes for part in ("; ", note)][1:])
+        elif any(value != defaults.get(key) for key, value in known.settings.items()):
+            verdict = Verdict.MAPPED
+        elif not known.settings and not is_set:
+            note = "not set"
+        elif not known.settings and not known.same:
+            verdict, note = Verdict.MISSING, f"openwork does not know this option of {self.toolkit}"
+        return OptionVerdict(known.option, verdict, known.settings, note)

@@ -51,10 +51,8 @@ def half_precision(draft: Draft, *names: str) -> None:
 
 def optimiser(draft: Draft, option: str, name: str, known: Mapping[str, str], note: str = "") -> None:
     """The optimiser called `name` there, and by the value of `known` here."""
-    if name in known:
-        draft.set("training.optimiser", known[name], option, note=note)
-    else:
-        draft.missing(option, f"openwork has {', '.join(get_args(OptimiserName))}, not {name}")
+    reason = f"openwork has {', '.join(get_args(OptimiserName))}, not {name}"
+    draft.choose("training.optimiser", name, known, reason, option, note=note)
 
 
 def betas(draft: Draft, name: str) -> None:
@@ -109,6 +107,12 @@ def text_file(draft: Draft, key: str, path: str | None, *names: str) -> None:
         return
     name = re.split(r"[\\/]", path)[-1]
     draft.set(key, path, *names, note=SEGMENTED if _SEGMENTED.search(name.replace("_", " ")) else "")
+
+
+def text_files(draft: Draft, prefix: str, path: str, languages: Sequence[str], name: str) -> None:
+    """The files of both sides, whose names end in their languages."""
+    for side, language in zip(("source", "target"), languages, strict=True):
+        text_file(draft, f"{prefix}{side}", f"{path}.{language}", name)
 
 
 def no_text_files(draft: Draft, source: str | None, target: str | None, why: str) -> None:

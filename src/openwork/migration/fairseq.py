@@ -53,8 +53,6 @@ def _architecture(draft: Draft) -> None:
         draft.warn("arch", f"openwork does not know the name {name}: compare every size with openwork info")
     for key, side in (("width", "embed-dim"), ("feedforward_width", "ffn-embed-dim"), ("heads", "attention-heads")):
         equivalents.one_for_both(draft, f"model.{key}", [f"encoder-{side}", f"decoder-{side}"], integer)
-    for stack in ("encoder", "decoder"):
-        draft.copy(f"model.{stack}_layers", f"{stack}-layers", integer)
     draft.add("model.attention_bias", True, "fairseq's projections have biases")
     before = [draft.value(name, boolean, False) for name in NORMS]
     differ = "one stack is pre-norm there and the other post-norm; openwork has one for both"
@@ -94,8 +92,7 @@ def _data(draft: Draft) -> None:
         name = f"preprocess.{prefix}"
         path = draft.value(name, text)
         if path and source and target:
-            equivalents.text_file(draft, f"data.{key}source", f"{path.split(',')[0]}.{source}", name)
-            equivalents.text_file(draft, f"data.{key}target", f"{path.split(',')[0]}.{target}", name)
+            equivalents.text_files(draft, f"data.{key}", path.split(",")[0], (source, target), name)
             if "," in path:
                 draft.warn(name, "several corpora: the first is taken")
     draft.missing("data", "fairseq's folder holds ids, not text; openwork reads text and learns its vocabulary itself")
@@ -228,7 +225,6 @@ def _search(draft: Draft) -> None:
         draft.warn("eval-bleu-args", "openwork validates with its one section [decoding]")
     else:
         draft.warn("eval-bleu-args", "this is not a table in JSON, so it is left out")
-    draft.copy("decoding.beam", "generate.beam", integer)
     if draft.value("generate.unnormalized", boolean, False):
         draft.set("decoding.length_penalty", 0.0, "generate.unnormalized", "generate.lenpen")
     else:

@@ -9,6 +9,7 @@ SIDES = ("data.src", "data.trg")
 STACKS = ("model.encoder", "model.decoder")
 LEVELS = {"bpe": "byte-pair", "char": "characters", "word": "words"}
 ATTENTIONS = {"bahdanau": "additive", "luong": "general"}  # JoeyNMT's names -> openwork's
+ACTIVATIONS = {name: name for name in ("relu", "gelu", "swish")}
 TYING = ("model.tied_embeddings", "model.tied_softmax")
 WARMUP, RATE, PEAK, FACTOR = (f"training.learning_rate{suffix}" for suffix in ("_warmup", "", "_peak", "_factor"))
 
@@ -26,8 +27,7 @@ def _data(draft: Draft) -> None:
     for name, prefix in (("data.train", "data."), ("data.dev", "data.valid_")):
         path = draft.value(name, text)
         if path and kind == "plain" and source and target:
-            equivalents.text_file(draft, f"{prefix}source", f"{path}.{source}", name)
-            equivalents.text_file(draft, f"{prefix}target", f"{path}.{target}", name)
+            equivalents.text_files(draft, prefix, path, (source, target), name)
         elif path and kind == "tsv":
             draft.set(f"{prefix}tsv", f"{path}.tsv", name)
         elif path:
@@ -78,8 +78,6 @@ def _model(draft: Draft) -> None:
     types = of_both(STACKS, "type")
     recurrent = "recurrent" in [draft.value(name, text, "recurrent") for name in types]
     draft.set("model.kind", "recurrent" if recurrent else "transformer", *types)
-    draft.copy("model.encoder_layers", "model.encoder.num_layers", integer)
-    draft.copy("model.decoder_layers", "model.decoder.num_layers", integer)
     equivalents.one_for_both(draft, "model.width", of_both(STACKS, "hidden_size"), integer)
     for stack in STACKS:
         name, note = f"{stack}.embeddings.embedding_dim", "embeddings are as wide as the model"
@@ -107,10 +105,8 @@ def _transformer(draft: Draft) -> None:
     draft.add("model.attention_bias", True, "JoeyNMT's projections have biases")
     for stack in STACKS:
         activation = draft.value(f"{stack}.activation", text, "relu")
-        if activation in ("relu", "gelu", "swish"):
-            draft.set("model.feedforward", activation, f"{stack}.activation")
-        else:
-            draft.missing(f"{stack}.activation", f"openwork has relu, gelu, swish and gated ones, not {activation}")
+        reason = f"openwork has relu, gelu, swish and gated ones, not {activation}"
+        draft.choose("model.feedforward", activation, ACTIVATIONS, reason, f"{stack}.activation")
         draft.copy("model.embedding_scale", f"{stack}.embeddings.scale", boolean, False)
     _embedding_dropout(draft)
 
@@ -129,15 +125,12 @@ def _recurrent(draft: Draft) -> None:
     draft.missing(scales, "openwork does not scale a recurrent model's embeddings")
     equivalents.one_for_both(draft, "model.dropout", of_both(STACKS, "dropout"), number)
     _embedding_dropout(draft)
-    name, note = "model.encoder.bidirectional", "openwork's encoder reads in both directions always"
-    draft.same(name, "the encoder reads in both directions")
-    if not draft.value(name, boolean, True):
-        draft.warn(name, note)
+    draft.same("model.encoder.bidirectional", "the encoder reads in both directions")
+    if not draft.value("model.encoder.bidirectional", boolean, True):
+        draft.warn("model.encoder.bidirectional", "openwork's encoder reads in both directions always")
     attention = draft.value("model.decoder.attention", text, "bahdanau")
-    if attention in ATTENTIONS:
-        draft.set("model.attention", ATTENTIONS[attention], "model.decoder.attention")
-    else:
-        draft.missing("model.decoder.attention", "openwork's attention is additive, dot or general")
+    reason = "openwork's attention is additive, dot or general"
+    draft.choose("model.attention", attention, ATTENTIONS, reason, "model.decoder.attention")
     names = [f"model.decoder.{name}" for name in ("hidden_dropout", "input_feeding", "init_hidden")]
     draft.missing(names, "openwork has one kind of recurrent model (openwork info)")
 

@@ -162,9 +162,8 @@ def _vocabulary(draft: Draft, *, together: bool) -> None:
     draft.missing("vocabs", "openwork learns the vocabulary when training begins, and keeps it in the bundle")
     if not together:
         draft.set("text.shared", bool(files) and len(set(files)) == 1, "vocabs")
-    equivalents.sampling(
-        draft, "sentencepiece-alphas", max(draft.value("sentencepiece-alphas", numbers, []), default=None)
-    )
+    alphas = draft.value("sentencepiece-alphas", numbers, [])
+    equivalents.sampling(draft, "sentencepiece-alphas", max(alphas, default=None))
 
 
 def _data(draft: Draft) -> None:

@@ -8,6 +8,7 @@ from openwork.migration.rules import read_toolkit
 RELATIVE = "max_relative_positions"
 POSITIONS = {"Learned": "learned", "Relative": "relative", "Rotary": "rotary", "Alibi": "alibi"}
 ATTENTIONS = {"mlp": "additive", "dot": "dot", "general": "general", "none": "none"}  # OpenNMT's names -> openwork's
+CELLS = {"lstm": "lstm", "gru": "gru"}
 MODELS = ("src_subword_model", "tgt_subword_model")
 RECURRENT = ("rnn_type", "global_attention")
 SAMPLING = ("random_sampling_topk", "random_sampling_topp", "random_sampling_temp")
@@ -111,14 +112,9 @@ def _model(draft: Draft) -> None:
 def _recurrent(draft: Draft) -> None:
     draft.copy("model.dropout", "dropout", number)
     cell, attention = draft.value("rnn_type", text, "LSTM").lower(), draft.value("global_attention", text, "general")
-    if cell in ("lstm", "gru"):
-        draft.set("model.cell", cell, "rnn_type")
-    else:
-        draft.missing("rnn_type", "openwork's cells are rnn, lstm and gru")
-    if attention in ATTENTIONS:
-        draft.set("model.attention", ATTENTIONS[attention], "global_attention")
-    else:
-        draft.missing("global_attention", "openwork's attention is additive, dot or general")
+    draft.choose("model.cell", cell, CELLS, "openwork's cells are rnn, lstm and gru", "rnn_type")
+    reason = "openwork's attention is additive, dot or general"
+    draft.choose("model.attention", attention, ATTENTIONS, reason, "global_attention")
 
 
 def _transformer(draft: Draft) -> None:
@@ -181,8 +177,8 @@ def _decay(draft: Draft, *, steps_there: bool) -> None:
     """The rate that is halved every so many steps from some step on."""
     start, end = draft.value("start_decay_steps", integer, 50_000), draft.value("train_steps", integer, 100_000)
     falls = steps_there and start < end
-    names = ("learning_rate_decay", "start_decay_steps", "decay_steps")
     missing = "openwork's rate falls smoothly (linear, cosine, inverse-square-root), not in steps"
+    names = ("learning_rate_decay", "start_decay_steps", "decay_steps")
     draft.same(names, "without effect in the toolkit", not falls, missing=missing)
     if falls and draft.value("decay_method", text, "none") == "none":
         draft.remarks.append(

@@ -61,8 +61,7 @@ def report_values(translation: ConfigTranslation) -> dict[str, Any]:
             for verdict in Verdict
         },
         "implied": [
-            {"key": line.key, "value": line.value, "source": line.source}
-            for line in [line for line in translation.lines if line.implied]
+            {"key": line.key, "value": line.value, "source": line.source} for line in translation.lines if line.implied
         ],
         "remarks": translation.remarks,
         "to_decide": translation.to_do,

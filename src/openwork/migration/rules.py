@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
-from typing import Any, Protocol
+from typing import Any
 
 from openwork.migration.draft import Draft
 from openwork.migration.options import Reader, Value, at_least_one, boolean, integer, negated, number, present, text
@@ -34,64 +34,32 @@ REASONS = {
 }
 
 
-class OptionRule(Protocol):
-    """What is to be done about an option that has a value."""
-
-    def apply(self, draft: Draft, name: str) -> None: ...
-
-
-@dataclass(frozen=True)
-class KeyRule:
+def copy_key(draft: Draft, name: str, key: str, reader: str, note: str = "") -> None:
     """The option is a key of a run file under another name; `note` says what differs in meaning."""
-
-    key: str
-    read: Reader
-    note: str = ""
-
-    def apply(self, draft: Draft, name: str) -> None:
-        draft.copy(self.key, name, self.read, note=self.note)
+    draft.copy(key, name, READERS[reader], note=note)
 
 
-@dataclass(frozen=True)
-class ChoiceRule:
+def choose_value(draft: Draft, name: str, key: str, values: Mapping[str, Any], reason: str) -> None:
     """One of several words, each a value of the key; other words have no counterpart, for the reason given."""
-
-    key: str
-    values: Mapping[str, Any]
-    otherwise: str
-
-    def apply(self, draft: Draft, name: str) -> None:
-        word = draft.value(name, str)
-        if word in self.values:
-            draft.set(self.key, self.values[word], name)
-        else:
-            draft.missing(name, self.otherwise)
+    draft.choose(key, draft.value(name, str), values, reason, name)
 
 
-@dataclass(frozen=True)
-class FixedRule:
+def compare_fixed(draft: Draft, name: str, values: Sequence[Any], note: str, reason: str) -> None:
     """openwork always does what one of the values says; others have no counterpart, for the reason given."""
-
-    values: Sequence[Any]
-    note: str
-    otherwise: str
-
-    def apply(self, draft: Draft, name: str) -> None:
-        value = draft.value(name, lambda value: value)
-        known = any(value == one or str(value).lower() == str(one).lower() for one in self.values)
-        draft.same(name, self.note, known, missing=self.otherwise)
+    value = draft.value(name, lambda value: value)
+    known = any(value == one or str(value).lower() == str(one).lower() for one in values)
+    draft.same(name, note, known, missing=reason)
 
 
-@dataclass(frozen=True)
-class MissingRule:
-    """openwork has nothing of the kind."""
+def report_missing(draft: Draft, name: str, reason: str) -> None:
+    """openwork has nothing of the kind; the reason in words, or its name in `REASONS`."""
+    value = draft.value(name, lambda value: value)
+    is_off = value is None or value is False or value in ([], {})
+    draft.same(name, "off, as in openwork", is_off, missing=REASONS.get(reason, reason))
 
-    reason: str
 
-    def apply(self, draft: Draft, name: str) -> None:
-        value = draft.value(name, lambda value: value)
-        is_off = value is None or value is False or value in ([], {})
-        draft.same(name, "off, as in openwork", is_off, missing=self.reason)
+Rule = tuple[Callable[..., None], Sequence[Any]]
+"""What to do about an option that has a value: a function of the draft and the option's name, and more arguments."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +84,7 @@ class Toolkit:
     name: str
     title: str
     signs: str
-    table: Mapping[str, OptionRule]
+    table: Mapping[str, Rule]
     groups: Sequence[Callable[[Draft], None]]
     canonical: Callable[[str], str]
     defaults: Mapping[str, Value]
@@ -149,9 +117,9 @@ class Toolkit:
         """Judge every option."""
         for group in self.groups:
             group(draft)
-        for name, rule in self.table.items():
+        for name, (rule, arguments) in self.table.items():
             if draft.has(name):
-                rule.apply(draft, name)
+                rule(draft, name, *arguments)
 
 
 def read_toolkit(
@@ -159,23 +127,20 @@ def read_toolkit(
 ) -> Toolkit:
     """The toolkit that a TOML file of this folder describes; its table and defaults add to those of `base`.
 
-    [keys]      option = [key, reader, note]           KeyRule
-    [choices]   option = [key, values, otherwise]      ChoiceRule
-    [fixed]     option = [values, note, otherwise]     FixedRule
-    [missing]   reason = options                       MissingRule; the reason in words, or its name in `REASONS`
+    [keys]      option = [key, reader, note]       `copy_key`
+    [choices]   option = [key, values, reason]     `choose_value`
+    [fixed]     option = [values, note, reason]    `compare_fixed`
+    [missing]   reason = options                   `report_missing`
 
     Several options with one rule stand in one key, with blanks between them.
     """
     given = tomllib.loads(resources.files("openwork.migration").joinpath(f"{file}.toml").read_text("utf-8"))
-    rules: dict[str, OptionRule] = {}
+    rules: dict[str, Rule] = {}
     for reason, names in given.pop("missing", {}).items():
-        rules |= dict.fromkeys(names.split(), MissingRule(REASONS.get(reason, str(reason))))
-    for names, (key, reader, *note) in given.pop("keys", {}).items():
-        rules |= dict.fromkeys(names.split(), KeyRule(key, READERS[reader], *note))
-    for names, choice in given.pop("choices", {}).items():
-        rules |= dict.fromkeys(names.split(), ChoiceRule(*choice))
-    for names, fixed in given.pop("fixed", {}).items():
-        rules |= dict.fromkeys(names.split(), FixedRule(*fixed))
+        rules |= dict.fromkeys(names.split(), (report_missing, [reason]))
+    for section, rule in (("keys", copy_key), ("choices", choose_value), ("fixed", compare_fixed)):
+        for names, arguments in given.pop(section, {}).items():
+            rules |= dict.fromkeys(names.split(), (rule, arguments))
     return Toolkit(
         table={**(base.table if base else {}), **rules},
         groups=groups,

@@ -82,8 +82,11 @@ class _Reading:
             case "\\":
                 self._escape()
             case "'":
-                end = self.text.find("'", self.position + 1)
-                self._quoted(end if end >= 0 else len(self.text))
+                end = self._find("'", self.position + 1)
+                inside = self.text[self.position + 1 : end]
+                self._add(inside)
+                self.line += inside.count("\n")
+                self.position = end + 1
             case '"':
                 self._double_quoted()
             case "$" if not (self._at_start() and self._next() in (" ", "\t")):
@@ -155,12 +158,6 @@ class _Reading:
         else:
             self._add(self._next())
             self.position += 2
-
-    def _quoted(self, end: int) -> None:
-        inside = self.text[self.position + 1 : end]
-        self._add(inside)
-        self.line += inside.count("\n")
-        self.position = end + 1
 
     def _double_quoted(self) -> None:
         self._add("")

@@ -84,10 +84,8 @@ def _feedforward(draft: Draft) -> None:
     gated = draft.value(ACTIVATIONS[1], boolean, False)
     kinds = {"relu": "reglu", "gelu": "geglu", "swish1": "swiglu"} if gated else {"relu": "relu", "gelu": "gelu"}
     note = "" if activations[0] == activations[1] else "one value for both here: the first is taken"
-    if activations[0] in kinds:
-        draft.set("model.feedforward", kinds[activations[0]], *ACTIVATIONS, note=note)
-    else:
-        draft.missing(ACTIVATIONS[0], f"openwork's feed-forward network has no {activations[0]} without a gate")
+    reason = f"openwork's feed-forward network has no {activations[0]} without a gate"
+    draft.choose("model.feedforward", activations[0], kinds, reason, *ACTIVATIONS, note=note)
 
 
 def _norm(draft: Draft) -> None:
@@ -145,7 +143,6 @@ def _optimiser(draft: Draft) -> None:
 
 def _smoothing(draft: Draft) -> None:
     form = "others" if draft.value("label-smoothing-impl", text, "mxnet") == "fairseq" else "vocabulary"
-    draft.copy("training.label_smoothing", "label-smoothing", number)
     draft.set("training.smoothing_form", form, "label-smoothing-impl")
 
 
@@ -188,7 +185,6 @@ def _search(draft: Draft) -> None:
         draft.set("decoding.length_penalty", alpha, *penalty)
     else:
         equivalents.power_penalty(draft, penalty[0], alpha, penalty[1])
-    draft.copy("decoding.maximum_length", "translate.max-output-length", integer)
 
 
 SOCKEYE = read_toolkit(

@@ -1,26 +1,66 @@
-"""Translates the configuration of another toolkit into a run file, with a verdict on each option."""
+"""Translates the configuration of another toolkit, which it recognises, into a run file: a verdict on each option."""
 
+import difflib
 import itertools
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from openwork.base.config import Layer
-from openwork.base.errors import ConfigError, DataError
+from openwork.base.errors import ConfigError, DataError, UsageError
 from openwork.base.files import read_lines
 from openwork.base.phrases import Joined
 from openwork.migration.commands import ENVIRONMENT, LAUNCHER, find_programs, read_options, shown_options
 from openwork.migration.draft import Draft, DraftLine, OptionVerdict
-from openwork.migration.options import ExternalOption, text
+from openwork.migration.eole import EOLE
+from openwork.migration.fairseq import FAIRSEQ
+from openwork.migration.joeynmt import JOEYNMT
+from openwork.migration.marian import MARIAN
+from openwork.migration.opennmt import OPENNMT
+from openwork.migration.options import ExternalOption, read_yaml, text
 from openwork.migration.rules import Toolkit
 from openwork.migration.shell import Script, read_script
-from openwork.migration.toolkits import TOOLKITS, recognise, toolkit_named
-from openwork.migration.yaml_options import read_yaml
+from openwork.migration.sockeye import SOCKEYE
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
+
+TOOLKITS = {toolkit.name: toolkit for toolkit in (FAIRSEQ, OPENNMT, EOLE, MARIAN, SOCKEYE, JOEYNMT)}
+FEWEST_KNOWN = 2
+"""Options of a toolkit that one of its files must have, to be recognised."""
+
+
+def toolkit_named(name: str) -> Toolkit:
+    """The toolkit of this name; UsageError with the nearest one where there is none."""
+    if name.lower() in TOOLKITS:
+        return TOOLKITS[name.lower()]
+    near = difflib.get_close_matches(name.lower(), TOOLKITS, n=1)
+    raise UsageError(
+        f"no such toolkit: {name!r}",
+        why=f"toolkits: {', '.join(TOOLKITS)}",
+        hint=f"did you mean {near[0]}?" if near else "leave --toolkit out: openwork finds it from the file",
+        code="U058",
+    )
+
+
+def recognise(shown: Sequence[str], file: str) -> Toolkit:
+    """The toolkit that knows most of the options, given as they stand in the file; DataError where that is unclear."""
+    known = {
+        name: sum(toolkit.knows(toolkit.option_name(option)) for option in shown) for name, toolkit in TOOLKITS.items()
+    }
+    best, second, *_ = sorted(known, key=lambda name: -known[name])
+    if known[best] < FEWEST_KNOWN or known[best] == known[second]:
+        looked_for = "; ".join(f"{toolkit.title}: {toolkit.signs}" for toolkit in TOOLKITS.values())
+        raise DataError(
+            f"{file}: it is not clear which toolkit this configuration is for",
+            why=f"looked for {looked_for}",
+            hint=f"name it with --toolkit, one of: {', '.join(TOOLKITS)}",
+            code="D083",
+        )
+    return TOOLKITS[best]
+
 
 MOST_LINES = 20_000
 """Lines of a configuration; a file with more is a corpus, given by mistake."""

@@ -11,9 +11,8 @@ from openwork import __version__
 from openwork.base.errors import BundleError, UsageError
 from openwork.base.outputs import BUNDLE, check_folder, is_checkpoint
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
-from openwork.bundles.folder import CONFIG, MANIFEST, WEIGHTS
+from openwork.bundles.folder import CONFIG, MANIFEST, WEIGHTS, whole_bundle
 from openwork.bundles.settings import BundleSettings, read_bundle_settings
-from openwork.bundles.versions import whole_bundle
 from openwork.data.store import TokenStore
 from openwork.inference.golden import make_golden
 from openwork.machine.device import choose_device

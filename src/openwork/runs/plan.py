@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from openwork.cost.cost import FORMULA, Bill, Cost, Machine, cost_of
-from openwork.cost.memory import BYTES, MemoryCost
+from openwork.cost.part import BYTES, MemoryCost
 from openwork.models.families import model_settings
 from openwork.models.presets import PRESETS
 from openwork.runs.file.settings import RunSettings

@@ -10,8 +10,7 @@ import torch
 
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.cost.cost import FORMULA, Cost, cost_of
-from openwork.machine.matrix_rate import matrix_rate
-from openwork.machine.precision import choose_precision
+from openwork.machine.precision import choose_precision, matrix_rate
 from openwork.runs.assembly import prepare_training, settle_computing
 from openwork.runs.corpus import Report, prepare_corpus
 from openwork.runs.file.settings import RunSettings

@@ -15,9 +15,8 @@ import torch
 from torch import Tensor
 
 from openwork.base.errors import ConfigError
-from openwork.bundles.folder import WEIGHTS
+from openwork.bundles.folder import WEIGHTS, whole_bundle
 from openwork.bundles.settings import read_bundle_settings
-from openwork.bundles.versions import whole_bundle
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from openwork import __version__
 from openwork.base.config import to_toml
-from openwork.base.errors import BundleError
-from openwork.base.notices import report
+from openwork.base.errors import BundleError, report
 from openwork.base.outputs import is_checkpoint
 from openwork.base.printing import escaped
 from openwork.bundles.folder import CARD, CONFIG, GOLDEN, WEIGHTS, write_manifest

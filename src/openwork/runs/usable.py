@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from openwork.bundles.search import check_bundle, has_bundle
+from openwork.bundles.folder import check_bundle, has_bundle
 
 
 def usable_bundle(path: Path) -> Path:

@@ -8,7 +8,7 @@ from openwork.base.errors import DataError, UsageError
 from openwork.base.lines import Report, cleaned, lines_of, standard_input
 from openwork.base.phrases import Translate
 from openwork.base.printing import json_text, one_line, write_data
-from openwork.bundles.versions import whole_bundle
+from openwork.bundles.folder import whole_bundle
 from openwork.text.external import ExternalTokenizer
 from openwork.text.external.reading import read_tokenizer
 from openwork.text.pair import TokenizerPair

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
-from openwork.checks.check import Check, CheckResult, Status, run_check
-from openwork.checks.report import MARGIN, all_passed, place_line, status_line
+from openwork.checks.check import MARGIN, Check, CheckResult, Status, all_passed, place_line, run_check, status_line
 from openwork.runs.coach.learning import (
     framed,
     initial_loss,

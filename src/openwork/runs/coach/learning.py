@@ -8,8 +8,7 @@ import torch
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import LargestDifference, NotApplicable
-from openwork.checks.passes import TOLERANCE, TwoPasses, compare, reading
-from openwork.checks.ways import future, padded
+from openwork.checks.ways import TOLERANCE, TwoPasses, compare, future, padded, reading
 from openwork.data.store import TokenStore
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from openwork.base.config import Layer, Settings, build
-from openwork.base.explain import ValueOrigin
+from openwork.base.toml import ValueOrigin
 from openwork.data.batching import BatchSettings
 from openwork.data.pairs import training_pairs
 from openwork.data.sources import nothing_to_train_on

@@ -7,8 +7,8 @@ from typing import Any
 
 from openwork.base.config import Layer, build
 from openwork.base.errors import ConfigError
+from openwork.bundles.folder import whole_bundle
 from openwork.bundles.settings import read_bundle_settings
-from openwork.bundles.versions import whole_bundle
 from openwork.models.families import FAMILIES, ModelSettings, model_settings
 from openwork.models.presets import PRESETS
 from openwork.runs.file.keys import section_of

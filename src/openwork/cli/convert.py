@@ -1,0 +1,65 @@
+"""openwork import and openwork export"""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from openwork.cli.options import Bundle, Overwrite, check_form
+from openwork.cli.terminal import report
+
+
+def import_model(
+    form: Annotated[str, Argument(help="Format of the model: ct2 (CTranslate2) or hf (Hugging Face).")],
+    folder: Annotated[Path, Argument(help="The folder of the model.")],
+    out: Annotated[Path, Option("--out", "-o", help="Folder of the new bundle.")],
+    source_tokenizer: Annotated[
+        Path | None, Option(help="For ct2: the tokenizer's file, if not in the folder.")
+    ] = None,
+    target_tokenizer: Annotated[Path | None, Option(help="For ct2: the target's tokenizer.")] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Convert another toolkit's model to a bundle.
+
+    Runs none of its code and unpickles nothing.
+
+    openwork import ct2 model-folder --source-tokenizer source.spm --target-tokenizer target.spm --out en-de
+
+    openwork import hf opus-mt-en-de --out en-de
+    """
+    check_form(form)
+    from openwork.interop.forms import import_model as import_as_bundle
+    from openwork.models.interfaces import count_weights
+
+    bundle = import_as_bundle(form, folder, out, source_tokenizer, target_tokenizer, overwrite=overwrite)
+    report(f"{count_weights(bundle.model):,} weights read")
+    report(f"done: the translator is {out}")
+
+
+def export(
+    bundle: Bundle,
+    to: Annotated[str, Option(help="Format: ct2 (CTranslate2) or hf (Hugging Face).")],
+    out: Annotated[Path, Option("--out", "-o", help="Folder to write.")],
+    overwrite: Overwrite = False,
+) -> None:
+    """Convert a bundle to another toolkit's model.
+
+    openwork export en-de --to ct2 --out en-de-ct2
+
+    openwork export en-de --to hf --out en-de-hf
+    """
+    check_form(to)
+    from openwork.runs.usable import usable_bundle
+
+    folder = usable_bundle(bundle)
+    from openwork.base.tasks import task_of
+    from openwork.interop.forms import export_model
+
+    settings = export_model(to, folder, out, overwrite=overwrite).settings
+    decoding, writes = settings.decoding, task_of(settings.model) == "generate"
+    if writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
+        report(
+            "note: the bundle ranks by the paper's length penalty, which no other toolkit has; "
+            'with decoding.length_rule = "power" it ranks as they do'
+        )
+    report(f"done: {out}")
