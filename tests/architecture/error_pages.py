@@ -28,6 +28,9 @@ LETTERS = {"UsageError": "U", "DataError": "D", "ConfigError": "C", "BundleError
 # notes, tickets and search boxes. The code of an error that is gone, or whose kind has changed, goes here.
 RETIRED = {
     "C030": "a recurrent model has no counterpart among the architectures of Hugging Face",
+    "D017": "{}: the year is outside 1950 to 2049",
+    "D018": "{}: {} has no such date format",
+    "D019": "{}: no such locale in the corpus",
     "D030": "{}: {}.gz is not on this machine",
     "U041": "{} is all there is to average",
     "U086": "--minutes nan: not a length of time",

@@ -26,11 +26,9 @@ from openwork.data.check.faults import FilePairs
 from openwork.data.check.text import text_faults
 from openwork.data.corpora.download import extract
 from openwork.data.glossary import read_glossary
-from openwork.data.readers.jsonl import read_jsonl
-from openwork.data.readers.lines import read_tsv
+from openwork.data.readers.exchange import read_tmx, read_xliff
+from openwork.data.readers.lines import read_jsonl, read_tsv
 from openwork.data.readers.po import read_po
-from openwork.data.readers.tmx import read_tmx
-from openwork.data.readers.xliff import read_xliff
 from openwork.inference.requests import read_json
 from openwork.inference.settings import read_translation_file
 from openwork.interop.ctranslate2.binary import Contents, read_binary, write_binary

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from openwork.data.pairs import training_pairs
 from openwork.data.readers.formats import FORMATS, format_of
-from openwork.data.readers.jsonl import keys_of_sides
+from openwork.data.readers.lines import keys_of_sides
 from openwork.data.records import UNSAID, Languages
 from openwork.data.settings import DataSettings, OriginSettings
 from openwork.data.sources import named_languages, shared_languages

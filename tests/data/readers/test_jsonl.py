@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openwork.base.errors import DataError
-from openwork.data.readers.jsonl import keys_of_sides, read_jsonl
+from openwork.data.readers.lines import keys_of_sides, read_jsonl
 from openwork.data.records import Languages
 
 TEXTS = st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"]), max_size=20)

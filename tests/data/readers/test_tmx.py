@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.data.readers.tmx import read_tmx
+from openwork.data.readers.exchange import read_tmx
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 EN_DE = Languages("en", "de")

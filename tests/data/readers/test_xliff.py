@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import DataError
-from openwork.data.readers.xliff import read_xliff
+from openwork.data.readers.exchange import read_xliff
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 OLD = """<?xml version="1.0" encoding="UTF-8"?>

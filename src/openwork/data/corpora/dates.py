@@ -14,7 +14,6 @@ from functools import cache
 from babel import Locale
 from babel.dates import DateTimeFormat, tokenize_pattern
 
-from openwork.base.errors import DataError
 from openwork.data.corpora.corpus import check_split, split_of
 from openwork.data.records import Pair
 
@@ -208,7 +207,7 @@ def generate(split: str, count: int, seed: int = 0) -> Iterator[DateExample]:
         locale = locales[index % len(locales)]
         form = generator.choice(usable_formats(locale))
         day = generator.choice(dates)
-        yield DateExample(_write(day, form), day.isoformat(), locale, form.name)
+        yield DateExample(write_date(day, form), day.isoformat(), locale, form.name)
 
 
 def generate_pairs(split: str, count: int, seed: int = 0) -> Iterator[Pair]:
@@ -216,39 +215,8 @@ def generate_pairs(split: str, count: int, seed: int = 0) -> Iterator[Pair]:
     return (example.pair for example in generate(split, count, seed))
 
 
-def express(day: date, locale: str, format_name: str) -> str:
-    """A date as the corpus writes it, tag included; `format_name` is one of `format_names(locale)`."""
-    if not FIRST_YEAR <= day.year <= LAST_YEAR:
-        raise DataError(
-            f"{day}: the year is outside {FIRST_YEAR} to {LAST_YEAR}",
-            why="the corpus has no such dates",
-            hint=f"take a date of the years {FIRST_YEAR} to {LAST_YEAR}",
-            code="D017",
-        )
-    for form in usable_formats(_known(locale)):
-        if form.name == format_name:
-            return _write(day, form)
-    raise DataError(
-        f"{format_name}: {locale} has no such date format",
-        hint=f"choose from {', '.join(format_names(locale))}",
-        code="D018",
-    )
-
-
-def format_names(locale: str) -> list[str]:
-    """The names of the formats that the corpus uses for a locale."""
-    return [form.name for form in usable_formats(_known(locale))]
-
-
-def _known(locale: str) -> str:
-    if locale not in LOCALES:
-        raise DataError(
-            f"{locale}: no such locale in the corpus", hint=f"choose from {', '.join(LOCALES)}", code="D019"
-        )
-    return locale
-
-
-def _write(day: date, form: DateFormat) -> str:
+def write_date(day: date, form: DateFormat) -> str:
+    """The date as the corpus has it, with the tag of the locale where it would be ambiguous."""
     text = form.write(day.year, day.month, day.day, day.weekday())
     return f"[{form.locale}] {text}" if (form.locale, form.name) in ambiguous_formats() else text
 

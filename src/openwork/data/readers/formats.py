@@ -8,11 +8,9 @@ from typing import Literal
 from openwork.base.compression import ENDINGS
 from openwork.base.errors import DataError
 from openwork.data.filters import Dropped
-from openwork.data.readers.jsonl import read_jsonl
-from openwork.data.readers.lines import read_tsv
+from openwork.data.readers.exchange import read_tmx, read_xliff
+from openwork.data.readers.lines import read_jsonl, read_tsv
 from openwork.data.readers.po import read_po
-from openwork.data.readers.tmx import read_tmx
-from openwork.data.readers.xliff import read_xliff
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 Skips = dict[str, Dropped]

@@ -1,0 +1,176 @@
+"""TMX and XLIFF, the exchange formats of translation memories (to version 1.4) and of localisation (1.2 and 2.0).
+
+Tags within a sentence become text, so that they can be kept as placeholders: `<g id="1">...</g>` and `<pc>` as they
+are, `<x id="1"/>`, `<bx>`, `<ex>`, `<sc>`, `<ec>` and `<cp>` as one tag with the attribute that names it, and `<bpt>`,
+`<ept>`, `<ph>`, `<it>` and TMX's `<ut>` as the code that they quote from the original document, or as a tag where they
+quote none. `<hi>`, `<mrk>` and `<sub>` give their content.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from openwork.base.errors import DataError
+from openwork.base.files import MAX_LINE_CHARACTERS
+from openwork.data.readers.markup import End, Event, Inline, Start, read_events, read_sentence
+from openwork.data.readers.sides import is_backwards, is_kind_of, normal, too_long
+from openwork.data.records import UNSAID, Languages, Pair, Skipped
+
+_TMX_INLINE: dict[str, Inline] = dict.fromkeys(("bpt", "ept", "ph", "it", "ut"), Inline.NATIVE)
+_XLIFF_INLINE = {
+    **dict.fromkeys(("g", "pc"), Inline.SPAN),
+    **dict.fromkeys(("x", "bx", "ex", "sc", "ec", "cp"), Inline.EMPTY),
+    **dict.fromkeys(("bpt", "ept", "ph", "it"), Inline.NATIVE),
+    **dict.fromkeys(("sm", "em"), Inline.NOTHING),
+}
+_UNITS = ("trans-unit", "segment")  # of XLIFF 1.2, and of 2.0
+_NOT_TRANSLATED = ("new", "needs-translation", "initial")  # states of a target that only repeats the source
+
+
+@dataclass
+class _TmxUnit:
+    """A `<tu>`: the segment of the first `<tuv>` of each language. `source`: the language that the file says."""
+
+    line: int
+    source: str | None
+    segments: dict[str, str] = field(default_factory=dict)
+
+    def find(self, language: str) -> str | None:
+        """The unit's code for a language: that very one before a kind of it."""
+        if normal(language) in self.segments:
+            return normal(language)
+        return next((code for code in self.segments if is_kind_of(code, language)), None)
+
+
+def read_tmx(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair | Skipped]:
+    """Yield the pair of each unit; a unit that lacks one of the two languages is `Skipped`.
+
+    `languages` choose the variants. Where one is not given, the source is what the header says (`srclang`), and the
+    target is the only other language; `DataError` if there are several.
+    """
+    path = Path(path)
+    chosen = languages
+    for unit in _units(path):
+        chosen = _complete(chosen, unit, path)
+        codes = [unit.find(language) if language else None for language in chosen]
+        if None not in codes:
+            yield Pair(*(unit.segments[code] for code in codes if code is not None))
+        elif None in languages and len(unit.segments) > 1:
+            raise _unclear(unit, path)  # the units before had other languages than this one
+        else:
+            missing = next(language for language, code in zip(chosen, codes, strict=True) if code is None)
+            yield Skipped(f"no segment in {missing or 'a second language'}", unit.line)
+
+
+def _units(path: Path) -> Iterator[_TmxUnit]:
+    events = read_events(path, "tmx")
+    header_source: str | None = None
+    unit: _TmxUnit | None = None
+    for event in events:
+        match event:
+            case Start("header"):
+                header_source = event.attributes.get("srclang")
+            case Start("tu"):
+                unit = _TmxUnit(event.line, event.attributes.get("srclang", header_source))
+            case Start("tuv") if unit is not None:
+                _read_variant(unit, event, events, path)
+            case End("tu") if unit is not None:
+                yield unit
+                unit = None
+
+
+def _read_variant(unit: _TmxUnit, start: Start, events: Iterator[Event], path: Path) -> None:
+    language = normal(start.attributes.get("lang", ""))
+    if not language:
+        raise DataError(
+            f"{path}:{start.line}: the variant has no language",
+            hint='write the language into it: <tuv xml:lang="en">',
+            code="D054",
+        )
+    for event in events:
+        if isinstance(event, Start) and event.name == "seg":
+            unit.segments.setdefault(language, read_sentence(events, _TMX_INLINE, path, event.line))
+        elif isinstance(event, End) and event.name == "tuv":
+            break
+    if sum(map(len, unit.segments.values())) > 4 * MAX_LINE_CHARACTERS:
+        raise too_long(path, unit.line)
+
+
+def _complete(languages: Languages, unit: _TmxUnit, path: Path) -> Languages:
+    """Both languages as far as they are known by now: those wanted, the header's source, the only other one."""
+    source, target = languages
+    if source is None and unit.source and unit.source != "*all*" and not (target and _alike(unit.source, target)):
+        source = unit.source
+    known = source or target
+    if known is None:
+        raise _unclear(unit, path)
+    if source is None or target is None:
+        other, *more = [code for code in unit.segments if not _alike(code, known)] or [None]
+        if more:
+            raise _unclear(unit, path)
+        source, target = source or other, target or other
+    return Languages(source, target)
+
+
+def _alike(one: str, other: str) -> bool:
+    return is_kind_of(one, other) or is_kind_of(other, one)
+
+
+def _unclear(unit: _TmxUnit, path: Path) -> DataError:
+    return DataError(
+        f"{path}:{unit.line}: which language is the source, which the target?",
+        why=f"the unit has {', '.join(unit.segments) or 'no segment'}",
+        hint="say source_language and target_language in the run file's [data]",
+        code="D055",
+    )
+
+
+@dataclass
+class _XliffUnit:
+    """A `<trans-unit>` or `<segment>` as far as it has been read."""
+
+    line: int
+    state: str = ""
+    source: str | None = None
+    target: str = ""
+
+
+def read_xliff(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair | Skipped]:
+    """Yield the pair of each unit; a unit without a target gives a blank one.
+
+    Targets whose state says that they are not translated are `Skipped`. If `languages` name the file's languages the
+    other way round, it is read so; `DataError` if they are others. Alternatives (`<alt-trans>`, `<mtc:matches>`) and
+    text between sentences (`<ignorable>`) are passed over.
+    """
+    path = Path(path)
+    events = read_events(path, "xliff")
+    parents: list[str] = []
+    backwards = False
+    unit: _XliffUnit | None = None
+    for event in events:
+        match event:
+            case Start("xliff" | "file") if any(_languages_of(event)):
+                backwards = is_backwards(_languages_of(event), languages, path, event.line)
+            case Start(name) if name in _UNITS:
+                unit = _XliffUnit(event.line, event.attributes.get("state", ""))
+            case Start(name) if name in ("source", "target") and unit is not None and parents[-1] in _UNITS:
+                setattr(unit, name, read_sentence(events, _XLIFF_INLINE, path, event.line))
+                unit.state = event.attributes.get("state", unit.state)
+                continue  # its end has been read
+            case End(name) if name in _UNITS and unit is not None:
+                if unit.source is None:
+                    yield Skipped("no source", unit.line)
+                elif unit.target and unit.state in _NOT_TRANSLATED:
+                    yield Skipped(f"not translated (state {unit.state})", unit.line)
+                else:
+                    yield Pair(unit.target, unit.source) if backwards else Pair(unit.source, unit.target)
+                unit = None
+        if isinstance(event, Start):
+            parents.append(event.name)
+        elif isinstance(event, End):
+            parents.pop()
+
+
+def _languages_of(element: Start) -> Languages:
+    get = element.attributes.get
+    return Languages(get("srcLang") or get("source-language"), get("trgLang") or get("target-language"))
