@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from openwork.training.loss import projected_cross_entropy, smoothed_cross_entropy
+from openwork.training.loss import projected_loss, smoothed_cross_entropy
 from parts.comparison import Comparison
 
 
@@ -25,7 +25,7 @@ def _comparison(tokens: int, vocabulary: int, dtype: torch.dtype) -> Comparison:
         return [loss, *torch.autograd.grad(loss, (hidden, weight))]
 
     def joined() -> list[torch.Tensor]:
-        loss = projected_cross_entropy(hidden, weight, targets, 0.1, dtype).smoothed
+        loss = projected_loss([hidden], weight, targets, 0.1, dtype).smoothed
         return [loss, *torch.autograd.grad(loss, (hidden, weight))]
 
     return Comparison(

@@ -13,7 +13,7 @@ from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.training import loss as loss_module
 from openwork.training.batches.batch import TensorBatch
-from openwork.training.loss import make_objective, projected_cross_entropy, smoothed_cross_entropy
+from openwork.training.loss import make_objective, projected_loss, smoothed_cross_entropy
 from openwork.training.settings import TrainingSettings
 
 
@@ -27,7 +27,7 @@ def test_by_hand() -> None:
     assert sums.smoothed.item() == pytest.approx((0.9 + 1 / 6) * math.log(2))
     assert sums.tokens == 1
     # the same logits as a projection: hidden vectors of width 1
-    joined = projected_cross_entropy(torch.ones(1, 1), logits.T.contiguous(), right, 0.1)
+    joined = projected_loss([torch.ones(1, 1)], logits.T.contiguous(), right, 0.1)
     assert joined.smoothed.item() == pytest.approx((0.9 + 1 / 6) * math.log(2))
     assert joined.likelihood.item() == pytest.approx(math.log(2))
 
@@ -36,7 +36,7 @@ def test_the_documents_form_by_hand() -> None:
     # The same p = 1/2, 1/4, 1/4, but q = 0.9, 0.05, 0.05: 0.9 ln 2 + 0.1 ln 4 = 1.1 ln 2.
     logits, right = torch.tensor([[2.0, 1.0, 1.0]]).log(), torch.tensor([0])
     plain = smoothed_cross_entropy(logits, right, 0.1, "others")
-    joined = projected_cross_entropy(torch.ones(1, 1), logits.T.contiguous(), right, 0.1, form="others")
+    joined = projected_loss([torch.ones(1, 1)], logits.T.contiguous(), right, 0.1, form="others")
     for sums in (plain, joined):
         assert sums.smoothed.item() == pytest.approx(1.1 * math.log(2))
         assert sums.likelihood.item() == pytest.approx(math.log(2))
@@ -57,7 +57,7 @@ def test_both_forms_are_the_cross_entropy_with_their_q(tokens: int, vocabulary: 
         gradients = torch.autograd.grad(expected, (hidden, weight), retain_graph=True)
         for sums in (
             smoothed_cross_entropy(logits, targets, smoothing, form),
-            projected_cross_entropy(hidden, weight, targets, smoothing, form=form),
+            projected_loss([hidden], weight, targets, smoothing, form=form),
         ):
             torch.testing.assert_close(sums.smoothed, expected, rtol=1e-4, atol=1e-5)
             found = torch.autograd.grad(sums.smoothed, (hidden, weight), retain_graph=True)
@@ -78,7 +78,7 @@ def test_value_and_gradients_are_the_references_and_the_frameworks(smoothing: fl
     found = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_module, "LOSS_CHUNK", 11 * rows)  # chunks of so many rows, the last one shorter
-        joined = projected_cross_entropy(hidden, weight, targets, smoothing)
+        joined = projected_loss([hidden], weight, targets, smoothing)
     plain = smoothed_cross_entropy(hidden @ weight.T, targets, smoothing)
     framework = cross_entropy(hidden @ weight.T, targets, reduction="sum", label_smoothing=smoothing)
     assert joined.tokens == plain.tokens == tokens
@@ -92,14 +92,14 @@ def test_value_and_gradients_are_the_references_and_the_frameworks(smoothing: fl
 
 
 def test_large_logits_do_not_overflow() -> None:
-    sums = projected_cross_entropy(torch.tensor([[500.0]]), torch.tensor([[1.0], [-1.0]]), torch.tensor([1]), 0.0)
+    sums = projected_loss([torch.tensor([[500.0]])], torch.tensor([[1.0], [-1.0]]), torch.tensor([1]), 0.0)
     assert sums.likelihood.item() == pytest.approx(1000.0)
 
 
 def test_products_in_bfloat16_are_close() -> None:
     hidden, weight, targets = case(64, 32, 50)
-    exact = projected_cross_entropy(hidden, weight, targets, 0.1)
-    narrow = projected_cross_entropy(hidden, weight, targets, 0.1, torch.bfloat16)
+    exact = projected_loss([hidden], weight, targets, 0.1)
+    narrow = projected_loss([hidden], weight, targets, 0.1, torch.bfloat16)
     assert narrow.smoothed.item() == pytest.approx(exact.smoothed.item(), rel=0.01)
     for theirs, ours in zip(*(torch.autograd.grad(x.smoothed, (hidden, weight)) for x in (exact, narrow)), strict=True):
         assert ours.dtype is theirs.dtype
@@ -108,15 +108,15 @@ def test_products_in_bfloat16_are_close() -> None:
 
 def test_sums_add_over_parts() -> None:
     hidden, weight, targets = case(10, 4, 9)
-    whole = projected_cross_entropy(hidden, weight, targets, 0.1)
-    parts = [projected_cross_entropy(hidden[i : i + 5], weight, targets[i : i + 5], 0.1) for i in (0, 5)]
+    whole = projected_loss([hidden], weight, targets, 0.1)
+    parts = [projected_loss([hidden[i : i + 5]], weight, targets[i : i + 5], 0.1) for i in (0, 5)]
     assert sum(part.smoothed.item() for part in parts) == pytest.approx(whole.smoothed.item(), rel=1e-6)
     assert sum(part.tokens for part in parts) == whole.tokens
 
 
 def test_nothing_costs_nothing() -> None:
     hidden, weight, targets = case(0, 4, 9)
-    sums = projected_cross_entropy(hidden, weight, targets, 0.1)
+    sums = projected_loss([hidden], weight, targets, 0.1)
     sums.smoothed.backward()
     assert sums.smoothed.item() == 0.0 and weight.grad is not None and not weight.grad.any()
 

@@ -8,7 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openwork.training import loss as loss_module
-from openwork.training.loss import projected_cross_entropy, projected_r_drop, r_drop_loss
+from openwork.training.loss import LossSums, SmoothingForm, projected_loss, smoothed_cross_entropy
+
+
+def r_drop_loss(
+    first: torch.Tensor,
+    second: torch.Tensor,
+    targets: torch.Tensor,
+    smoothing: float,
+    alpha: float,
+    form: SmoothingForm = "vocabulary",
+) -> LossSums:
+    """The formula as it is written, from the logits (tokens, vocabulary) of both passes."""
+    one, two = (smoothed_cross_entropy(logits, targets, smoothing, form) for logits in (first, second))
+    log_one, log_two = first.float().log_softmax(dim=-1), second.float().log_softmax(dim=-1)
+    forwards = (log_one.exp() * (log_one - log_two)).sum()
+    backwards = (log_two.exp() * (log_two - log_one)).sum()
+    smoothed = (one.smoothed + two.smoothed) / 2 + alpha / 4 * (forwards + backwards)
+    return LossSums(smoothed, (one.likelihood + two.likelihood) / 2, targets.numel())
 
 
 def test_by_hand() -> None:
@@ -21,7 +38,7 @@ def test_by_hand() -> None:
     plain = r_drop_loss(first, second, right, 0.0, 2.0)
     # the same logits as projections: the vectors pick a column of the matrix
     one, two = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
-    joined = projected_r_drop((one, two), torch.cat((first, second)).T.contiguous(), right, 0.0, 2.0)
+    joined = projected_loss((one, two), torch.cat((first, second)).T.contiguous(), right, 0.0, alpha=2.0)
     for sums in (plain, joined):
         assert sums.smoothed.item() == pytest.approx(expected, rel=1e-6)
         assert sums.likelihood.item() == pytest.approx(math.log(8 / 3) / 2, rel=1e-6)
@@ -40,7 +57,7 @@ def test_value_and_gradients_are_the_formulas(
     targets = torch.randint(11, (tokens,), generator=generator)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_module, "LOSS_CHUNK", 2 * 11 * rows)
-        joined = projected_r_drop((first, second), weight, targets, smoothing, alpha, form=form)
+        joined = projected_loss((first, second), weight, targets, smoothing, alpha=alpha, form=form)
     plain = r_drop_loss(first @ weight.T, second @ weight.T, targets, smoothing, alpha, form)
     torch.testing.assert_close(joined.smoothed, plain.smoothed, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(joined.likelihood.float(), plain.likelihood, rtol=1e-4, atol=1e-5)
@@ -53,8 +70,8 @@ def test_value_and_gradients_are_the_formulas(
 def test_two_equal_passes_cost_what_one_does() -> None:
     torch.manual_seed(1)
     hidden, weight, targets = torch.randn(6, 4), torch.randn(9, 4), torch.randint(9, (6,))
-    one = projected_cross_entropy(hidden, weight, targets, 0.1)
-    both = projected_r_drop((hidden, hidden.clone()), weight, targets, 0.1, 5.0)
+    one = projected_loss([hidden], weight, targets, 0.1)
+    both = projected_loss((hidden, hidden.clone()), weight, targets, 0.1, alpha=5.0)
     torch.testing.assert_close(both.smoothed, one.smoothed)
 
 
@@ -62,6 +79,6 @@ def test_products_in_bfloat16_are_close() -> None:
     torch.manual_seed(2)
     hidden = torch.randn(32, 16), torch.randn(32, 16)
     weight, targets = torch.randn(20, 16), torch.randint(20, (32,))
-    exact = projected_r_drop(hidden, weight, targets, 0.1, 1.0)
-    narrow = projected_r_drop(hidden, weight, targets, 0.1, 1.0, torch.bfloat16)
+    exact = projected_loss(hidden, weight, targets, 0.1, alpha=1.0)
+    narrow = projected_loss(hidden, weight, targets, 0.1, torch.bfloat16, alpha=1.0)
     assert narrow.smoothed.item() == pytest.approx(exact.smoothed.item(), rel=0.02)

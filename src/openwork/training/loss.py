@@ -1,8 +1,16 @@
-"""Cross-entropy with label smoothing (section 5.4 of the paper), as sums: division happens where a number is shown."""
+"""Cross-entropy with label smoothing (section 5.4 of the paper), as sums: division happens where a number is shown.
 
-from collections.abc import Callable
+With R-Drop the batch is read twice, each time with dropout of its own, and the two passes' disagreement has a price
+(Liang et al. 2021). It is half of that paper's equation 4, so that the loss is in nats per token, and alpha = 0 gives
+the plain loss:
+
+    1/2 [CE(p1) + CE(p2)] + alpha/4 [KL(p1 || p2) + KL(p2 || p1)]
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -52,13 +60,7 @@ def smoothed_cross_entropy(
     return LossSums((1 - share) * likelihood + share * uniform, likelihood.detach(), targets.numel())
 
 
-def chunk_rows(weight: Tensor) -> int:
-    """Rows of logits that are made at once by this output matrix."""
-    return max(1, (LOSS_CHUNK if weight.device.type == "cpu" else GPU_CHUNK) // weight.shape[0])
-
-
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """What some rows of logits come to. `gradient` is that of `smoothed` with respect to the logits."""
 
     smoothed: Tensor
@@ -86,9 +88,7 @@ def chunk_cross_entropy(
     return Chunk((1 - share) * likelihood + share * uniform, likelihood, gradient)
 
 
-def _become_gradients(
-    logits: Float[Tensor, "rows vocabulary"], right: Int[Tensor, "rows 1"], share: float
-) -> Float[Tensor, "2"]:
+def _one_pass(logits: Tensor, right: Tensor, share: float) -> tuple[Tensor, list[Tensor]]:
     """Sums of the smoothed loss and of the likelihood of some rows; the logits are overwritten by their gradients.
 
     On a CPU a few rows at a time take all their steps while they are in the cache; a GPU takes all rows at once.
@@ -100,163 +100,92 @@ def _become_gradients(
         chunk = chunk_cross_entropy(wide, wide.softmax(dim=-1), few_right, share)
         few.copy_(chunk.gradient)
         sums += torch.stack((chunk.smoothed, chunk.likelihood))
-    return sums
+    return sums, [logits]
 
 
-class _ProjectedCrossEntropy(torch.autograd.Function):
-    """The same joined with the output projection, a chunk of rows at a time.
-
-    The gradient with respect to the logits is softmax - q, known as soon as the loss is; making it at once means
-    that (tokens, vocabulary) never stands in memory and the logits are computed once.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, share: float, precision: torch.dtype
-    ) -> tuple[Tensor, Tensor]:
-        rows = chunk_rows(weight)
-        narrow_weight = weight.to(precision)
-        hidden_gradient = torch.empty_like(hidden)
-        weight_gradient: Tensor | None = None
-        sums = torch.zeros(2, dtype=torch.float64, device=hidden.device)
-        for start in range(0, hidden.shape[0], rows):
-            narrow = hidden[start : start + rows].to(precision)
-            logits = narrow @ narrow_weight.T
-            sums += _become_gradients(logits, targets[start : start + rows, None], share)
-            hidden_gradient[start : start + rows] = logits @ narrow_weight
-            added = logits.T @ narrow
-            weight_gradient = added.float() if weight_gradient is None else weight_gradient.add_(added)
-            del logits, added  # before the next ones are made
-        if weight_gradient is None:  # no tokens at all
-            weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
-        ctx.save_for_backward(hidden_gradient, weight_gradient)
-        smoothed, likelihood = sums.unbind()
-        ctx.mark_non_differentiable(likelihood)
-        return smoothed.float(), likelihood
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
-        hidden_gradient, weight_gradient = ctx.saved_tensors
-        scale = gradients[0]
-        return hidden_gradient * scale, weight_gradient * scale, None, None, None
-
-
-def with_bias(
-    hidden: Float[Tensor, "tokens width"], weight: Float[Tensor, "vocabulary width"], bias: Float[Tensor, "vocabulary"]
-) -> tuple[Float[Tensor, "tokens width_and_one"], Float[Tensor, "vocabulary width_and_one"]]:
-    """Vectors with a 1 at their end, and a matrix with the bias as its last column: their products are the logits."""
-    ones = hidden.new_ones(hidden.shape[0], 1)
-    return torch.cat([hidden, ones], dim=-1), torch.cat([weight, bias[:, None].to(weight.dtype)], dim=-1)
-
-
-def projected_cross_entropy(
-    hidden: Float[Tensor, "tokens width"],
-    weight: Float[Tensor, "vocabulary width"],
-    targets: Int[Tensor, "tokens"],
-    smoothing: float,
-    precision: torch.dtype = torch.float32,
-    form: SmoothingForm = "vocabulary",
-) -> LossSums:
-    """`smoothed_cross_entropy(hidden @ weight.T, ...)` without ever holding all the logits.
-
-    `precision` is the type of the matrix products; sums and softmax are in float32.
-    """
-    share = even_share(smoothing, form, weight.shape[0])
-    smoothed, likelihood = _ProjectedCrossEntropy.apply(hidden, weight, targets, share, precision)
-    return LossSums(smoothed, likelihood, targets.numel())
-
-
-def r_drop_loss(
-    first: Float[Tensor, "tokens vocabulary"],
-    second: Float[Tensor, "tokens vocabulary"],
-    targets: Int[Tensor, "tokens"],
-    smoothing: float,
-    alpha: float,
-    form: SmoothingForm = "vocabulary",
-) -> LossSums:
-    """The formula as it is written, from the logits of both passes."""
-    one, two = (smoothed_cross_entropy(logits, targets, smoothing, form) for logits in (first, second))
-    log_one, log_two = first.float().log_softmax(dim=-1), second.float().log_softmax(dim=-1)
-    forwards = (log_one.exp() * (log_one - log_two)).sum()
-    backwards = (log_two.exp() * (log_two - log_one)).sum()
-    smoothed = (one.smoothed + two.smoothed) / 2 + alpha / 4 * (forwards + backwards)
-    return LossSums(smoothed, (one.likelihood + two.likelihood) / 2, targets.numel())
-
-
-def _chunk(
-    logits: tuple[Tensor, Tensor], right: Tensor, share: float, alpha: float
-) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
-    """Loss and likelihood of some rows, and the gradients with respect to both their logits.
+def _two_passes(logits: list[Tensor], right: Tensor, share: float, alpha: float) -> tuple[Tensor, list[Tensor]]:
+    """The same with R-Drop, and the gradients with respect to both passes' logits.
 
     With d = log p1 - log p2, the gradient of KL(p1 || p2) + KL(p2 || p1) with respect to the first logits is
     p1 (d - KL(p1 || p2)) + p1 - p2; for the second all signs and places are exchanged.
     """
+    logits = [each.float() for each in logits]
     one, two = (each.softmax(dim=-1) for each in logits)
     difference = logits[0] - log_normaliser(logits[0], one) - (logits[1] - log_normaliser(logits[1], two))
     forwards = (one * difference).sum(dim=-1, keepdim=True)
     backwards = -(two * difference).sum(dim=-1, keepdim=True)
-    bent_one = one * (difference - forwards) + one - two
-    bent_two = two * (-difference - backwards) + two - one
+    bent = one * (difference - forwards) + one - two, two * (-difference - backwards) + two - one
     chunks = [chunk_cross_entropy(each, p, right, share) for each, p in zip(logits, (one, two), strict=True)]
-    gradients = (
-        chunks[0].gradient.div_(2).add_(bent_one, alpha=alpha / 4),
-        chunks[1].gradient.div_(2).add_(bent_two, alpha=alpha / 4),
-    )
     divergence = (forwards + backwards).sum(dtype=torch.float64)
     smoothed = (chunks[0].smoothed + chunks[1].smoothed) / 2 + alpha / 4 * divergence
-    return smoothed, (chunks[0].likelihood + chunks[1].likelihood) / 2, gradients
+    sums = torch.stack((smoothed, (chunks[0].likelihood + chunks[1].likelihood) / 2))
+    return sums, [chunk.gradient.div_(2).add_(each, alpha=alpha / 4) for chunk, each in zip(chunks, bent, strict=True)]
 
 
-class _ProjectedRDrop(torch.autograd.Function):
-    """The same joined with the output projection, a chunk of rows at a time (see `_ProjectedCrossEntropy`)."""
+class _ProjectedLoss(torch.autograd.Function):
+    """The loss joined with the output projection, a chunk of rows at a time.
+
+    The gradient with respect to the logits is known as soon as the loss is (softmax - q for one pass); making it at
+    once means that (tokens, vocabulary) never stands in memory and the logits are computed once.
+    """
 
     @staticmethod
     def forward(
-        ctx: Any, first: Tensor, second: Tensor, weight: Tensor, targets: Tensor, share: float, alpha: float,
-        precision: torch.dtype,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        rows = max(1, chunk_rows(weight) // 2)
+        ctx: Any, weight: Tensor, targets: Tensor, share: float, alpha: float, precision: torch.dtype, *passes: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        chunk = LOSS_CHUNK if weight.device.type == "cpu" else GPU_CHUNK  # logits at once
+        rows = max(1, max(1, chunk // weight.shape[0]) // len(passes))
         narrow_weight = weight.to(precision)
-        hidden_gradients = torch.empty_like(first), torch.empty_like(second)
-        weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
-        sums = torch.zeros(2, dtype=torch.float64, device=first.device)
-        for start in range(0, first.shape[0], rows):
-            part = slice(start, start + rows)
-            narrow = first[part].to(precision), second[part].to(precision)
-            logits = (narrow[0] @ narrow_weight.T).float(), (narrow[1] @ narrow_weight.T).float()
-            smoothed, likelihood, gradients = _chunk(logits, targets[part, None], share, alpha)
-            sums += torch.stack((smoothed, likelihood))
-            for hidden, gradient, whole in zip(narrow, gradients, hidden_gradients, strict=True):
-                narrow_gradient = gradient.to(precision)
-                whole[part] = narrow_gradient @ narrow_weight
-                weight_gradient += narrow_gradient.T @ hidden
-        ctx.save_for_backward(*hidden_gradients, weight_gradient)
+        hidden_gradients = [torch.empty_like(hidden) for hidden in passes]
+        weight_gradient: Tensor | None = None
+        sums = torch.zeros(2, dtype=torch.float64, device=weight.device)
+
+        def take(part: slice) -> Tensor:
+            """The sums of a chunk, whose gradients are added; its logits are gone before the next ones are made."""
+            nonlocal weight_gradient
+            narrow = [hidden[part].to(precision) for hidden in passes]
+            logits, right = [hidden @ narrow_weight.T for hidden in narrow], targets[part, None]
+            few, found = (
+                _one_pass(logits[0], right, share) if len(passes) == 1 else _two_passes(logits, right, share, alpha)
+            )
+            for hidden, gradient, whole in zip(narrow, found, hidden_gradients, strict=True):
+                gradient = gradient.to(precision)
+                whole[part] = gradient @ narrow_weight
+                added = gradient.T @ hidden
+                weight_gradient = added.float() if weight_gradient is None else weight_gradient.add_(added)
+            return few
+
+        for start in range(0, targets.shape[0], rows):
+            sums += take(slice(start, start + rows))
+        if weight_gradient is None:  # no tokens at all
+            weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
+        ctx.save_for_backward(weight_gradient, *hidden_gradients)
         smoothed, likelihood = sums.unbind()
         ctx.mark_non_differentiable(likelihood)
         return smoothed.float(), likelihood
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        scale = gradients[0]
-        return *(tensor * scale for tensor in ctx.saved_tensors), None, None, None, None
+        weight_gradient, *hidden_gradients = [tensor * gradients[0] for tensor in ctx.saved_tensors]
+        return weight_gradient, None, None, None, None, *hidden_gradients
 
 
-def projected_r_drop(
-    hidden: tuple[Float[Tensor, "tokens width"], Float[Tensor, "tokens width"]],
+def projected_loss(
+    passes: Sequence[Float[Tensor, "tokens width"]],
     weight: Float[Tensor, "vocabulary width"],
     targets: Int[Tensor, "tokens"],
     smoothing: float,
-    alpha: float,
     precision: torch.dtype = torch.float32,
     form: SmoothingForm = "vocabulary",
+    alpha: float = 0.0,
 ) -> LossSums:
-    """`r_drop_loss` of both passes' vectors, projected by `weight`, without ever holding all the logits."""
+    """`smoothed_cross_entropy(hidden @ weight.T, ...)` of one pass, R-Drop of two, without ever holding all the logits.
+
+    `precision` is the type of the matrix products; sums and softmax are in float32.
+    """
     share = even_share(smoothing, form, weight.shape[0])
-    smoothed, likelihood = _ProjectedRDrop.apply(*hidden, weight, targets, share, alpha, precision)
+    smoothed, likelihood = _ProjectedLoss.apply(weight, targets, share, alpha, precision, *passes)
     return LossSums(smoothed, likelihood, targets.numel())
-
-
-Objective = Callable[[SequenceModel, TrainingBatch], LossSums]
 
 
 def hidden_states(model: SequenceModel, batch: TrainingBatch, precision: PrecisionName) -> Tensor:
@@ -271,31 +200,22 @@ def batch_loss(
     smoothing: float,
     precision: PrecisionName,
     form: SmoothingForm = "vocabulary",
+    alpha: float = 0.0,
 ) -> LossSums:
-    """Cross-entropy: the loss sums over the real target tokens of a batch."""
-    hidden = hidden_states(model, batch, precision)
+    """The loss sums over the real target tokens of a batch under teacher forcing; with R-Drop unless `alpha` is 0."""
+    passes = [hidden_states(model, batch, precision) for _ in range(2 if alpha else 1)]
     weight = model.output_weight
     if model.output_bias is not None:
-        hidden, weight = with_bias(hidden, weight, model.output_bias)
-    return projected_cross_entropy(hidden, weight, batch.real_targets, smoothing, TYPES[precision], form)
+        # A 1 at the end of each vector, and the bias as the last column of the matrix: their products are the logits.
+        passes = [torch.cat([hidden, hidden.new_ones(hidden.shape[0], 1)], dim=-1) for hidden in passes]
+        weight = torch.cat([weight, model.output_bias[:, None].to(weight.dtype)], dim=-1)
+    return projected_loss(passes, weight, batch.real_targets, smoothing, TYPES[precision], form, alpha)
 
 
-def batch_r_drop(
-    model: SequenceModel, batch: TrainingBatch, settings: TrainingSettings, precision: PrecisionName
-) -> LossSums:
-    """The same with R-Drop: the batch is read twice, each time with dropout of its own."""
-    both, weight = (hidden_states(model, batch, precision), hidden_states(model, batch, precision)), model.output_weight
-    if model.output_bias is not None:
-        first, _ = with_bias(both[0], weight, model.output_bias)
-        second, weight = with_bias(both[1], weight, model.output_bias)
-        both = first, second
-    smoothing, form = settings.label_smoothing, settings.smoothing_form
-    return projected_r_drop(both, weight, batch.real_targets, smoothing, settings.r_drop, TYPES[precision], form)
+Objective = Callable[[SequenceModel, TrainingBatch], LossSums]
 
 
 def make_objective(settings: TrainingSettings, precision: PrecisionName) -> Objective:
     """The loss that the settings describe."""
-    if settings.r_drop > 0:
-        return lambda model, batch: batch_r_drop(model, batch, settings, precision)
     smoothing, form = settings.label_smoothing, settings.smoothing_form
-    return lambda model, batch: batch_loss(model, batch, smoothing, precision, form)
+    return partial(batch_loss, smoothing=smoothing, precision=precision, form=form, alpha=settings.r_drop)
