@@ -1,12 +1,12 @@
-"""What the batch norms of a model remember of the batches that they were trained on, where a training must mind it.
+"""One update of the weights, and updates on trial: all that an update computes, and nothing that stays of it.
 
-Such a model learns from whole batches: half of one has other statistics. And each forward pass of a training moves the
-running ones, so that a pass that shall not count has to give them back.
+A model with batch norms learns from whole batches: half of one has other statistics. And each forward pass of a
+training moves the running statistics, so that a pass that does not count has to restore them.
 """
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -26,19 +26,18 @@ from openwork.training.loss import make_objective
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser, set_rate
 from openwork.training.schedules import Schedule
 from openwork.training.settings import TrainingSettings
-from openwork.training.trained_weights import Unfreezing
+from openwork.training.trained_weights import first_updates
 
 
-class KeptStatistics:
-    """The running statistics of a model as they are now, to be put back."""
+def kept_statistics(model: SequenceModel) -> Callable[[], None]:
+    """Keeps the running statistics of a model as they are now; the function that it returns restores them."""
+    kept = [(statistic, statistic.clone()) for statistic in running_statistics(model).values()]
 
-    def __init__(self, model: SequenceModel) -> None:
-        self._kept = [(statistic, statistic.clone()) for statistic in running_statistics(model).values()]
-
-    def put_back(self) -> None:
-        """As if no batch had been seen since."""
-        for statistic, before in self._kept:
+    def restore() -> None:
+        for statistic, before in kept:
             statistic.copy_(before)
+
+    return restore
 
 
 def whole_batch_too_large(cause: str) -> OpenworkError:
@@ -74,28 +73,6 @@ class StepReport:
     skipped: bool = False
 
 
-@dataclass(frozen=True)
-class Task:
-    """A part of an update: some sentences, the target tokens of the whole, and what dropout follows from.
-
-    `learning`: for each of the working weights whether this update moves it.
-    """
-
-    part: TrainingBatch
-    tokens: int
-    seed: int
-    learning: Sequence[bool]
-
-
-@dataclass(frozen=True)
-class PartResult:
-    """Gradients by the working weights, and the sums of the losses in nats."""
-
-    gradients: Sequence[Tensor | None]
-    smoothed: float
-    likelihood: float
-
-
 class Updater:
     """Makes updates: gradients of some batches, clipped, given to the optimiser at the scheduled rate."""
 
@@ -113,7 +90,7 @@ class Updater:
         self.settings = settings
         self.objective = make_objective(settings, precision)
         self.copy = WorkingCopy(model, precision)
-        self.unfreezing = Unfreezing(model, settings)
+        self.first_updates = first_updates(model, settings)
         # The framework's stacks of recurrent layers draw the dropout between them from one generator for all threads.
         stacks = any(isinstance(module, nn.RNNBase) and module.dropout > 0 for module in model.modules())
         self.whole_batches = has_batch_norms(model)
@@ -131,13 +108,13 @@ class Updater:
         self.copy.refresh()
         self.copy.model.train()
         tokens = sum(batch.target_tokens for batch in batches)
-        statistics = KeptStatistics(self.model)
-        learning = [self.unfreezing.learns(weight, step) for weight in self.copy.own]
+        restore_statistics = kept_statistics(self.model)
+        learning = [step >= self.first_updates.get(id(weight), 1) for weight in self.copy.own]
         smoothed, likelihood = self._gather(batches, tokens, step, learning)
-        norm = self._clip()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm or math.inf).item()
         skipped = not (math.isfinite(norm) and math.isfinite(smoothed))
         if skipped:
-            statistics.put_back()
+            restore_statistics()
         rate = 0.0 if skipped else self._take_step(rate_scale * self.schedule(step))
         sources = sum(batch.source_tokens for batch in batches)
         sentences = sum(batch.sentences for batch in batches)
@@ -149,49 +126,62 @@ class Updater:
     ) -> tuple[float, float]:
         """Takes the gradients of all batches and gives the sums of the losses.
 
-        Where memory is not enough, the batches are computed in twice as many parts, from then on. The sums are the
-        same, but for rounding and for what dropout leaves out.
+        `learning`: for each of the working weights whether this update moves it. Where memory is not enough, the
+        batches are computed in twice as many parts, from then on. The sums are the same, but for rounding and for what
+        dropout leaves out.
         """
         while True:
             parts = [part for batch in batches for part in batch.parts(self.workers.count * self.divisions)]
-            seeds = [seed_of(self.settings.seed, step, place) for place in range(len(parts))]
-            tasks = [Task(part, tokens, seed, learning) for part, seed in zip(parts, seeds, strict=True)]
             try:
-                return self._gather_parts(tasks)
+                return self._gather_parts(parts, tokens, step, learning)
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
                 if self.whole_batches:
                     raise whole_batch_too_large("its statistics are those of all sentences of a batch") from error
                 if len(parts) >= sum(batch.sentences for batch in batches):
-                    raise _too_little_memory() from error
+                    raise OpenworkError(
+                        "there is not enough memory for an update, even sentence by sentence",
+                        why="the model with its gradients and the optimiser leaves too little for a single sentence",
+                        hint="take a smaller model, or leave out the longest pairs: filters.maximum_characters",
+                        code="E021",
+                    ) from error
             # here, not above: an error that is being handled keeps all that was computed until then
             self.divisions *= 2
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
 
-    def _gather_parts(self, tasks: Sequence["Task"]) -> tuple[float, float]:
+    def _gather_parts(
+        self, parts: Sequence[TrainingBatch], tokens: int, step: int, learning: Sequence[bool]
+    ) -> tuple[float, float]:
         """As many at a time as there are workers: more gradients than these never stand in memory."""
+
+        def gradients(place: int) -> tuple[list[Tensor | None], float, float]:
+            seed = seed_of(self.settings.seed, step, place)
+            return self._gradients(parts[place], tokens, seed, learning)
+
         smoothed = likelihood = 0.0
-        for first in range(0, len(tasks), self.workers.count):
-            results = self.workers.map(self._gradients, tasks[first : first + self.workers.count])
-            self.copy.take([result.gradients for result in results], more=first > 0)
-            smoothed += sum(result.smoothed for result in results)
-            likelihood += sum(result.likelihood for result in results)
+        for first in range(0, len(parts), self.workers.count):
+            results = self.workers.map(gradients, range(len(parts))[first : first + self.workers.count])
+            found, losses, likelihoods = zip(*results, strict=True)
+            self.copy.take(found, more=first > 0)
+            smoothed += sum(losses)
+            likelihood += sum(likelihoods)
         return smoothed, likelihood
 
-    def _gradients(self, task: "Task") -> "PartResult":
-        """What one part adds to the gradients; runs in a thread of its own beside others."""
-        with drawing_from(torch.Generator().manual_seed(task.seed)):
-            sums = self.objective(self.copy.model, task.part)
-            wanted = [weight for weight, learns in zip(self.copy.working, task.learning, strict=True) if learns]
-            found = iter(torch.autograd.grad(sums.smoothed / task.tokens, wanted, allow_unused=True))
-            gradients = [next(found) if learns else None for learns in task.learning]
-        return PartResult(gradients, sums.smoothed.item(), sums.likelihood.item())
+    def _gradients(
+        self, part: TrainingBatch, tokens: int, seed: int, learning: Sequence[bool]
+    ) -> tuple[list[Tensor | None], float, float]:
+        """What one part adds to the gradients, by the working weights, and the sums of its losses in nats.
 
-    def _clip(self) -> float:
-        limit = self.settings.clip_norm or math.inf
-        return nn.utils.clip_grad_norm_(self.model.parameters(), limit).item()
+        `tokens` are those of the whole update; dropout follows from `seed`. Runs in a thread of its own next to others.
+        """
+        with drawing_from(torch.Generator().manual_seed(seed)):
+            sums = self.objective(self.copy.model, part)
+            wanted = [weight for weight, learns in zip(self.copy.working, learning, strict=True) if learns]
+            found = iter(torch.autograd.grad(sums.smoothed / tokens, wanted, allow_unused=True))
+            gradients = [next(found) if learns else None for learns in learning]
+        return gradients, sums.smoothed.item(), sums.likelihood.item()
 
     def _take_step(self, rate: float) -> float:
         set_rate(self.optimiser, rate)
@@ -206,21 +196,16 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or wants_memory(error)
 
 
-def _too_little_memory() -> OpenworkError:
-    return OpenworkError(
-        "there is not enough memory for an update, even sentence by sentence",
-        why="the model with its gradients and the optimiser leaves too little for a single sentence",
-        hint="take a smaller model, or leave out the longest pairs: filters.maximum_characters",
-        code="E021",
-    )
-
-
 @contextmanager
 def on_trial(model: SequenceModel, optimiser: torch.optim.Optimizer) -> Iterator[None]:
-    """While the block runs, gradients may be made and updates at a rate of 0; none of it is there afterwards."""
+    """While the block runs, gradients may be made and updates at a rate of 0; none of it is there afterwards.
+
+    The optimiser makes and moves its moments as it would. What it remembered before, what batch norms did, and the
+    state of the random numbers are restored.
+    """
     device = next(model.parameters()).device
     remembered = {name: value.clone() for name, value in optimiser_tensors(model, optimiser).items()}
-    training, statistics = model.training, KeptStatistics(model)
+    training, restore_statistics = model.training, kept_statistics(model)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         try:
             yield
@@ -228,7 +213,7 @@ def on_trial(model: SequenceModel, optimiser: torch.optim.Optimizer) -> Iterator
             for parameter in model.parameters():
                 parameter.grad = None
             restore_optimiser(model, optimiser, remembered)
-            statistics.put_back()
+            restore_statistics()
             model.train(training)
             if device.type == "cuda":
                 torch.cuda.empty_cache()

@@ -1,4 +1,11 @@
-"""Weights that a training leaves as they are."""
+"""Which weights a training moves: frozen ones, groups of layers, and adapters.
+
+What was learnt on other texts is in the lower layers, and the more general the lower: they are to change later and less
+(Howard and Ruder 2018, sections 3.2 and 3.3). So groups of layers, the last layers first, have rates of their own and
+an update from which each learns. A group that does not learn yet gets no gradients, and is not moved by any optimiser;
+when it starts follows from the update's number alone, so that a resumed run continues as if it had never stopped.
+The layers with adapters are in `nn/low_rank.py`.
+"""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -70,22 +77,16 @@ def group_layers(model: nn.Module, groups: Sequence[str]) -> list[list[nn.Parame
     return found
 
 
-class Unfreezing:
-    """From which update on each weight learns: group after group, the first from the first update on.
+def first_updates(model: nn.Module, settings: TrainingSettings) -> dict[int, int]:
+    """Of each weight that learns later than from the first update on, by its id, the update from which it learns.
 
-    Nobody waits for a group that is frozen whole.
+    Group after group, the first from the first update on; nobody waits for a group that is frozen whole.
     """
-
-    def __init__(self, model: nn.Module, settings: TrainingSettings) -> None:
-        self.begins: dict[int, int] = {}  # of each weight that learns later than at the first update
-        if settings.unfreeze_every:
-            groups = filter(None, group_layers(model, settings.layer_groups))
-            for place, weights in enumerate(groups):
-                self.begins |= dict.fromkeys(map(id, weights), 1 + place * settings.unfreeze_every)
-
-    def learns(self, weight: nn.Parameter, step: int) -> bool:
-        """Whether update number `step` (from 1) moves a weight."""
-        return step >= self.begins.get(id(weight), 1)
+    begins: dict[int, int] = {}
+    if settings.unfreeze_every:
+        for place, weights in enumerate(filter(None, group_layers(model, settings.layer_groups))):
+            begins |= dict.fromkeys(map(id, weights), 1 + place * settings.unfreeze_every)
+    return begins
 
 
 ENDS = ("down", "up", "scale")  # of the names of what an adapter adds to a layer
@@ -140,18 +141,13 @@ def merge(model: nn.Module) -> int:
 
 def merged_tensors(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights of such a model, as a checkpoint has them, as those of the model without adapters."""
-    layers = [name.removesuffix(".down") for name in weights if name.endswith(".down") and _is_adapted(weights, name)]
+    layers = [name.removesuffix(".down") for name in weights if name.endswith(".down")]
+    layers = [layer for layer in layers if all(f"{layer}.{end}" in weights for end in ("weight", *ENDS))]
     extra = {f"{layer}.{end}" for layer in layers for end in ENDS}
     found = {name: tensor for name, tensor in weights.items() if name not in extra}
     for layer in layers:
-        parts = [weights[f"{layer}.{end}"] for end in ENDS]
-        found[f"{layer}.weight"] = merged_weight(weights[f"{layer}.weight"], *parts)
+        found[f"{layer}.weight"] = merged_weight(*(weights[f"{layer}.{end}"] for end in ("weight", *ENDS)))
     return found
-
-
-def _is_adapted(weights: Mapping[str, Tensor], name: str) -> bool:
-    layer = name.removesuffix(".down")
-    return all(f"{layer}.{end}" in weights for end in (*ENDS, "weight"))
 
 
 def _put(model: nn.Module, name: str, layer: nn.Module) -> None:
