@@ -59,7 +59,7 @@ TOLD = {
     "StateDifference": slice(1),
     # what the coach looks at, and what it says of a training
     "Lesson": slice(1, 5),
-    "Sign": slice(1, 5),
+    "symptom": slice(4),
     "seen": slice(1, 3),
     # why a model of another toolkit is refused
     "mismatch": slice(1),

@@ -13,7 +13,7 @@ from openwork.runs.corpus import prepare_corpus
 from openwork.runs.folder import RunFolder
 from openwork.runs.probe import LearningProbe, attention_figures, frequency_entropy
 from openwork.runs.train import train_bundle
-from openwork.training.symptoms import SIGNS
+from openwork.training.symptoms import SYMPTOMS
 from runs.test_coach import RECURRENT, TRANSFORMER, answer_seen, dead_padding, settings_of, spaces_lost
 
 pytestmark = pytest.mark.slow
@@ -27,13 +27,13 @@ RUN: dict[str, Any] = {"batches": {"tokens": 256}, "model": {**TRANSFORMER, "dro
 
 
 def heard(folder: Path, training: dict[str, Any], **sections: Any) -> list[str]:
-    """The names of the signs that a training told, in their order."""
+    """The names of the symptoms that a training reported, in their order."""
     lines: list[str] = []
     settings = settings_of(
         {"corpus": "copy", "count": 2000}, **{**RUN, **sections, "training": {**TRAINING, **training}}
     )
     train_bundle(settings, folder / "run", lines.append)
-    names = {sign.title: sign.name for sign in SIGNS}
+    names = {title: name for name, (_, title, *_) in SYMPTOMS.items()}
     return [name for line in lines if line.startswith("coach,") for title, name in names.items() if title in line]
 
 

@@ -17,7 +17,7 @@ from openwork.models.interfaces import SequenceModel
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.words import Labels
 from openwork.training.batches.batch import to_tensors
-from openwork.training.symptoms import Sight
+from openwork.training.symptoms import Inspection
 
 SENTENCES, LONGEST = 16, 100  # sentences, and the most pieces on a side of them
 COUNTED = 1_000_000  # target tokens
@@ -51,7 +51,7 @@ class LearningProbe:
         self.rows = short if len(short) else longer.argsort()[:1]
         self.pairs = pairs
 
-    def look(self) -> Sight:
+    def look(self) -> Inspection:
         """Leaves the model as validation leaves it."""
         batch = to_tensors(assemble(self.store, self.rows), self.model.output_weight.device)
         self.model.eval()
@@ -67,7 +67,7 @@ class LearningProbe:
         entropy, on_padding = np.mean(figures, axis=0).tolist()
         sizes = (self.store.target_lengths[self.rows] + 1).tolist()
         likeliest = self.tokenizer.decode_batch(part.tolist()[:-1] for part in best.split(sizes))
-        return Sight(entropy, on_padding, chrf(likeliest, self._references).value, self._kept)
+        return Inspection(entropy, on_padding, chrf(likeliest, self._references).value, self._kept)
 
     @cached_property
     def _stored(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The signs of a training that does not learn: courses made by hand, each with one fault, and healthy ones."""
+"""The symptoms of a training that does not learn: courses made by hand, each with one fault, and healthy ones."""
 
 from collections.abc import Iterable
 
@@ -8,17 +8,17 @@ from openwork.training.loop import LoopState
 from openwork.training.progress import Progress, Validation
 from openwork.training.settings import TrainingSettings
 from openwork.training.step import StepReport
-from openwork.training.symptoms import FORGOTTEN, SIGNS, WINDOW, CoachingObserver, Sight
+from openwork.training.symptoms import FORGOTTEN, SYMPTOMS, WINDOW, CoachingObserver, Inspection
 from training.tiny import validation
 
 FREQUENCIES, WIDTH = 6.0, 256  # nats a token; the paper's peak for this width is 0.001
-WELL = Sight(entropy=0.6, on_padding=0.0, forced=60.0, kept=100.0)
+WELL = Inspection(entropy=0.6, on_padding=0.0, forced=60.0, kept=100.0)
 
 
 class Watched:
     """A training that exists only in its figures."""
 
-    def __init__(self, settings: TrainingSettings | None = None, sight: Sight = WELL) -> None:
+    def __init__(self, settings: TrainingSettings | None = None, sight: Inspection = WELL) -> None:
         self.lines: list[str] = []
         self.observer = CoachingObserver(lambda: sight, FREQUENCIES, WIDTH, self.lines.append)
         self.run = LoopState(settings or TrainingSettings(warmup=100), Progress(), [self.observer])
@@ -41,8 +41,8 @@ class Watched:
 
     @property
     def told(self) -> list[str]:
-        """Names of the signs in the order in which they were told."""
-        names = {sign.title: sign.name for sign in SIGNS}
+        """Names of the symptoms in the order in which they were reported."""
+        names = {title: name for name, (_, title, *_) in SYMPTOMS.items()}
         return [name for line in self.lines for title, name in names.items() if f": {title} (" in line]
 
 
@@ -60,7 +60,7 @@ def test_a_healthy_training_hears_nothing() -> None:
 
 def test_a_small_task_learnt_to_the_end_hears_nothing() -> None:
     """Its gradients vanish because nothing is left to learn; single updates stand out then."""
-    watched = Watched(sight=Sight(0.1, 0.0, 100.0, 100.0))
+    watched = Watched(sight=Inspection(0.1, 0.0, 100.0, 100.0))
     watched.windows([5.0, 2.0, 0.5, 0.1, 0.05, 0.05], norm=0.5)
     watched.windows([0.05] * 20, norm=1e-4)
     watched.window(0.06, norm=0.3)
@@ -119,13 +119,13 @@ def test_gradients() -> None:
 @pytest.mark.parametrize(
     ("sight", "chrf", "name"),
     [
-        (Sight(0.6, 0.2, 60.0, 100.0), 50.0, "padding"),
-        (Sight(0.99, 0.0, 30.0, 100.0), 20.0, "uniform"),
-        (Sight(0.6, 0.0, 60.0, 40.0), 50.0, "tokenizer"),
-        (Sight(0.6, 0.0, 99.0, 100.0), 10.0, "gap"),
+        (Inspection(0.6, 0.2, 60.0, 100.0), 50.0, "padding"),
+        (Inspection(0.99, 0.0, 30.0, 100.0), 20.0, "uniform"),
+        (Inspection(0.6, 0.0, 60.0, 40.0), 50.0, "tokenizer"),
+        (Inspection(0.6, 0.0, 99.0, 100.0), 10.0, "gap"),
     ],
 )
-def test_what_a_look_at_the_model_shows(sight: Sight, chrf: float, name: str) -> None:
+def test_what_a_look_at_the_model_shows(sight: Inspection, chrf: float, name: str) -> None:
     watched = Watched(sight=sight)
     watched.windows([5.0, 4.9, 4.8, 4.7, 4.6, 4.5, 4.4, 4.3, 4.2, 4.1, *([4.0] * 10)])
     watched.validate(4.0, chrf)
@@ -137,7 +137,7 @@ def test_what_a_look_at_the_model_shows(sight: Sight, chrf: float, name: str) ->
 
 @pytest.mark.parametrize(("loss", "told"), [(FREQUENCIES / 2 - 0.1, []), (FREQUENCIES / 2, ["uniform"])])
 def test_who_learns_all_the_same_may_look_everywhere(loss: float, told: list[str]) -> None:
-    watched = Watched(sight=Sight(0.99, 0.0, 30.0, 100.0))
+    watched = Watched(sight=Inspection(0.99, 0.0, 30.0, 100.0))
     watched.windows([5.0, 4.5, 4.0, 3.5, *([loss] * 16)])  # 500 updates: before that nobody is asked
     watched.validate(loss, 20.0)
     assert watched.told == told
