@@ -155,7 +155,7 @@ def train(shape: str, way: str, store: TokenStore, options: Options, rate: float
     }
 
 
-def update(updater: Updater, stream: Stream[Any], progress: Progress, count: int) -> list[StepReport]:
+def update(updater: Updater, stream: Stream, progress: Progress, count: int) -> list[StepReport]:
     """So many updates, as the training loop makes them."""
     reports = []
     for _ in range(count):

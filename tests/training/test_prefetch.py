@@ -1,7 +1,7 @@
 """Prefetched batches: the same batches in the same order, a place that is the run's, errors shown, a clean end."""
 
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,9 @@ import torch
 
 from openwork.base.errors import DataError
 from openwork.data.store import TokenStore
+from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import model_weights
+from openwork.training.batches.batch import Stream, TrainingBatch
 from openwork.training.batches.prefetch import PrefetchedStream, prefetched
 from openwork.training.loop import LoopState, Observer
 from openwork.training.progress import Progress
@@ -23,23 +25,42 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
 
 
 def walkers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "openwork-prefetch"]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("openwork-prefetch")]
+
+
+@dataclass(frozen=True)
+class Placed(TrainingBatch):
+    """A batch that is only its place."""
+
+    place: tuple[int, int]
+
+    def hidden(self, model: SequenceModel) -> torch.Tensor:
+        raise NotImplementedError
+
+    def parts(self, count: int) -> list[TrainingBatch]:
+        return [self]
 
 
 class Counted:
-    """Gives its places as batches, three an epoch; fails at the place `bad`."""
+    """Gives batches that know their places, three an epoch; fails at the place `bad`."""
 
     def __init__(self, bad: tuple[int, int] | None = None) -> None:
         self.given: list[tuple[int, int]] = []
         self.bad = bad
 
-    def next(self, progress: Progress) -> tuple[int, int]:
+    def next(self, progress: Progress) -> Placed:
         place = progress.epoch, progress.batch
         if place == self.bad:
             raise DataError("the store is damaged")
         self.given.append(place)
         progress.epoch, progress.batch = (place[0], place[1] + 1) if place[1] < 2 else (place[0] + 1, 0)
-        return place
+        return Placed(place)
+
+
+def place_of(stream: Stream, progress: Progress) -> tuple[int, int]:
+    batch = stream.next(progress)
+    assert isinstance(batch, Placed)
+    return batch.place
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 7])
@@ -48,7 +69,7 @@ def test_batches_come_in_order_and_the_place_is_that_of_the_batch_taken(ahead: i
     with prefetched(source, ahead) as stream:
         places = []
         for _ in range(6):
-            places.append(stream.next(progress))
+            places.append(place_of(stream, progress))
             assert len(source.given) <= len(places) + ahead + 1  # one more is in the thread's hands
         assert places == [(4, 1), (4, 2), (5, 0), (5, 1), (5, 2), (6, 0)]
         assert (progress.epoch, progress.batch) == (6, 1)  # not where the thread is
@@ -60,7 +81,7 @@ def test_batches_are_made_before_they_are_asked_for() -> None:
     made = threading.Event()
     give = source.next
 
-    def next_and_tell(progress: Progress) -> tuple[int, int]:
+    def next_and_tell(progress: Progress) -> Placed:
         found = give(progress)
         if len(source.given) == 3:
             made.set()
@@ -74,15 +95,15 @@ def test_batches_are_made_before_they_are_asked_for() -> None:
 
 def test_a_run_set_to_another_place_gets_the_batch_of_that_place() -> None:
     with prefetched(Counted(), 2) as stream:
-        assert stream.next(Progress()) == (0, 0)
-        assert stream.next(Progress(epoch=7)) == (7, 0)
+        assert place_of(stream, Progress()) == (0, 0)
+        assert place_of(stream, Progress(epoch=7)) == (7, 0)
         assert len(walkers()) == 1
 
 
 def test_an_error_of_the_thread_is_raised_where_its_batch_is_asked_for() -> None:
     with pytest.raises(DataError, match="the store is damaged"), prefetched(Counted(bad=(0, 2)), 5) as stream:
         progress = Progress()
-        assert [stream.next(progress), stream.next(progress)] == [(0, 0), (0, 1)]
+        assert [place_of(stream, progress), place_of(stream, progress)] == [(0, 0), (0, 1)]
         stream.next(progress)
     assert not walkers()
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openwork.training.batches.batch import Stream, TrainingBatch
+from openwork.training.batches.batch import Stream
 from openwork.training.progress import Progress, Validation
 from openwork.training.settings import TrainingSettings
 from openwork.training.step import StepReport, Updater
@@ -61,7 +61,7 @@ class Observer:
     def closed(self, run: LoopState) -> None: ...
 
 
-def train(updater: Updater, stream: Stream[TrainingBatch], run: LoopState) -> None:
+def train(updater: Updater, stream: Stream, run: LoopState) -> None:
     """Goes on from `run.progress` until all updates are made or an observer asks for the end."""
     try:
         for observer in run.observers:
@@ -74,7 +74,7 @@ def train(updater: Updater, stream: Stream[TrainingBatch], run: LoopState) -> No
             observer.closed(run)
 
 
-def _make_updates(updater: Updater, stream: Stream[TrainingBatch], run: LoopState) -> None:
+def _make_updates(updater: Updater, stream: Stream, run: LoopState) -> None:
     progress = run.progress
     updater.divisions = progress.divisions
     while progress.step < run.settings.steps and run.stop_reason is None:

@@ -1,8 +1,9 @@
-"""Numbers on their way to the device that computes."""
+"""Batches as tensors on a device, from the token store, in the order of the plan."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -14,63 +15,51 @@ from openwork.data.store import TokenStore
 from openwork.models.interfaces import SequenceModel
 from openwork.training.progress import Progress
 
+Ids = NDArray[np.int64]
 
-def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """The same numbers on a device; on a CPU the very same tensor.
 
-    From pinned memory a GPU fetches them while both sides go on, and uses them in the order in which it was told to;
-    torch keeps the memory until the copy is made.
+def moved(numbers: NDArray[np.integer], device: torch.device) -> Tensor:
+    """The same numbers on a device; on a CPU the very same memory.
+
+    From pinned memory a GPU fetches them while both sides go on, and uses them in the order of its work; torch keeps
+    the memory until the copy is made.
     """
-    if device.type != "cuda":
-        return tensor.to(device)
-    return tensor.pin_memory().to(device, non_blocking=True)
+    tensor = torch.from_numpy(numbers)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
-BatchT_co = TypeVar("BatchT_co", covariant=True)
+class TrainingBatch(ABC):
+    """Sentences for one forward pass, however they are laid out."""
 
-
-@runtime_checkable
-class TrainingBatch(Protocol):
-    """Sentences for one forward pass."""
-
-    @property
-    def real_targets(self) -> Tensor:
-        """The target tokens (tokens,) that should be predicted, end symbols included."""
-        ...
+    real_targets: Tensor  # (tokens,) the target tokens that should be predicted, end symbols included
+    sentences: int
+    source_tokens: int  # real ones, end symbols included
 
     @property
     def target_tokens(self) -> int:
-        """Their number."""
-        ...
+        """Real target tokens, end symbols included."""
+        return self.real_targets.shape[0]
 
-    @property
-    def source_tokens(self) -> int:
-        """Real source tokens, end symbols included."""
-        ...
-
-    @property
-    def sentences(self) -> int: ...
-
+    @abstractmethod
     def hidden(self, model: SequenceModel) -> Tensor:
         """Vectors (tokens, width) before the output projection, one for each of `real_targets`."""
-        ...
 
+    @abstractmethod
     def parts(self, count: int) -> "Sequence[TrainingBatch]":
         """The sentences dealt out to at most `count` batches."""
-        ...
 
 
 @runtime_checkable
-class Stream(Protocol[BatchT_co]):
+class Stream(Protocol):
     """The endless sequence of a training's batches."""
 
-    def next(self, progress: Progress) -> BatchT_co:
+    def next(self, progress: Progress) -> TrainingBatch:
         """The batch at `progress`, which moves on by one."""
         ...
 
 
 @dataclass(frozen=True)
-class TensorBatch:
+class TensorBatch(TrainingBatch):
     """Sentences for one forward pass, padded on the right; sources and outputs end with the end symbol."""
 
     source: Tensor  # (batch, source position)
@@ -81,13 +70,15 @@ class TensorBatch:
     sentences: int
     source_tokens: int
 
-    @property
-    def target_tokens(self) -> int:
-        """Real target tokens, the end symbol included."""
-        return self.real_targets.shape[0]
+    @classmethod
+    def of(
+        cls, device: torch.device, source: Ids, source_lengths: Ids, target_input: Ids, real: Ids, real_targets: Ids
+    ) -> "TensorBatch":
+        """The same numbers on a device."""
+        tensors = (moved(numbers, device) for numbers in (source, source_lengths, target_input, real, real_targets))
+        return cls(*tensors, sentences=len(source), source_tokens=int(source_lengths.sum()))
 
     def hidden(self, model: SequenceModel) -> Tensor:
-        """Vectors (tokens, width) before the output projection, at the real target tokens."""
         vectors = model(self.source, self.source_lengths, self.target_input)
         return vectors.flatten(0, 1).index_select(0, self.real)
 
@@ -113,20 +104,10 @@ class TensorBatch:
 
 
 def to_tensors(batch: Batch, device: torch.device) -> TensorBatch:
-    """The same batch on a device."""
-    output = torch.from_numpy(batch.target_output)
-    lengths = torch.from_numpy(batch.target_lengths)
-    is_real = torch.arange(output.shape[1])[None, :] < lengths[:, None]
-    real = is_real.flatten().nonzero()[:, 0]
-    return TensorBatch(
-        source=moved(torch.from_numpy(batch.source), device),
-        source_lengths=moved(torch.from_numpy(batch.source_lengths), device),
-        target_input=moved(torch.from_numpy(batch.target_input), device),
-        real=moved(real, device),
-        real_targets=moved(output.flatten()[real], device),
-        sentences=output.shape[0],
-        source_tokens=int(batch.source_lengths.sum()),
-    )
+    """The same batch on a device, padded."""
+    is_real = np.arange(batch.target_output.shape[1]) < batch.target_lengths[:, None]
+    real, targets = is_real.ravel().nonzero()[0], batch.target_output[is_real]
+    return TensorBatch.of(device, batch.source, batch.source_lengths, batch.target_input, real, targets)
 
 
 class BatchStream:
@@ -146,16 +127,14 @@ class BatchStream:
         self.plan = plan
         self.device = device
         self.arrange = arrange
-        self._last: tuple[int, Sequence[NDArray[np.int64]]] | None = (
-            None  # the epoch that was asked for last: making its plan costs
-        )
+        self._last: tuple[int, Sequence[Ids]] | None = None  # the epoch asked for last: making its plan costs
 
     def next(self, progress: Progress) -> TrainingBatch:
         """The batch at `progress`, which moves on by one."""
         epoch = progress.epoch  # of this batch: the last one of an epoch moves on to the next
         return self.arrange(assemble(self.store, self.rows(progress), epoch), self.device)
 
-    def rows(self, progress: Progress) -> NDArray[np.int64]:
+    def rows(self, progress: Progress) -> Ids:
         """Which pairs of the store the batch at `progress` holds; it moves on by one."""
         epoch = self.epoch(progress.epoch)
         rows = epoch[progress.batch]
@@ -165,7 +144,7 @@ class BatchStream:
             progress.batch = 0
         return rows
 
-    def epoch(self, number: int) -> Sequence[NDArray[np.int64]]:
+    def epoch(self, number: int) -> Sequence[Ids]:
         """The plan of an epoch, made once as long as no other one is asked for."""
         if self._last is None or self._last[0] != number:
             self._last = number, self.plan.epoch(number)

@@ -1,8 +1,12 @@
-"""Masked pieces to be restored: how a batch is laid out for a model that learns to (Devlin et al. 2019, section 3.1).
+"""Batches of language models.
 
-Of each sentence a share of the pieces is chosen. Of these, 80 % are replaced by the mask, 10 % by any piece and 10 %
-stay, so that the model cannot rely on seeing the mask; what stood there is to be told. The choice follows from the
-seed, the epoch and the pair's row in the store alone, so that a run that goes on chooses as if it had never stopped.
+Masked language models restore masked pieces (Devlin et al. 2019, section 3.1). Of each sentence a share of the pieces
+is chosen. Of these, 80 % are replaced by the mask, 10 % by any piece and 10 % stay, so that the model cannot rely on
+seeing the mask; the pieces themselves are to be predicted. The choice follows from the seed, the epoch and the pair's
+row in the store alone, so that a resumed run chooses as if it had never stopped.
+
+Next-token models predict each token from those on one side of it. The texts are the targets of the pairs, and the model
+reads them as its sources: no place of the target sees what it is to predict, which is the model's own concern.
 """
 
 from dataclasses import dataclass
@@ -14,7 +18,7 @@ from numpy.typing import NDArray
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.data.batching import Batch
 from openwork.models.interfaces import MaskedModel
-from openwork.training.batches.batch import TensorBatch, moved
+from openwork.training.batches.batch import TensorBatch
 
 MASKED, CHANGED = 0.8, 0.1  # shares of the chosen pieces that the mask, or any piece, takes the place of
 
@@ -42,27 +46,22 @@ class Masking:
         return cls(model.mask_piece, model.begins.cpu().numpy(), share, whole_words, seed)
 
     def __call__(self, batch: Batch, device: torch.device) -> TensorBatch:
-        """The sources of a batch, masked, and what stood there; its targets have no say."""
-        source, real, stood = batch.source.copy(), [], []
+        """The sources of a batch, masked, and the pieces to be predicted there; its targets are not used."""
+        source, real, masked = batch.source.copy(), [], []
         for number, row in enumerate(batch.rows.tolist()):
             ids = batch.source[number, : batch.source_lengths[number] - 1]
             generator = np.random.default_rng((self.seed, batch.epoch, row))
             places = self.choose(ids, generator)
             source[number, places] = self.replace(ids[places], generator)
-            places = places if len(places) else np.array([len(ids)])  # nothing to mask: the end, which is told anyway
+            places = (
+                places if len(places) else np.array([len(ids)])
+            )  # nothing to mask: the end, which is predicted anyway
             real.append(number * source.shape[1] + places)
-            stood.append(batch.source[number, places])
+            masked.append(batch.source[number, places])
         start = np.full((len(source), 1), SYMBOL_IDS.start)
-        lengths = torch.from_numpy(batch.source_lengths)
-        return TensorBatch(
-            source=moved(torch.from_numpy(source), device),
-            source_lengths=moved(lengths, device),
-            target_input=moved(torch.from_numpy(np.concatenate([start, batch.source[:, :-1]], axis=1)), device),
-            real=moved(torch.from_numpy(np.concatenate(real)), device),
-            real_targets=moved(torch.from_numpy(np.concatenate(stood)), device),
-            sentences=len(source),
-            source_tokens=int(lengths.sum()),
-        )
+        target_input = np.concatenate([start, batch.source[:, :-1]], axis=1)
+        found = np.concatenate(real), np.concatenate(masked)
+        return TensorBatch.of(device, source, batch.source_lengths, target_input, *found)
 
     def choose(self, ids: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
         """The places that are chosen in a sentence (without its end), ascending; symbols never are."""
@@ -87,27 +86,20 @@ class Masking:
 
 @dataclass(frozen=True)
 class NextTokenBatches:
-    """`backwards`: each token is told a second time, from those behind it."""
+    """`backwards`: each token is predicted a second time, from those behind it."""
 
     backwards: bool
 
     def __call__(self, batch: Batch, device: torch.device) -> TensorBatch:
         """Texts as sources; the targets START x_1 ... END, at each place the token after it, and then itself.
 
-        Told forwards that is x_1 to END, told backwards START to x_n.
+        Predicted forwards that is x_1 to END, predicted backwards START to x_n.
         """
         texts, counts = batch.target_output, batch.target_lengths
         start = np.full((len(texts), 1), SYMBOL_IDS.start)
         before = np.concatenate([start, texts[:, :-1]], axis=1)
-        told = np.stack([texts, before], axis=2).reshape(len(texts), -1) if self.backwards else texts
+        predicted = np.stack([texts, before], axis=2).reshape(len(texts), -1) if self.backwards else texts
         lengths = counts * (2 if self.backwards else 1)
-        is_real = np.arange(told.shape[1]) < lengths[:, None]
-        return TensorBatch(
-            source=moved(torch.from_numpy(texts), device),
-            source_lengths=moved(torch.from_numpy(counts), device),
-            target_input=moved(torch.from_numpy(np.concatenate([start, told[:, :-1]], axis=1)), device),
-            real=moved(torch.from_numpy(is_real.reshape(-1).nonzero()[0]), device),
-            real_targets=moved(torch.from_numpy(told[is_real]), device),
-            sentences=len(texts),
-            source_tokens=int(counts.sum()),
-        )
+        is_real = np.arange(predicted.shape[1]) < lengths[:, None]
+        target_input = np.concatenate([start, predicted[:, :-1]], axis=1)
+        return TensorBatch.of(device, texts, counts, target_input, is_real.ravel().nonzero()[0], predicted[is_real])

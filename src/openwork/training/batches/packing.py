@@ -22,7 +22,7 @@ from openwork.machine.precision import PrecisionName
 from openwork.models.interfaces import Packed, PackingModel, SequenceModel
 from openwork.nn.kernels.packed import is_supported
 from openwork.nn.masks import Segments
-from openwork.training.batches.batch import moved
+from openwork.training.batches.batch import TrainingBatch, moved
 
 TOKENS, SENTENCES, LENGTH = 128, 64, 16  # a row's tokens, its sentences and the longest of them are multiples of these
 FILLERS = 32  # sentences of padding; with as many, none of them is longer than 5 tokens
@@ -31,8 +31,8 @@ Layout = Literal["padded", "packed"]
 
 
 @dataclass(frozen=True)
-class PackedBatch:
-    """Sentences for one forward pass, one after another; what it offers is what a padded batch does."""
+class PackedBatch(TrainingBatch):
+    """Sentences for one forward pass, one after another."""
 
     source: Packed
     target_input: Packed
@@ -40,13 +40,7 @@ class PackedBatch:
     sentences: int
     source_tokens: int
 
-    @property
-    def target_tokens(self) -> int:
-        """Real target tokens, the end symbol included."""
-        return self.real_targets.shape[0]
-
     def hidden(self, model: SequenceModel) -> Tensor:
-        """Vectors (tokens, width) before the output projection, at the real target tokens."""
         assert isinstance(model, PackingModel), "the layout was chosen for a model that packs"
         return model.forward_packed(self.source, self.target_input)[0, : self.target_tokens]
 
@@ -62,7 +56,7 @@ def pack(batch: Batch, device: torch.device) -> PackedBatch:
     return PackedBatch(
         source=_row(batch.source[is_source], batch.source_lengths, device),
         target_input=_row(batch.target_input[is_target], batch.target_lengths, device),
-        real_targets=moved(torch.from_numpy(batch.target_output[is_target]), device),
+        real_targets=moved(batch.target_output[is_target], device),
         sentences=len(batch),
         source_tokens=int(batch.source_lengths.sum()),
     )
@@ -82,11 +76,11 @@ def _row(tokens: NDArray[np.int64], lengths: NDArray[np.int64], device: torch.de
     places[len(tokens) :] = 0  # padding reaches no further than the sentences
     row = np.pad(tokens, (0, padding), constant_values=SYMBOL_IDS.pad)[None]
     segments = Segments(
-        starts=moved(torch.from_numpy(starts.astype(np.int32)), device),
-        places=moved(torch.from_numpy(places), device),
+        starts=moved(starts.astype(np.int32), device),
+        places=moved(places, device),
         maximum_length=round_up(int(all_lengths.max()), LENGTH),
     )
-    return Packed(moved(torch.from_numpy(row), device), segments)
+    return Packed(moved(row, device), segments)
 
 
 def round_up(count: int, step: int) -> int:

@@ -55,11 +55,11 @@ def validation_arrangement(
 @contextmanager
 def prepared_stream(
     updater: Updater,
-    stream: Stream[TrainingBatch],
+    stream: Stream,
     run: LoopState,
     device: torch.device,
     say: Callable[[str], None],
-) -> Iterator[Stream[TrainingBatch]]:
+) -> Iterator[Stream]:
     """The stream to train with while the block runs: layers compiled and batches ahead, as the settings want it."""
     ahead = run.settings.prefetch
     with ExitStack() as ways:
@@ -110,7 +110,7 @@ def compiled_layers(model: nn.Module, backend: str = "inductor") -> Iterator[Non
 @contextmanager
 def compiled_updates(
     updater: Updater,
-    stream: Stream[TrainingBatch],
+    stream: Stream,
     progress: Progress,
     say: Callable[[str], None],
     backend: str = "inductor",
