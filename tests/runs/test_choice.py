@@ -9,7 +9,7 @@ from torch import Tensor
 from openwork.models.weights import model_weights
 from openwork.runs.finish import candidates, choose_weights
 from openwork.training.averaging import MovingAverage, average
-from openwork.training.checkpoint import checkpoints, load_moving_average, load_weights, save_checkpoint
+from openwork.training.checkpoint import MOVING_AVERAGE, checkpoints, load_weights, save_checkpoint
 from openwork.training.progress import Progress, Validation
 from training.tiny import SETTINGS, Training, make_store, make_training, validation
 
@@ -61,7 +61,7 @@ def test_whichever_is_best_becomes_the_model(run: tuple[Training, Path, Progress
     weights = {
         "best": load_weights(two),
         "mean": average(load_weights(path) for path in (two, three)),
-        "moving": load_moving_average(three),
+        "moving": load_weights(three, MOVING_AVERAGE),
     }[wanted]
     said: list[str] = []
     judge = Judge(training.model, weights)

@@ -11,14 +11,15 @@ from openwork.data.store import TokenStore
 from openwork.models.weights import model_weights
 from openwork.training.averaging import MovingAverage
 from openwork.training.checkpoint import (
+    MOVING_AVERAGE,
     CheckpointObserver,
     checkpoints,
     load_checkpoint,
-    load_moving_average,
+    load_weights,
     resume_latest,
     save_checkpoint,
 )
-from openwork.training.observers.control import AveragingObserver, ValidationObserver
+from openwork.training.observers.control import ValidationObserver
 from openwork.training.progress import Progress
 from training.tiny import SETTINGS, make_store, make_training, validation
 
@@ -61,41 +62,42 @@ def test_what_does_not_change_is_kept_bit_for_bit() -> None:
 def test_a_resumed_average_is_that_of_an_undisturbed_run(tmp_path: Path, store: TokenStore) -> None:
     whole = make_training(store)
     expected = MovingAverage(whole.model, 0.9)
-    whole.go(SETTINGS, Progress(), [AveragingObserver(expected)])
+    whole.go(SETTINGS, Progress(), [expected])
     assert not same(expected.weights, model_weights(whole.model))
 
     first, place = make_training(store), Progress()
     half = MovingAverage(first.model, 0.9)
-    first.go(SETTINGS.model_copy(update={"steps": 5}), place, [AveragingObserver(half)])
+    first.go(SETTINGS.model_copy(update={"steps": 5}), place, [half])
     path = save_checkpoint(tmp_path, first.model, first.optimiser, place, half)
-    assert same(load_moving_average(path), half.weights)
+    assert same(load_weights(path, MOVING_AVERAGE), half.weights)
 
     second = make_training(store)
     average = MovingAverage(second.model, 0.9)
     resumed = resume_latest(tmp_path, second.model, second.optimiser, average)
     assert resumed is not None
-    second.go(SETTINGS, resumed.progress, [AveragingObserver(average)])
+    second.go(SETTINGS, resumed.progress, [average])
     assert same(average.weights, expected.weights)
 
 
 @pytest.mark.slow
 def test_checkpoints_hold_the_average_up_to_their_update(tmp_path: Path, store: TokenStore) -> None:
     training = make_training(store)
-    average, seen = MovingAverage(training.model, 0.5), {}
+    seen = {}
 
-    class Noting(AveragingObserver):
+    class Noting(MovingAverage):
         def stepped(self, run, report) -> None:
             super().stepped(run, report)
-            seen[report.step] = {name: tensor.clone() for name, tensor in average.weights.items()}
+            seen[report.step] = {name: tensor.clone() for name, tensor in self.weights.items()}
 
+    average = Noting(training.model, 0.5)
     observers = [
-        Noting(average),
+        average,
         ValidationObserver(validation),
         CheckpointObserver(tmp_path, training.model, training.optimiser, average),
     ]
     training.go(SETTINGS.model_copy(update={"steps": 8}), Progress(), observers)
     for step, path in zip((4, 8), checkpoints(tmp_path), strict=True):
-        assert same(load_moving_average(path), seen[step])
+        assert same(load_weights(path, MOVING_AVERAGE), seen[step])
 
 
 def test_an_average_that_is_gone_or_damaged_is_told(tmp_path: Path, store: TokenStore) -> None:
@@ -105,7 +107,7 @@ def test_an_average_that_is_gone_or_damaged_is_told(tmp_path: Path, store: Token
     with pytest.raises(BundleError, match="has lost its moving-average"):
         load_checkpoint(without, training.model, training.optimiser, average)
     with pytest.raises(BundleError, match="has lost its moving-average"):
-        load_moving_average(without)
+        load_weights(without, MOVING_AVERAGE)
     path = save_checkpoint(tmp_path / "b", training.model, training.optimiser, Progress(step=1), average)
     file = path / "moving-average.safetensors"
     data = bytearray(file.read_bytes())

@@ -81,7 +81,7 @@ def test_an_observer_need_not_care(store: TokenStore) -> None:
     run = training.go(
         SETTINGS.model_copy(update={"steps": 2}), Progress(), [Observer(), ValidationObserver(validation)]
     )
-    run.announce_saved(Path("x"))
+    run.announce("saved", Path("x"))
     assert [one.step for one in run.progress.validations] == [2]
 
 

@@ -23,7 +23,7 @@ from openwork.runs.folder import RunFolder, RunLock, settings_of_run
 from openwork.runs.length import history_of
 from openwork.runs.validation import Validator
 from openwork.training.averaging import average
-from openwork.training.checkpoint import checkpoint_step, checkpoints, load_moving_average, load_weights
+from openwork.training.checkpoint import MOVING_AVERAGE, checkpoint_step, checkpoints, load_weights
 from openwork.training.observers.control import ending_like_ctrl_c
 from openwork.training.progress import Metric, Progress, Validation
 from openwork.training.settings import TrainingSettings
@@ -83,7 +83,7 @@ class Candidate:
     moving: bool = False
 
     def weights(self) -> Mapping[str, Tensor]:
-        return load_moving_average(self.paths[-1]) if self.moving else average(map(load_weights, self.paths))
+        return load_weights(self.paths[-1], MOVING_AVERAGE) if self.moving else average(map(load_weights, self.paths))
 
 
 def candidates(found: Sequence[Path], settings: TrainingSettings, progress: Progress) -> list[Candidate]:
@@ -140,7 +140,7 @@ def _whole(folder: Path, settings: TrainingSettings, report: Callable[[str], Non
         try:
             load_weights(path)
             if settings.ema:
-                load_moving_average(path)
+                load_weights(path, MOVING_AVERAGE)
             whole.append(path)
         except BundleError as error:
             damaged.append(error)

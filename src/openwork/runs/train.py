@@ -28,7 +28,6 @@ from openwork.training.computing.choice import prepared_stream
 from openwork.training.loop import LoopState, Observer, train
 from openwork.training.observers.control import (
     INTERRUPTED,
-    AveragingObserver,
     InterruptionObserver,
     RecoveryObserver,
     RunLockObserver,
@@ -75,7 +74,7 @@ def _train_locked(lock: RunLock, setup: TrainingSetup, report: Report, watchers:
     observers = [
         RunLockObserver(lock.check),
         RecoveryObserver(setup.restore_newest, partial(_keep_batches, setup), report),
-        *([AveragingObserver(average)] if average is not None else []),
+        *([average] if average is not None else []),
         ValidationObserver(setup.validator.validate),
         StoppingObserver(),
         CheckpointObserver(folder.checkpoints, model, setup.optimiser, average),

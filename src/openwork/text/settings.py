@@ -75,7 +75,7 @@ class TextSettings(Settings):
     )
 
     @model_validator(mode="after")
-    def _files_fit(self) -> "TextSettings":
+    def _rules_hold(self) -> "TextSettings":
         if self.target_file is not None and self.shared:
             raise RuleError(
                 "text.target_file gives the target a vocabulary of its own, which text.shared = true does not allow",
@@ -107,25 +107,12 @@ class TextSettings(Settings):
                 hint="set text.placeholders = 0, or leave the file out",
                 code="C059",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _labels_stay_whole(self) -> "TextSettings":
         if self.has_labels and (self.sampling > 0 or self.placeholders > 0):
             raise RuleError(
                 "labels are neither sampled nor do they hold placeholders",
                 hint="set text.sampling = 0 and text.placeholders = 0",
                 code="C081",
             )
-        return self
-
-    @property
-    def has_labels(self) -> bool:
-        """Whether targets are labels and no text."""
-        return self.target_kind in ("labels", "positions")
-
-    @model_validator(mode="after")
-    def _sampling_fits_the_kind(self) -> "TextSettings":
         if self.sampling > 0 and self.kind not in _SAMPLED_KINDS:
             raise RuleError(
                 f"text.kind {self.kind!r} knows one way to cut a text, which text.sampling = {self.sampling} cannot "
@@ -134,3 +121,8 @@ class TextSettings(Settings):
                 code="C060",
             )
         return self
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether targets are labels and no text."""
+        return self.target_kind in ("labels", "positions")

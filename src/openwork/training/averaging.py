@@ -1,4 +1,4 @@
-"""The mean of several checkpoints' weights (section 6.1 of the paper)."""
+"""Means of weights: of several checkpoints (section 6.1 of the paper), and a moving one while they are trained."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from openwork.models.weights import model_weights
+from openwork.training.loop import LoopState, Observer
+from openwork.training.step import StepReport
 
 
 def average(weights: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -26,17 +28,21 @@ def average(weights: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     return {name: (tensor / count).to(torch.float32) for name, tensor in total.items()}
 
 
-class MovingAverage:
+class MovingAverage(Observer):
     """average <- decay average + (1 - decay) weights, after each update; the model itself goes on undisturbed.
 
     The decay is at most (1 + step) / (10 + step), so that the first weights, which are random, are soon forgotten (the
-    rule of TensorFlow's ExponentialMovingAverage).
+    rule of TensorFlow's ExponentialMovingAverage). It must observe before checkpoints are saved, so that the average up
+    to that update is saved.
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.model = model
         self.decay = decay
         self.weights = {name: tensor.clone() for name, tensor in model_weights(model).items()}
+
+    def stepped(self, run: LoopState, report: StepReport) -> None:
+        self.update(report.step)
 
     def update(self, step: int) -> None:
         """Takes the weights after update `step` in."""

@@ -9,8 +9,8 @@ import contextlib
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -33,7 +33,7 @@ WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "sta
 MOVING_AVERAGE = "moving-average.safetensors"
 FILES = (STATE, WEIGHTS, OPTIMISER, MOVING_AVERAGE)
 _MOST_STATE = 256 << 20  # bytes of state.json, which has a line for each validation
-_PROGRESS = "progress"  # the entry of state.json that tells the place of the run
+_PROGRESS = "progress"  # the entry of state.json with the place of the run
 
 
 def save_checkpoint(
@@ -76,16 +76,10 @@ def checkpoint_step(path: Path) -> int:
     return int(path.name[5:])
 
 
-def load_weights(path: Path) -> dict[str, Tensor]:
-    """The weights alone."""
-    _check(path, WEIGHTS, _read_state(path))
-    return read_tensors(path / WEIGHTS)
-
-
-def load_moving_average(path: Path) -> dict[str, Tensor]:
-    """The moving average of the weights alone."""
-    _check(path, MOVING_AVERAGE, _read_state(path))
-    return read_tensors(path / MOVING_AVERAGE)
+def load_weights(path: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
+    """The weights alone, or their `MOVING_AVERAGE`."""
+    _check(path, name, _read_state(path))
+    return read_tensors(path / name)
 
 
 def load_checkpoint(
@@ -118,9 +112,8 @@ def load_checkpoint(
         ) from error
 
 
-@dataclass(frozen=True)
-class Resumed:
-    """Where a run goes on, and which newer checkpoints were passed over because they are damaged."""
+class Resumed(NamedTuple):
+    """Where a run continues, and which newer checkpoints were passed over because they are damaged."""
 
     progress: Progress
     path: Path
@@ -140,8 +133,7 @@ def resume_latest(
     Without `in_trouble` one that was written while updates were skipped is passed over.
     """
     damaged: list[BundleError] = []
-    found = checkpoints(folder)
-    for path in reversed(found):
+    for path in reversed(checkpoints(folder)):
         try:
             progress = load_checkpoint(path, model, optimiser, moving_average)
             if in_trouble or not progress.skipped:
@@ -247,7 +239,7 @@ class CheckpointObserver(Observer):
         path = save_checkpoint(self.folder, self.model, self.optimiser, run.progress, self.moving_average)
         self._saved_step = run.progress.step
         self._remove_unneeded(run, path)
-        run.announce_saved(path)
+        run.announce("saved", path)
 
     def _remove_unneeded(self, run: LoopState, newest: Path) -> None:
         found = checkpoints(self.folder)
@@ -258,6 +250,5 @@ class CheckpointObserver(Observer):
         until_best = [path for path in validated if best and checkpoint_step(path) <= best.step]
         # two at least, so that there is another when one is damaged
         needed = {newest, *validated[-max(count, 2) :], *until_best[-count:]}
-        for path in found:
-            if path not in needed:
-                remove_checkpoint(path)
+        for path in set(found) - needed:
+            remove_checkpoint(path)

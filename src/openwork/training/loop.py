@@ -1,10 +1,10 @@
-"""The moments of a training, and who may watch them.
+"""The training loop: updates, one after the other, announced to the observers.
 
 An observer has a method for each moment that it cares for. Moments are announced in this order:
 
     started      once, before the first update of this process (also when a run is resumed)
     stepped      after each update
-    validated    after held-out pairs were looked at
+    validated    after a validation on held-out pairs
     saved        after a checkpoint was written
     finished     once, after the last update or when the run was stopped
     closed       once, at the very end, also after an error: the time to give back the terminal and the signals
@@ -12,7 +12,7 @@ An observer has a method for each moment that it cares for. Moments are announce
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from openwork.training.batches.batch import Stream
@@ -28,21 +28,16 @@ class LoopState:
     settings: TrainingSettings
     progress: Progress
     observers: Sequence["Observer"]
-    stop_reason: str | None = field(default=None)
+    stop_reason: str | None = None
 
     def stop(self, reason: str) -> None:
         """Ends the run after the present update."""
         self.stop_reason = self.stop_reason or reason
 
-    def announce_validated(self, validation: Validation) -> None:
-        """A validation observer calls this when it has looked."""
+    def announce(self, moment: str, *details: Validation | StepReport | Path) -> None:
+        """Calls the method `moment` of all observers; who validates or saves announces it."""
         for observer in self.observers:
-            observer.validated(self, validation)
-
-    def announce_saved(self, folder: Path) -> None:
-        """A checkpoint observer calls this when it has written."""
-        for observer in self.observers:
-            observer.saved(self, folder)
+            getattr(observer, moment)(self, *details)
 
 
 class Observer:
@@ -63,27 +58,19 @@ class Observer:
 
 def train(updater: Updater, stream: Stream, run: LoopState) -> None:
     """Goes on from `run.progress` until all updates are made or an observer asks for the end."""
-    try:
-        for observer in run.observers:
-            observer.started(run)
-        _make_updates(updater, stream, run)
-        for observer in run.observers:
-            observer.finished(run)
-    finally:
-        for observer in run.observers:
-            observer.closed(run)
-
-
-def _make_updates(updater: Updater, stream: Stream, run: LoopState) -> None:
     progress = run.progress
-    updater.divisions = progress.divisions
-    while progress.step < run.settings.steps and run.stop_reason is None:
-        before = time.perf_counter()
-        batches = [stream.next(progress) for _ in range(run.settings.accumulate)]
-        report = updater.update(batches, progress.step + 1, progress.rate_scale)
-        progress.step = report.step
-        progress.divisions = updater.divisions
-        progress.target_tokens += report.target_tokens
-        progress.seconds += time.perf_counter() - before
-        for observer in run.observers:
-            observer.stepped(run, report)
+    try:
+        run.announce("started")
+        updater.divisions = progress.divisions
+        while progress.step < run.settings.steps and run.stop_reason is None:
+            before = time.perf_counter()
+            batches = [stream.next(progress) for _ in range(run.settings.accumulate)]
+            report = updater.update(batches, progress.step + 1, progress.rate_scale)
+            progress.step = report.step
+            progress.divisions = updater.divisions
+            progress.target_tokens += report.target_tokens
+            progress.seconds += time.perf_counter() - before
+            run.announce("stepped", report)
+        run.announce("finished")
+    finally:
+        run.announce("closed")

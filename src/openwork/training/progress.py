@@ -1,6 +1,6 @@
 """How far a training has come: everything that is neither weight nor optimiser state, and fits on a page."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Metric = Literal["loss", "bleu", "chrf", "exact", "score"]
@@ -8,9 +8,10 @@ Metric = Literal["loss", "bleu", "chrf", "exact", "score"]
 
 @dataclass(frozen=True)
 class Validation:
-    """One look at held-out pairs: nats per token without smoothing, its exponential, and scores of translations.
+    """The figures of one validation on held-out pairs.
 
-    Models that label have a `score` instead, from 0 to 100, that of their task: `score_name` says which.
+    `loss`: nats per token without smoothing; `perplexity`: its exponential; then scores of translations. Models that
+    label have a `score` instead, from 0 to 100, that of their task: `score_name` says which.
     """
 
     step: int
@@ -64,14 +65,10 @@ class Progress:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        plain = {name: value for name, value in vars(self).items() if name != "validations"}
-        return {**plain, "validations": [vars(validation) for validation in self.validations]}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Progress":
         """The inverse of `to_json`."""
-        validations = [
-            Validation(**{**item, "sample": tuple(item["sample"]) if item["sample"] else None})
-            for item in values["validations"]
-        ]
-        return cls(**{**values, "validations": validations})
+        found = [{**item, "sample": item["sample"] and tuple(item["sample"])} for item in values["validations"]]
+        return cls(**{**values, "validations": [Validation(**item) for item in found]})

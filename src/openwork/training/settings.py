@@ -1,4 +1,4 @@
-"""What can be chosen about a training. No torch here, so that help and checks are instant."""
+"""The settings of the sections [training] and [fine_tuning]. No torch here, so that help and checks are instant."""
 
 from typing import Literal
 
@@ -130,17 +130,13 @@ class TrainingSettings(Settings):
     )
 
     @model_validator(mode="after")
-    def _cooldown_fits(self) -> "TrainingSettings":
+    def _rules_hold(self) -> "TrainingSettings":
         if self.cooldown > self.steps:
             raise RuleError(
                 f"cooldown ({self.cooldown}) cannot be longer than the run ({self.steps} steps)",
                 hint="set cooldown lower, or steps higher",
                 code="C066",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _lowest_rate_is_low(self) -> "TrainingSettings":
         if self.lowest_rate > self.learning_rate:
             raise RuleError(
                 f"lowest_rate ({self.lowest_rate:g}) is above learning_rate ({self.learning_rate:g}), "
@@ -148,10 +144,6 @@ class TrainingSettings(Settings):
                 hint="set it lower, or leave it out",
                 code="C067",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _groups_are_named(self) -> "TrainingSettings":
         if not self.layer_groups and (self.layer_decay != 1 or self.unfreeze_every):
             raise RuleError(
                 "layer_decay and unfreeze_every are for groups of layers, and layer_groups names none",
@@ -164,10 +156,6 @@ class TrainingSettings(Settings):
                 hint="give it the name of a part, or leave the group out",
                 code="C097",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _all_groups_learn(self) -> "TrainingSettings":
         last = self.unfreeze_every * len(self.layer_groups) + 1
         if last > self.steps:
             raise RuleError(
@@ -175,20 +163,12 @@ class TrainingSettings(Settings):
                 hint="set unfreeze_every lower, or steps higher",
                 code="C098",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _decay_is_used(self) -> "TrainingSettings":
         if self.weight_decay and self.optimiser != "adamw":
             raise RuleError(
                 f"weight_decay has no effect with the optimiser {self.optimiser}",
                 hint='set optimiser = "adamw", or leave weight_decay out',
                 code="C068",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _metric_is_measured(self) -> "TrainingSettings":
         if self.metric != "loss" and self.validation_sentences == 0:
             raise RuleError(
                 f"the metric {self.metric} needs translations, and validation_sentences is 0",

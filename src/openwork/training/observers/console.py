@@ -71,42 +71,41 @@ class LineObserver(Observer):
         self.console = console
         self.speed = Speed()
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def stepped(self, run: LoopState, report: StepReport) -> None:
         self.speed.note(run, report)
         if report.step % run.settings.log_every == 0:
-            self._say(
+            self._print(
                 f"step={report.step} loss={report.loss:.4f} rate={report.learning_rate:.2e} "
                 f"norm={report.gradient_norm:.2f} tokens_per_second={self.speed.rate:.0f} "
                 f"epoch={run.progress.epoch} remaining={duration(self.speed.remaining(run))}"
             )
 
     def validated(self, run: LoopState, validation: Validation) -> None:
-        self._say(f"validation {describe(validation, ' ', '=')}")
+        self._print(f"validation {describe(validation, ' ', '=')}")
         if validation.sample:
             source, reference, translation = validation.sample
-            self._say(f"sample source={source!r} reference={reference!r} translation={translation!r}")
+            self._print(f"sample source={source!r} reference={reference!r} translation={translation!r}")
 
     def finished(self, run: LoopState) -> None:
-        self._say(f"finished step={run.progress.step} reason={(run.stop_reason or 'all updates made')!r}")
+        self._print(f"finished step={run.progress.step} reason={(run.stop_reason or 'all updates made')!r}")
 
 
 def describe(validation: Validation, between: str, equals: str) -> str:
     """The figures of a validation in one line."""
-    figures = [("step", str(validation.step)), ("loss", f"{validation.loss:.4f}")]
-    figures.append(("perplexity", f"{validation.perplexity:.3f}"))
-    if validation.bleu is not None:
-        figures.append(("bleu", f"{validation.bleu:.2f}"))
-    if validation.chrf is not None:
-        figures.append(("chrf", f"{validation.chrf:.2f}"))
-    if validation.score is not None:
-        figures.append((validation.score_name, f"{validation.score:.2f}"))
-    if validation.exact is not None:
-        figures.append(("exact", f"{100 * validation.exact:.2f}%"))
-    figures.append(("seconds", f"{validation.seconds:.1f}"))
-    return between.join(f"{name}{equals}{value}" for name, value in figures)
+    figures = [
+        ("step", validation.step, "d"),
+        ("loss", validation.loss, ".4f"),
+        ("perplexity", validation.perplexity, ".3f"),
+        ("bleu", validation.bleu, ".2f"),
+        ("chrf", validation.chrf, ".2f"),
+        (validation.score_name, validation.score, ".2f"),
+        ("exact", validation.exact, ".2%"),
+        ("seconds", validation.seconds, ".1f"),
+    ]
+    return between.join(f"{name}{equals}{value:{form}}" for name, value, form in figures if value is not None)
 
 
 class LiveObserver(Observer):

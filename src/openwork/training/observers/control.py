@@ -1,22 +1,30 @@
-"""Looks at held-out pairs every so many updates."""
+"""Observers that act on a run: they validate it, stop it, protect it, and repair it.
+
+The updater changes nothing in an update whose loss or gradient is no number: it is skipped. One bad batch costs one
+update, and is kept for inspection. Several in a row mean that the weights have gone where no gradient leads back: then
+those of the newest checkpoint return, and the rate is halved from there on. If that does not help either, the training
+ends and says so.
+
+Ctrl-C, SIGTERM and a terminal that is closed: the first ends the run after the present update and saves; the second
+ends at once.
+"""
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from openwork.base.errors import OpenworkError
-from openwork.training.averaging import MovingAverage
 from openwork.training.loop import LoopState, Observer
-from openwork.training.progress import Validation
+from openwork.training.progress import Progress, Validation
 from openwork.training.step import StepReport
 
 
 class ValidationObserver(Observer):
-    """Calls `validate(step)` and notes the result in the run's progress before the others hear of it.
+    """Calls `validate(step)` and notes the result in the run's progress before the other observers see it.
 
     Not after an update that was skipped: what its weights are worth is not known, and no checkpoint should keep them.
     """
@@ -29,7 +37,7 @@ class ValidationObserver(Observer):
         if last or (not report.skipped and report.step % run.settings.validate_every == 0):
             validation = self.validate(report.step)
             run.progress.validations.append(validation)
-            run.announce_validated(validation)
+            run.announce("validated", validation)
 
 
 class StoppingObserver(Observer):
@@ -49,7 +57,10 @@ class StoppingObserver(Observer):
 
 
 class RunLockObserver(Observer):
-    """Calls `check` at times, and before anything is saved; it raises an error where the folder is not the run's."""
+    """Ends a training whose folder is no longer there: what it saves would go nowhere, or into another run.
+
+    Calls `check` at times, and before anything is saved; it raises an error where the folder is not the run's.
+    """
 
     def __init__(self, check: Callable[[], None]) -> None:
         self.check = check
@@ -65,16 +76,6 @@ class RunLockObserver(Observer):
         self.check()
 
 
-class AveragingObserver(Observer):
-    """Must watch before the one that saves checkpoints, so that what is saved is the average up to that update."""
-
-    def __init__(self, moving_average: MovingAverage) -> None:
-        self.moving_average = moving_average
-
-    def stepped(self, run: LoopState, report: StepReport) -> None:
-        self.moving_average.update(report.step)
-
-
 IN_A_ROW = 5  # updates that may be skipped before the weights of the last checkpoint return
 RETURNS = 3  # how often they may
 SLOWER = 0.5  # what is left of the rate after each time
@@ -84,16 +85,18 @@ Place = tuple[int, int]
 
 
 class RecoveryObserver(Observer):
-    """`restore` brings back the newest checkpoint and gives its update, None if there is none; `keep` writes the
-    batches of an update, which begin at a place, into a file.
+    """Skips bad updates, returns to a checkpoint after several, and reports a lack of memory.
+
+    `restore` restores the newest checkpoint and returns its update, None if there is none; `keep` writes the batches of
+    an update, which begin at a place, into a file.
     """
 
     def __init__(
-        self, restore: Callable[[], int | None], keep: Callable[[Place, int], Path], say: Callable[[str], None]
+        self, restore: Callable[[], int | None], keep: Callable[[Place, int], Path], report: Callable[[str], None]
     ) -> None:
         self.restore = restore
         self.keep = keep
-        self.say = say
+        self.report = report
         self._next: Place = (0, 0)
         self._kept = False
         self._divisions = 1
@@ -103,10 +106,10 @@ class RecoveryObserver(Observer):
         self._divisions = run.progress.divisions
 
     def stepped(self, run: LoopState, report: StepReport) -> None:
-        progress, say = run.progress, self.say
+        progress = run.progress
         if progress.divisions > self._divisions:
             self._divisions = progress.divisions
-            say(
+            self.report(
                 f"update {report.step}: memory was not enough; from here on batches are computed in {self._divisions} "
                 "parts, one after the other, and make the same update"
             )
@@ -115,35 +118,31 @@ class RecoveryObserver(Observer):
             progress.skipped = 0
             return
         progress.skipped += 1
-        say(f"update {report.step}: the loss or its gradient is no number; this update is skipped")
+        self.report(f"update {report.step}: the loss or its gradient is no number; this update is skipped")
         if not self._kept:
             self._kept = True
-            say(f"the sentences of this update are in {self.keep(place, run.settings.accumulate)}")
+            self.report(f"the sentences of this update are in {self.keep(place, run.settings.accumulate)}")
         if progress.skipped >= IN_A_ROW:
-            self._go_back(run, report.step)
+            self._go_back(progress, report.step)
 
-    def _go_back(self, run: LoopState, step: int) -> None:
-        say = self.say
-        before = self.restore() if run.progress.returns < RETURNS else None
+    def _go_back(self, progress: Progress, step: int) -> None:
+        before = self.restore() if progress.returns < RETURNS else None
         if before is None:
-            raise _diverged(step)
-        run.progress.returns += 1
-        run.progress.rate_scale *= SLOWER
-        run.progress.skipped = 0
-        say(
+            raise OpenworkError(
+                f"the loss or its gradient is no longer a number, up to update {step}; nothing was changed by these "
+                "updates",
+                why="the learning rate is most often too high for the warm-up",
+                hint="lower training.learning_rate (or schedule_scale), or raise training.warmup, and start again; "
+                "the checkpoints before are intact",
+                code="E020",
+            )
+        progress.returns += 1
+        progress.rate_scale *= SLOWER
+        progress.skipped = 0
+        self.report(
             f"{IN_A_ROW} updates in a row were skipped: the weights of update {before} return, "
-            f"and the rate is {run.progress.rate_scale:g} of the schedule's from here on"
+            f"and the rate is {progress.rate_scale:g} of the schedule's from here on"
         )
-
-
-def _diverged(step: int) -> OpenworkError:
-    return OpenworkError(
-        f"the loss or its gradient is no longer a number, up to update {step}; nothing was changed by these updates",
-        why="the learning rate is most often too high for the warm-up",
-        hint="lower training.learning_rate (or schedule_scale), or raise training.warmup, and start again; "
-        "the checkpoints before are intact",
-        code="E020",
-    )
 
 
 INTERRUPTED = "interrupted"
@@ -162,20 +161,25 @@ class InterruptionObserver(Observer):
     def started(self, run: LoopState) -> None:
         def handle(number: int, frame: FrameType | None) -> None:
             run.stop(INTERRUPTED)
-            self._give_back()
+            _restore(self._previous)
             self._announce()
 
-        for number in (signal.SIGINT, *_endings()):
-            # None: the handler before was not set by Python, and Python cannot put it back
-            self._previous[number] = signal.signal(number, handle) or signal.SIG_DFL
+        self._previous = _handle([signal.SIGINT, *_endings()], handle)
 
     def closed(self, run: LoopState) -> None:
-        self._give_back()
+        _restore(self._previous)
 
-    def _give_back(self) -> None:
-        for number, previous in self._previous.items():
-            signal.signal(number, previous)
-        self._previous.clear()
+
+def _handle(signals: Sequence[signal.Signals], handler: Handler) -> dict[signal.Signals, Handler]:
+    """Sets a handler, and returns those before."""
+    # None: the handler before was not set by Python, and Python cannot put it back
+    return {number: signal.signal(number, handler) or signal.SIG_DFL for number in signals}
+
+
+def _restore(handlers: dict[signal.Signals, Handler]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    handlers.clear()
 
 
 def _endings() -> list[signal.Signals]:
@@ -188,18 +192,16 @@ def _endings() -> list[signal.Signals]:
 
 @contextmanager
 def ending_like_ctrl_c() -> Iterator[None]:
-    """Within it these signals raise KeyboardInterrupt, as Ctrl-C does: what is half written is cleared away, and it is
-    said how to go on. Only the main thread can be told of signals; elsewhere nothing changes."""
+    """Within it these signals raise KeyboardInterrupt, as Ctrl-C does: half-written files are removed, and a message
+    says how to continue. Only the main thread receives signals; elsewhere nothing changes."""
 
     def handle(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, handle) or signal.SIG_DFL for number in _endings()}
+    previous = {}
+    if threading.current_thread() is threading.main_thread():
+        previous = _handle(_endings(), handle)
     try:
         yield
     finally:
-        for number, previous in before.items():
-            signal.signal(number, previous)
+        _restore(previous)
