@@ -17,8 +17,7 @@ from openwork.bundles.settings import BundleSettings
 from openwork.decoding.rescore import score
 from openwork.inference.explain import LIKELY, explain
 from openwork.inference.translator import BatchTranslator
-from openwork.inspection.selection import Selection
-from openwork.inspection.trace import Trace
+from openwork.inspection.trace import Selection, Trace
 from openwork.inspection.tracing import exact_copy
 from openwork.models.build import build_model
 from openwork.models.recurrent_settings import RecurrentSettings

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openwork.inspection.axis import Axis, axis_for, linear_ticks, logarithmic_ticks, tick_text
+from openwork.inspection.plots import Axis, axis_for, linear_ticks, logarithmic_ticks, tick_text
 
 REASONABLE = st.floats(-1e9, 1e9).map(lambda value: round(value, 6))
 

@@ -11,8 +11,7 @@ import torch
 from openwork.base.errors import UsageError
 from openwork.inspection.capture import recording
 from openwork.inspection.recorder import Recorder, Side
-from openwork.inspection.selection import Selection, select
-from openwork.inspection.trace import Step, Trace
+from openwork.inspection.trace import Selection, Step, Trace, select
 from openwork.inspection.tracing import exact_copy, trace_forward
 from openwork.models.build import build_transformer
 from openwork.models.seq2seq import Transformer

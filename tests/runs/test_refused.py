@@ -16,7 +16,7 @@ from openwork.data.settings import DataSettings, MixSettings
 from openwork.evaluation.evaluate import evaluate
 from openwork.inference import shortlists
 from openwork.inference.explain import explain
-from openwork.inspection.selection import Selection
+from openwork.inspection.trace import Selection
 from openwork.interop.forms import FORMS
 from openwork.models.build import build_model
 from openwork.runs import check_resume

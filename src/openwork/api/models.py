@@ -22,7 +22,7 @@ from openwork.inference.labeller import LabelledText, Labeller
 from openwork.inference.scorer import Scored, Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator, Translation
-from openwork.inspection.selection import Selection
+from openwork.inspection.trace import Selection
 from openwork.models.interfaces import MaskedModel, count_weights
 from openwork.runs.usable import usable_bundle
 

@@ -113,7 +113,7 @@ def _check(what: What, which: Which) -> None:
 def _trace(what: What, which: Which) -> "Trace":
     bundle = None if what.bundle is None else load(what.bundle)
     from openwork.inference.explain import explain as explain_text
-    from openwork.inspection.selection import Selection
+    from openwork.inspection.trace import Selection
     from openwork.study.documents import EXAMPLES, explain_example
 
     if what.example is not None:

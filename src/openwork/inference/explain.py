@@ -13,8 +13,7 @@ from openwork.decoding.rescore import score, token_log_probabilities
 from openwork.decoding.scoring import allow, best_tokens, log_normaliser
 from openwork.inference.translator import BatchTranslator
 from openwork.inspection.recorder import Recorder, StepKind
-from openwork.inspection.selection import Selection, select
-from openwork.inspection.trace import Trace
+from openwork.inspection.trace import Selection, Trace, select
 from openwork.inspection.tracing import trace_forward
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings

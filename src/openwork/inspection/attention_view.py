@@ -33,7 +33,7 @@ def visible(piece: str) -> str:
         return "∅"
     shown = "".join(_VISIBLE.get(character, character) for character in piece)
     shown = "".join("�" if unicodedata.category(character) == "Cc" else character for character in shown)
-    # A combining mark alone would sit on whatever stands before it.
+    # A combining mark alone would combine with the character before it.
     return f"◌{shown}" if unicodedata.category(shown[0]) in {"Mn", "Me"} else shown
 
 
@@ -54,7 +54,7 @@ def attention_map(
     exact value under the pointer. ValueError: labels that do not fit the shape, or a weight outside 0..1.
     """
     rows, columns = _checked(weights, row_labels, column_labels)
-    names = [_row_text(label) for label in row_labels]
+    names = [" → ".join(map(visible, [label] if isinstance(label, str) else label)) for label in row_labels]
     keys = [visible(label) for label in column_labels]
     cell = max(SMALLEST_CELL, min(CELL, WIDEST_GRID / max(columns, 1)))
     left = EDGE + 22 + max((text_width(shortened(name, LONGEST_LABEL), LABEL) for name in names), default=0)
@@ -70,12 +70,20 @@ def attention_map(
         for t in range(rows)
         for s in range(columns)
     ]
+    labels = [
+        _label(name, "row", cell, left - 8, top + (place + 0.5) * cell + 4, "end") for place, name in enumerate(names)
+    ]
+    for place, key in enumerate(keys):
+        x, y = left + (place + 0.5) * cell, top - 7
+        turn = f"rotate(-55 {number(x)} {number(y)})" if leaning else None
+        labels.append(_label(key, "column", cell, x, y, "start" if leaning else "middle", turn))
+    centre = max(top + grid_height / 2, text_width(row_title, SMALL) / 2 + EDGE)
+    side = {"text_anchor": "middle", "transform": f"translate({number(EDGE)} {number(centre)}) rotate(-90)"}
     parts = [
         element("text", title, x=EDGE, y=26, font_size=16, font_weight=600, **paint("ink")),
-        element("text", column_title, x=left, y=50, font_size=SMALL, **_part("column-title"), **paint("muted")),
-        _side_title(row_title, top + grid_height / 2),
-        *_row_names(names, left, top, cell),
-        *_column_names(keys, left, top, cell, leaning),
+        element("text", column_title, x=left, y=50, font_size=SMALL, data_part="column-title", **paint("muted")),
+        element("text", row_title, font_size=SMALL, **side, data_part="row-title", **paint("muted")),
+        *labels,
         element("g", *cells, data_part="cells"),
         element("rect", x=left, y=top, width=grid_width, height=grid_height, **stroke("rule")),
         _legend(left, top + grid_height + 22, scale_title),
@@ -94,28 +102,11 @@ def _checked(weights: np.ndarray, row_labels: Sequence[RowLabel], column_labels:
     return weights.shape[0], weights.shape[1]
 
 
-def _row_text(label: RowLabel) -> str:
-    return visible(label) if isinstance(label, str) else f"{visible(label[0])} → {visible(label[1])}"
-
-
-def _part(name: str) -> dict[str, str]:
-    return {"data-part": name}
-
-
 def _cell(weight: float, x: float, y: float, size: float, name: str) -> Markup:
     """A square whose opacity is the weight: one hue from the paper's colour to full, in both themes."""
     share = min(max(weight, 0.0), 1.0)
-    square = element(
-        "rect",
-        element("title", f"{name}: {weight:.4f}"),
-        x=x,
-        y=y,
-        width=size,
-        height=size,
-        fill_opacity=f"{share:.3f}",
-        data_weight=f"{weight:.6f}",
-        **paint("blue"),
-    )
+    look = {"fill_opacity": f"{share:.3f}", "data_weight": f"{weight:.6f}", **paint("blue")}
+    square = element("rect", element("title", f"{name}: {weight:.4f}"), x=x, y=y, width=size, height=size, **look)
     if size < 28 or weight < 0.005:
         return square
     light = readable_on(mixed(BLUE.light, PAPER.light, share))
@@ -127,49 +118,11 @@ def _cell(weight: float, x: float, y: float, size: float, name: str) -> Markup:
     return Markup(square + element("text", written, pointer_events="none", **place, **ink))
 
 
-def _row_names(names: Sequence[str], left: float, top: float, cell: float) -> list[Markup]:
-    return [
-        element(
-            "text",
-            element("title", name) if len(name) > LONGEST_LABEL else Markup(""),
-            shortened(name, LONGEST_LABEL),
-            x=left - 8,
-            y=top + (place + 0.5) * cell + 4,
-            text_anchor="end",
-            font_size=min(LABEL, cell),
-            **_part("row"),
-            **paint("ink"),
-        )
-        for place, name in enumerate(names)
-    ]
-
-
-def _column_names(keys: Sequence[str], left: float, top: float, cell: float, leaning: bool) -> list[Markup]:
-    names = []
-    for place, key in enumerate(keys):
-        x, y = left + (place + 0.5) * cell, top - 7
-        turn = f"rotate(-55 {number(x)} {number(y)})" if leaning else None
-        names.append(
-            element(
-                "text",
-                element("title", key) if len(key) > LONGEST_LABEL else Markup(""),
-                shortened(key, LONGEST_LABEL),
-                x=x,
-                y=y,
-                text_anchor="start" if leaning else "middle",
-                font_size=min(LABEL, cell),
-                transform=turn,
-                **_part("column"),
-                **paint("ink"),
-            )
-        )
-    return names
-
-
-def _side_title(row_title: str, middle: float) -> Markup:
-    centre = max(middle, text_width(row_title, SMALL) / 2 + EDGE)
-    place = {"text_anchor": "middle", "transform": f"translate({number(EDGE)} {number(centre)}) rotate(-90)"}
-    return element("text", row_title, font_size=SMALL, **place, **_part("row-title"), **paint("muted"))
+def _label(name: str, part: str, cell: float, x: float, y: float, anchor: str, turn: str | None = None) -> Markup:
+    """The name of a row or column; a long one is cut and has its whole text under the pointer."""
+    whole = element("title", name) if len(name) > LONGEST_LABEL else Markup("")
+    place = {"x": x, "y": y, "text_anchor": anchor, "font_size": min(LABEL, cell), "transform": turn}
+    return element("text", whole, shortened(name, LONGEST_LABEL), **place, data_part=part, **paint("ink"))
 
 
 def _legend(x: float, y: float, title: str) -> Markup:
@@ -179,10 +132,9 @@ def _legend(x: float, y: float, title: str) -> Markup:
         for i in range(11)
     ]
     frame = element("rect", x=x, y=y, width=16 * 11, height=12, **stroke("rule"))
+    look = {"text_anchor": "middle", "font_size": SMALL, **paint("muted")}
     numbers = [
-        element(
-            "text", label, x=x + 16 * (place + 0.5), y=y + 27, text_anchor="middle", font_size=SMALL, **paint("muted")
-        )
+        element("text", label, x=x + 16 * (place + 0.5), y=y + 27, **look)
         for place, label in ((0, "0"), (5, "0.5"), (10, "1"))
     ]
     name = element("text", title, x=x + 16 * 11 + 8, y=y + 10, font_size=SMALL, **paint("muted"))

@@ -1,5 +1,6 @@
 """The modules of a model with the shapes of their weights, alike layers in one line."""
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,14 +39,20 @@ def list_modules(model: nn.Module) -> list[Module]:
         shared = tuple(other for _, also in weights for other in also)
         alike.setdefault((_LAYER.sub(".*.", name), shapes, shared), []).append(name)
     return [
-        Module(_range(group), shapes, len(group), len(group) * sum(map(_size, shapes)), also)
+        Module(_range(group), shapes, len(group), len(group) * sum(map(math.prod, shapes)), also)
         for (_, shapes, also), group in alike.items()
     ]
 
 
 def module_lines(modules: Iterable[Module]) -> list[str]:
     """A table: name, shapes, copies, weights of all copies."""
-    rows = [(module.name, _shown(module), f"x {module.copies}", f"{module.weights:,}") for module in modules]
+    rows = [
+        (
+            module.name, " + ".join(" x ".join(map(str, shape)) for shape in module.shapes),
+            f"x {module.copies}", f"{module.weights:,}",
+        )
+        for module in modules
+    ]  # fmt: skip
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = []
     for module, row in zip(modules, rows, strict=True):
@@ -66,14 +73,3 @@ def _range(names: list[str]) -> str:
         return names[0]
     numbers = [int(match[1]) for match in found]
     return _LAYER.sub(f".{numbers[0]}-{numbers[-1]}.", names[0], count=1)
-
-
-def _shown(module: Module) -> str:
-    return " + ".join(" x ".join(map(str, shape)) for shape in module.shapes)
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    product = 1
-    for axis in shape:
-        product *= axis
-    return product

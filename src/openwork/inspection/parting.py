@@ -37,7 +37,7 @@ class Record:
     calls: dict[Key, Calls] = field(default_factory=dict)
 
     def note(self, name: str, before: Tensor | None, after: Tensor | None) -> None:
-        """Takes over one call; one of which no tensor is known says nothing."""
+        """Adds one call, if it has tensors on both sides."""
         if before is not None and after is not None:
             before, after = _with_positions(before.detach()), _with_positions(after.detach())
             calls = self.calls.setdefault((self.side, name, before.shape[2:], after.shape[2:]), Calls())

@@ -1,11 +1,10 @@
-"""Curves as SVG: titles on both axes, ticks and a legend, in every figure."""
+"""Curves as SVG: titles on both axes, ticks and a legend, in every figure; and the axes' scales and ticks."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from openwork.base.pages import SERIES, paint, stroke
-from openwork.inspection.axis import Axis, axis_for, tick_text
 from openwork.inspection.svg import Markup, element, figure, number, text_width
 
 WIDTH, HEIGHT = 640.0, 340.0
@@ -13,6 +12,8 @@ LEFT, RIGHT, TOP, BOTTOM = 74.0, 18.0, 66.0, 52.0
 SMALL, NORMAL = 12.0, 14.0
 # Up to here each point is drawn and tells its value; a longer curve is a line only.
 MOST_DOTS = 60
+# Far outside of these, differences and logarithms of 64-bit numbers break down.
+SMALLEST, LARGEST = 1e-290, 1e290
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,33 @@ class Series:
 
     name: str
     points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values from `low` to `high` become pixels from `start` to `end`, which is smaller for an axis that goes up.
+
+    `logarithmic`: equal distances between equal ratios.
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool = False
+
+    def pixel(self, value: float) -> float:
+        low, high, at = (math.log(x) if self.logarithmic else x for x in (self.low, self.high, value))
+        return self.start + (at - low) / (high - low) * (self.end - self.start)
+
+    def shows(self, value: float) -> bool:
+        """Whether a value has a place on this axis: NaN, infinity, and zero on a logarithmic axis have none."""
+        return _can_be_shown(value, self.logarithmic)
+
+    def ticks(self) -> list[float]:
+        marks = logarithmic_ticks(self.low, self.high) if self.logarithmic else linear_ticks(self.low, self.high)
+        slack = (self.high - self.low) * 1e-9
+        return [mark for mark in marks if self.low - slack <= mark <= self.high + slack]
 
 
 def line_chart(
@@ -54,7 +82,7 @@ def line_chart(
 def _legend(series: Sequence[Series]) -> Markup:
     entries, x = [], LEFT
     for place, one in enumerate(series):
-        role, dashes = _pattern(place)
+        role, dashes = SERIES[place % len(SERIES)]
         sample = element("line", x1=x, x2=x + 26, y1=44, y2=44, stroke_dasharray=dashes, **_thick(role))
         name = element("text", one.name, x=x + 32, y=48, font_size=SMALL, **paint("ink"))
         entries += [sample, name]
@@ -86,35 +114,24 @@ def _frame(across: Axis, upward: Axis, x_label: str, y_label: str) -> list[Marku
 
 
 def _curve(series: Series, place: int, across: Axis, upward: Axis) -> Markup:
-    role, dashes = _pattern(place)
+    role, dashes = SERIES[place % len(SERIES)]
     runs: list[list[tuple[float, float]]] = [[]]
     for x, y in series.points:
         if across.shows(x) and upward.shows(y):
             runs[-1].append((x, y))
         elif runs[-1]:
             runs.append([])
-    lines = [_path(run, across, upward) for run in runs if run]
+    pixels = [thinned([(across.pixel(x), upward.pixel(y)) for x, y in run]) for run in runs if run]
+    lines = ["M" + " L".join(f"{number(x)} {number(y)}" for x, y in run) for run in pixels]
     shown = [point for run in runs for point in run]
     # A point between two gaps has no line, so it is always drawn.
     dotted = shown if len(shown) <= MOST_DOTS else [run[0] for run in runs if len(run) == 1]
     dots = [
-        element(
-            "circle",
-            element("title", f"{series.name}: {tick_text(x)}, {y:.6g}"),
-            cx=across.pixel(x),
-            cy=upward.pixel(y),
-            r=2.6,
-            **paint(role),
-        )
-        for x, y in dotted
+        element("circle", element("title", label), cx=across.pixel(x), cy=upward.pixel(y), r=2.6, **paint(role))
+        for label, x, y in ((f"{series.name}: {tick_text(x)}, {y:.6g}", x, y) for x, y in dotted)
     ]
     path = element("path", d=" ".join(lines), stroke_dasharray=dashes, stroke_linejoin="round", **_thick(role))
     return element("g", element("title", series.name), path, *dots, data_series=series.name)
-
-
-def _path(run: Sequence[tuple[float, float]], across: Axis, upward: Axis) -> str:
-    pixels = thinned([(across.pixel(x), upward.pixel(y)) for x, y in run])
-    return "M" + " L".join(f"{number(x)} {number(y)}" for x, y in pixels)
 
 
 def thinned(pixels: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -133,9 +150,64 @@ def thinned(pixels: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return kept
 
 
-def _pattern(place: int) -> tuple[str, str]:
-    return SERIES[place % len(SERIES)]
-
-
 def _thick(role: str) -> dict[str, str]:
     return {**stroke(role), "stroke-width": "2"}
+
+
+def axis_for(
+    values: Iterable[float], start: float, end: float, *, logarithmic: bool = False, rounded: bool = False
+) -> Axis:
+    """An axis that just holds the values; 0 to 1 (1 to 10 on a logarithmic one) when there are none.
+
+    `rounded` moves both ends of a linear axis outwards to the next tick.
+    """
+    shown = [value for value in values if _can_be_shown(value, logarithmic)]
+    if not shown:
+        return Axis(1, 10, start, end, True) if logarithmic else Axis(0, 1, start, end)
+    low, high = min(shown), max(shown)
+    if high - low <= 1e-12 * max(abs(low), abs(high), SMALLEST):  # a single value is in the middle
+        half = max(abs(low), abs(high)) / 2 if max(abs(low), abs(high)) > SMALLEST else 0.5
+        low, high = (low / 2, low * 2) if logarithmic else (low - half, low + half)
+    while rounded and not logarithmic:
+        step = tick_step(low, high)
+        outer = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+        # A longer axis may need a larger step.
+        low, high, rounded = *outer, tick_step(*outer) != step
+    return Axis(low, high, start, end, logarithmic)
+
+
+def _can_be_shown(value: float, logarithmic: bool) -> bool:
+    return abs(value) < LARGEST and (not logarithmic or value > SMALLEST)
+
+
+def tick_step(low: float, high: float, about: int = 6) -> float:
+    """The distance of ticks between two values: 1, 2 or 5 times a power of ten."""
+    raw = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next(factor * power for factor in (1, 2, 5, 10) if raw <= factor * power * (1 + 1e-9))
+
+
+def linear_ticks(low: float, high: float) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten between two values."""
+    step = tick_step(low, high)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [round(index * step, 12 - math.floor(math.log10(step))) for index in range(first, last + 1)]
+
+
+def logarithmic_ticks(low: float, high: float) -> list[float]:
+    """Powers of ten, and their doubles and fivefolds where there are few; an equal division where even these fail."""
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for factors in ((1,), (1, 2, 5)):
+        marks = [factor * 10.0**exponent for exponent in exponents for factor in factors]
+        inside = [mark for mark in marks if low * (1 - 1e-9) <= mark <= high * (1 + 1e-9)]
+        if len(inside) >= 3:
+            return inside[:: math.ceil(len(inside) / 8)]
+    return linear_ticks(low, high)
+
+
+def tick_text(value: float) -> str:
+    """`1,000`, `0.05`, `2e-05`: short and exact enough for a tick."""
+    if value and not 1e-4 <= abs(value) < 1e6:
+        return f"{value:.3g}"
+    return f"{value:,.4f}".rstrip("0").rstrip(".")

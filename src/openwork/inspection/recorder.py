@@ -1,4 +1,4 @@
-"""Values of a calculation noted as steps while it runs; which step made an input is found, not claimed."""
+"""Values of a calculation noted as steps while it runs; the step that made an input is found by its storage."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ class StepKind:
     """What all steps of a kind have in common.
 
     Args:
-        title: what is done, a sentence of the catalogue.
+        title: the calculation, a sentence of the catalogue.
         equation: as text.
         axes: of the value, without the batch.
         code: the function or module class that makes the value; None for what is given.
-        source: who says so.
-        inner: of interest only to who looks into a sub-layer.
+        source: the paper that defines it.
+        inner: whether it is a detail within a sub-layer.
     """
 
     title: str
@@ -54,7 +54,7 @@ class Recorder:
         self._kept: list[Tensor] = []  # as long as they live, no address is used twice
 
     def know(self, model: nn.Module) -> None:
-        """The model whose weights, and what it keeps beside them, are to be named; what is shared has one name."""
+        """Names the weights and buffers of the model; shared ones have one name."""
         self._weights = {id(weight): name for name, weight in (*model.named_parameters(), *model.named_buffers())}
 
     def note(
@@ -68,16 +68,19 @@ class Recorder:
         labels: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Adds a step. `value` has a batch of one. Inputs that are tensors, or views of them, become their makers."""
+        makers = (one if isinstance(one, str) else self._makers.get(_address(one), "") for one in inputs)
+        # keys of the other side are given as `labels`
+        pieces = {axis: self.pieces[self.side] for axis in kind.axes if axis in ("position", "query", "key")}
         step = Step(
             name=name,
             title=kind.title,
             equation=kind.equation,
             value=np.array(value[0].detach().cpu().numpy()),
             axes=kind.axes,
-            inputs=tuple(maker for one in inputs if (maker := self._maker(one))),
+            inputs=tuple(maker for maker in makers if maker),
             code=kind.qualified_name,
             source=kind.source,
-            labels=self._labels(kind.axes) | dict(labels or {}),
+            labels={**pieces, **(labels or {})},
             parameters=tuple(self._weights[id(weight)] for weight in parameters),
         )
         self.steps.append(step)
@@ -85,13 +88,6 @@ class Recorder:
             self.inner.add(name)
         self._makers[_address(value)] = name
         self._kept.append(value)
-
-    def _maker(self, one: Tensor | str) -> str:
-        return one if isinstance(one, str) else self._makers.get(_address(one), "")
-
-    def _labels(self, axes: tuple[str, ...]) -> dict[str, Sequence[str]]:
-        """The pieces of this side along its positions; keys of the other side are said by who notes them."""
-        return {axis: self.pieces[self.side] for axis in axes if axis in ("position", "query", "key")}
 
 
 def _address(tensor: Tensor) -> int:

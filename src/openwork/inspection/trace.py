@@ -1,24 +1,25 @@
-"""A calculation step by step: what an explanation shows, whatever was calculated, and by which code.
+"""A calculation step by step, as data: values with their equations, inputs and code; and parts of it to show.
 
-A trace is data. Those who make one call the functions that really do the work and note what these gave; those who show
-one (terminal, JSON, a page) need nothing else.
+Whoever makes a trace calls the functions that do the work and notes their values; whoever shows one (terminal, JSON, a
+page) needs nothing else.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from openwork.base.errors import UsageError
+
 SCHEMA = 1  # of `to_json`; a change that readers must know of raises it
 
 Verdict = Literal["equal", "rounding", "wrong"]
+_LAYER = re.compile(r"\.layers\.(\d+)\.")
 
 
-# Records that hold arrays are compared by identity: == of arrays gives an array, and whether a dataclass asks for it
-# differs between versions of Python.
-
-
+# Records with arrays are compared by identity: == of arrays gives an array.
 # The source documents, by the numbers under which traces name them: 002, or 002, 2.1 with a section.
 TITLES = {
     "000": "Transformer 模型",
@@ -46,26 +47,17 @@ class Printed:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return {
-            "document": self.document,
-            "value": _plain(self.value.tolist()),
-            "verdict": self.verdict,
-            "reason": self.reason,
-        }
+        return {**vars(self), "value": _plain(self.value.tolist())}
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a document says of a step's value in words, whether the value bears it out, and what was found."""
+    """A document's sentence about a step's value, whether it is true of the value, and what was found."""
 
     document: str
     sentence: str
     holds: bool
     found: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"document": self.document, "sentence": self.sentence, "holds": self.holds, "found": self.found}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +115,7 @@ class Step:
             "labels": {axis: list(labels) for axis, labels in self.labels.items()},
             "value": _plain(self.value.tolist()),
             "printed": [one.to_json() for one in self.printed],
-            "said": [one.to_json() for one in self.said],
+            "said": [asdict(one) for one in self.said],
         }
 
 
@@ -141,10 +133,7 @@ class Trace:
 
     def step(self, name: str) -> Step:
         """The step of that name; KeyError if there is none."""
-        for step in self.steps:
-            if step.name == name:
-                return step
-        raise KeyError(name)
+        return {step.name: step for step in reversed(self.steps)}[name]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the version of their form."""
@@ -166,26 +155,21 @@ class Trace:
 
 
 def _step(values: Mapping[str, Any]) -> Step:
+    printed = tuple(Printed(**{**one, "value": np.array(_numbers(one["value"]))}) for one in values["printed"])
     return Step(
         name=values["name"],
         title=values["title"],
         equation=values["equation"],
-        value=_array(values["value"]).reshape(values["shape"]),
+        value=np.array(_numbers(values["value"])).reshape(values["shape"]),
         axes=tuple(values["axes"]),
         inputs=tuple(values["inputs"]),
         code=values["code"],
         source=values["source"],
         labels={axis: tuple(labels) for axis, labels in values["labels"].items()},
-        printed=tuple(
-            Printed(one["document"], _array(one["value"]), one["verdict"], one["reason"]) for one in values["printed"]
-        ),
+        printed=printed,
         parameters=tuple(values["parameters"]),
         said=tuple(Statement(**one) for one in values.get("said", ())),
     )
-
-
-def _array(value: Any) -> np.ndarray:
-    return np.array(_numbers(value))
 
 
 def _numbers(value: Any) -> Any:
@@ -200,3 +184,78 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to show of a model's trace.
+
+    Args:
+        layer: all steps of this layer of encoder and decoder, counted from 0, and none of other layers.
+        head: of values that have heads, this one alone, counted from 0.
+        every: all steps of all layers. Without this and `layer`: what each sub-layer gives, and attention weights.
+    """
+
+    layer: int | None = None
+    head: int | None = None
+    every: bool = False
+
+
+def select(steps: Sequence[Step], inner: Collection[str], selection: Selection) -> tuple[Step, ...]:
+    """The steps that are asked for; `inner` are the names of those inside sub-layers.
+
+    A step whose input is left out names the inputs of that instead. UsageError: no such layer or head.
+    """
+    layer, head = selection.layer, selection.head
+    layers = 1 + max((_layer(step) for step in steps), default=-1)
+    heads = max((step.value.shape[step.axes.index("head")] for step in steps if "head" in step.axes), default=0)
+    if layer is not None and not 0 <= layer < layers:
+        raise UsageError(
+            f"there is no layer {layer}", hint=f"layers are counted from 0; the last one is {layers - 1}", code="U034"
+        )
+    if head is not None and not 0 <= head < heads:
+        raise UsageError(
+            f"there is no head {head}", hint=f"heads are counted from 0; the last one is {heads - 1}", code="U035"
+        )
+    if layer is not None:
+        kept = {step.name for step in steps if _layer(step) in (-1, layer)}
+    else:
+        kept = {step.name for step in steps if selection.every or step.name not in inner}
+    chosen = bridged(steps, kept)
+    return tuple(chosen if head is None else (_only_head(step, head, heads) for step in chosen))
+
+
+def bridged(steps: Sequence[Step], kept: Collection[str]) -> list[Step]:
+    """The steps of these names; an input that is left out is replaced by its own inputs."""
+    made_from = {step.name: step.inputs for step in steps}
+    return [replace(step, inputs=_bridge(step.inputs, made_from, kept)) for step in steps if step.name in kept]
+
+
+def _layer(step: Step) -> int:
+    found = _LAYER.search(step.name)
+    return int(found[1]) if found else -1
+
+
+def _bridge(inputs: Sequence[str], made_from: dict[str, tuple[str, ...]], kept: Collection[str]) -> tuple[str, ...]:
+    """The nearest steps before that are kept, each once."""
+    found: list[str] = []
+    waiting, seen = list(inputs), set[str]()
+    while waiting:
+        name = waiting.pop(0)
+        if name in seen:
+            continue
+        seen.add(name)
+        if name in kept:
+            found.append(name)
+        else:
+            waiting[:0] = made_from.get(name, ())
+    return tuple(found)
+
+
+def _only_head(step: Step, head: int, heads: int) -> Step:
+    """Where heads share keys and values, those of this head's group."""
+    if "head" not in step.axes:
+        return step
+    axis = step.axes.index("head")
+    own = head * step.value.shape[axis] // heads
+    return replace(step, value=step.value.take([own], axis), labels={**step.labels, "head": (str(own),)})

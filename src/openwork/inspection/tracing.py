@@ -1,11 +1,12 @@
-"""A trained model's forward pass as steps: the model's own code runs, and what its parts give is noted.
+"""A trained model's forward pass as steps: the model's own code runs, and the outputs of its parts are noted.
 
-A copy of the model in float64 is watched: forward hooks note what modules give, and a kernel that calls the functions
-of the reference kernel notes what happens between queries and output. The model itself is never touched.
+A copy of the model in float64 is watched: forward hooks note the outputs of modules, and a kernel that calls the
+functions of the reference kernel notes the steps between queries and output. The model itself is never changed.
 """
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -91,7 +92,7 @@ def _note_output(
     given: Sequence[str] = (),
     shape: Callable[[Tensor], Tensor] | None = None,
 ) -> None:
-    """Notes what the module gives whenever it is called, `shape`d; `given` are inputs that have no step's numbers."""
+    """Notes each output of the module, `shape`d; `given`: names of inputs that are not the numbers of a step."""
 
     def hear(_: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
         value = output if shape is None else shape(output)
@@ -132,18 +133,11 @@ def _watch_positions(positions: SinusoidalPositions | LearnedPositions, recorder
 
 
 def _watch_attention(name: str, attention: MultiHeadAttention, recorder: Recorder) -> None:
-    kernel = TracingKernel(name, attention, recorder)
-
-    def cut(width: int) -> Callable[[Tensor], Tensor]:
-        return lambda projected: attention.split(projected, width)
-
-    width, value_width = attention.heads.width, attention.heads.value_width
-    _note_output(recorder, f"{name}.query", attention.query, steps.query(attention), shape=cut(width))
-    _note_output(recorder, f"{name}.key", attention.key, steps.key(attention), shape=cut(width))
-    _note_output(recorder, f"{name}.value", attention.value, steps.value(attention), shape=cut(value_width))
-    _note_output(
-        recorder, f"{name}.output", attention.output, steps.attention_output(attention), given=[f"{name}.heads"]
-    )
+    kernel, kinds, heads = TracingKernel(name, attention, recorder), steps.attention_steps(attention), attention.heads
+    for part, width in (("query", heads.width), ("key", heads.width), ("value", heads.value_width)):
+        cut = partial(attention.split, each=width)
+        _note_output(recorder, f"{name}.{part}", getattr(attention, part), kinds[part], shape=cut)
+    _note_output(recorder, f"{name}.output", attention.output, kinds["output"], given=[f"{name}.heads"])
     attention.key.register_forward_hook(kernel.hear_keys)
     attention.kernel = kernel
 
@@ -152,13 +146,11 @@ class TracingKernel:
     """Equation 1 by the functions of the reference kernel, each of whose values is noted."""
 
     def __init__(self, name: str, attention: MultiHeadAttention, recorder: Recorder) -> None:
-        self.name = name
-        self.attention = attention
-        self.recorder = recorder
+        self.name, self.attention, self.recorder = name, attention, recorder
         self.keys: Sequence[str] = ()
 
     def hear_keys(self, module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> None:
-        """Keys are the positions of the side whose turn it is when they are made."""
+        """Keys are the positions of the side that is computed when they are made."""
         self.keys = self.recorder.pieces[self.recorder.side]
 
     def __call__(
@@ -174,48 +166,43 @@ class TracingKernel:
     ) -> Tensor:
         if weight_function is not None:
             raise ValueError("the steps of this trace are those of equation 1")
-        asking, asked = self._turned(query, key)
+        compared = ["query", "key"]
+        if isinstance(self.attention.distances, Rotary):  # it has rotated them already
+            for part, vectors in (("query", query), ("key", key)):
+                self._note(f"turned_{part}", steps.turned(self.attention, part), vectors, part)
+            compared = ["turned_query", "turned_key"]
         products = reference.attention_scores(query, key, 1.0)
-        self._note("products", steps.PRODUCTS, products, asking, asked)
+        self._note("products", steps.PRODUCTS, products, *compared)
+        made_of = ["products"]
         if bias is not None:
-            depends = [asking] * isinstance(self.attention.distances, RelativeKeys)
+            depends = compared[:1] if isinstance(self.attention.distances, RelativeKeys) else []
             self._note("bias", steps.distance_bias(self.attention), bias.expand_as(products), *depends)
-        scores = reference.attention_scores(query, key, scale, bias)
-        biased = bias is not None
-        self._note("scores", steps.scores(biased), scores, self._called("products"), *[self._called("bias")] * biased)
+            made_of.append("bias")
+        scores, last = reference.attention_scores(query, key, scale, bias), "scores"
+        self._note("scores", steps.scores(bias is not None), scores, *made_of)
         allowed = mask.boolean(query.shape[-2], key.shape[-2], query.device)
         if allowed is not None and not bool(allowed.all()):
-            self._note("masked", steps.MASKED, reference.masked_scores(scores, allowed), self._called("scores"))
+            self._note("masked", steps.MASKED, reference.masked_scores(scores, allowed), "scores")
+            last = "masked"
         weights = reference.softmax_over(scores, allowed)
-        self._note("weights", steps.WEIGHTS, weights, self.recorder.steps[-1].name)
+        self._note("weights", steps.WEIGHTS, weights, last)
         heads = reference.weighted_sum(weights, value)
-        self._note("heads", steps.HEADS, heads, self._called("weights"), self._called("value"))
+        self._note("heads", steps.HEADS, heads, "weights", "value")
         return heads
 
-    def _turned(self, query: Tensor, key: Tensor) -> tuple[str, str]:
-        """The names of what is compared: rotary positions turn it first."""
-        if not isinstance(self.attention.distances, Rotary):
-            return self._called("query"), self._called("key")
-        self._note("turned_query", steps.turned(self.attention, "query"), query, self._called("query"))
-        self._note("turned_key", steps.turned(self.attention, "key"), key, self._called("key"))
-        return self._called("turned_query"), self._called("turned_key")
-
-    def _called(self, part: str) -> str:
-        return f"{self.name}.{part}"
-
     def _note(self, part: str, kind: StepKind, value: Tensor, *inputs: str) -> None:
-        labels = {"key": self.keys} if "key" in kind.axes else {}
-        self.recorder.note(self._called(part), kind, value, inputs, labels=labels)
+        """`part` and `inputs`: names within this attention."""
+        labels, names = {"key": self.keys} if "key" in kind.axes else {}, [f"{self.name}.{one}" for one in inputs]
+        self.recorder.note(f"{self.name}.{part}", kind, value, names, labels=labels)
 
 
 def _watch_network(name: str, network: FeedForward | GatedFeedForward, recorder: Recorder) -> None:
-    _note_output(recorder, f"{name}.expand", network.expand, steps.expansion(network))
-    _note_output(recorder, f"{name}.activation", network.activation, steps.activation(network))
+    kinds = steps.network_steps(network)
+    for part in ("expand", "activation", *(["gate"] if isinstance(network, GatedFeedForward) else []), "contract"):
+        _note_output(recorder, f"{name}.{part}", getattr(network, part), kinds[part])
+
+    def multiply(_: nn.Module, inputs: tuple[Tensor]) -> None:
+        recorder.note(f"{name}.gated", steps.GATED, inputs[0], [f"{name}.activation", f"{name}.expand"])
+
     if isinstance(network, GatedFeedForward):
-        _note_output(recorder, f"{name}.gate", network.gate, steps.gate(network))
-
-        def multiply(_: nn.Module, inputs: tuple[Tensor]) -> None:
-            recorder.note(f"{name}.gated", steps.GATED, inputs[0], [f"{name}.activation", f"{name}.expand"])
-
         network.contract.register_forward_pre_hook(multiply)
-    _note_output(recorder, f"{name}.contract", network.contract, steps.contraction(network))

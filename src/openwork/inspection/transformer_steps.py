@@ -1,11 +1,10 @@
-"""What each calculation of a Transformer is: its words, its equation, its place in the papers.
+"""The calculations of a Transformer: titles, equations, and where the papers define them.
 
 The equations of parts that exist in several kinds depend on the module.
 """
 
 from typing import Any
 
-import torch
 from torch import nn
 
 from openwork.inspection.recorder import StepKind
@@ -66,7 +65,7 @@ _DISTANCES: dict[type[Any], tuple[str, str]] = {
 
 
 def embedding(scaled: bool) -> StepKind:
-    """What the stream begins with."""
+    """The input of the stream."""
     return StepKind(
         "The same, multiplied by the root of their width" if scaled else "The same, as they are",
         "E[id] sqrt(d_model)" if scaled else "E[id]",
@@ -75,7 +74,7 @@ def embedding(scaled: bool) -> StepKind:
 
 
 def logits(bias: bool) -> StepKind:
-    """What the probabilities are made of."""
+    """The input of the probabilities."""
     return StepKind(
         "Logits: one number for each piece of the vocabulary", _linear("^T", False) + (" + b" if bias else ""),
         ("position", "vocabulary"), SequenceModel.project, f"{PAPER}section 3.4",
@@ -84,10 +83,8 @@ def logits(bias: bool) -> StepKind:
 
 def position_vectors(positions: nn.Module) -> StepKind:
     """The vectors that are added to the embeddings."""
-    learnt = any(True for _ in positions.parameters())
-    if learnt:
-        equation, source = "P[pos]", "Gehring et al. 2017"
-    else:
+    equation, source = "P[pos]", "Gehring et al. 2017"
+    if not any(True for _ in positions.parameters()):
         equation = "sin(pos / 10000^(2i / d_model)), cos(pos / 10000^(2i / d_model))"
         source = f"{PAPER}section 3.5"
     return StepKind("A vector for each position", equation, STREAM, type(positions).rows, source)  # type: ignore[attr-defined]
@@ -95,41 +92,40 @@ def position_vectors(positions: nn.Module) -> StepKind:
 
 def position_sum(positions: nn.Module) -> StepKind:
     """Embeddings and positions together."""
-    return StepKind(
-        "Embedding and position added up", "x + P[pos]", STREAM, type(positions).forward,
-        f"{PAPER}section 3.5",
-    )  # fmt: skip
+    code = type(positions).forward
+    return StepKind("Embedding and position added up", "x + P[pos]", STREAM, code, f"{PAPER}section 3.5")
 
 
 def _linear(matrix: str, bias: bool, of: str = "x") -> str:
     return f"{of} W{matrix} + b{matrix}" if bias else f"{of} W{matrix}"
 
 
-def query(attention: MultiHeadAttention) -> StepKind:
-    """The projection, cut into heads."""
-    return StepKind(
-        "The queries of each head: what each position asks for",
-        f"heads({_linear('^Q', attention.query.bias is not None)})",
-        ("head", "query", "head_width"), MultiHeadAttention.queries, MULTI_HEAD, inner=True,
-    )  # fmt: skip
-
-
-def key(attention: MultiHeadAttention) -> StepKind:
-    """The projection, cut into heads."""
-    return StepKind(
-        "The keys of each head: what each position can be found by",
-        f"heads({_linear('^K', attention.key.bias is not None)})",
-        ("head", "key", "head_width"), MultiHeadAttention.keys_values, MULTI_HEAD, inner=True,
-    )  # fmt: skip
-
-
-def value(attention: MultiHeadAttention) -> StepKind:
-    """The projection, cut into heads."""
-    return StepKind(
-        "The values of each head: what each position gives when it is found",
-        f"heads({_linear('^V', attention.value.bias is not None)})",
-        ("head", "key", "value_width"), MultiHeadAttention.keys_values, MULTI_HEAD, inner=True,
-    )  # fmt: skip
+def attention_steps(attention: MultiHeadAttention) -> dict[str, StepKind]:
+    """The projections, cut into heads, and the output of the sub-layer."""
+    matrices = {"query": "^Q", "key": "^K", "value": "^V"}
+    heads = {
+        part: f"heads({_linear(matrix, getattr(attention, part).bias is not None)})"
+        for part, matrix in matrices.items()
+    }
+    return {
+        "query": StepKind(
+            "The queries of each head: what each position asks for", heads["query"],
+            ("head", "query", "head_width"), MultiHeadAttention.queries, MULTI_HEAD, inner=True,
+        ),
+        "key": StepKind(
+            "The keys of each head: what each position can be found by", heads["key"],
+            ("head", "key", "head_width"), MultiHeadAttention.keys_values, MULTI_HEAD, inner=True,
+        ),
+        "value": StepKind(
+            "The values of each head: what each position gives when it is found", heads["value"],
+            ("head", "key", "value_width"), MultiHeadAttention.keys_values, MULTI_HEAD, inner=True,
+        ),
+        "output": StepKind(
+            "The heads side by side, turned into one vector for each position",
+            _linear("^O", attention.output.bias is not None, "Concat(head_1, ..., head_h)"),
+            STREAM, MultiHeadAttention.forward, MULTI_HEAD, inner=True,
+        ),
+    }  # fmt: skip
 
 
 def turned(attention: MultiHeadAttention, axis: str) -> StepKind:
@@ -142,16 +138,14 @@ def turned(attention: MultiHeadAttention, axis: str) -> StepKind:
 
 
 def distance_bias(attention: MultiHeadAttention) -> StepKind:
-    """What distances add to the scores."""
-    part = type(attention.distances)
-    equation, source = _DISTANCES[part]
-    return StepKind(
-        "What the distance between query and key adds to the score", equation, SCORES, part.bias, source, True
-    )
+    """The bias that distances add to the scores."""
+    equation, source = _DISTANCES[type(attention.distances)]
+    code = type(attention.distances).bias
+    return StepKind("What the distance between query and key adds to the score", equation, SCORES, code, source, True)
 
 
 def scores(biased: bool) -> StepKind:
-    """What the softmax is taken of."""
+    """The input of the softmax."""
     return StepKind(
         "The same divided by the root of the heads' width, so that wide heads do not make it large",
         "Q K^T / sqrt(d_k) + bias" if biased else "Q K^T / sqrt(d_k)",
@@ -159,53 +153,21 @@ def scores(biased: bool) -> StepKind:
     )  # fmt: skip
 
 
-def attention_output(attention: MultiHeadAttention) -> StepKind:
-    """The sub-layer's output."""
-    bias = attention.output.bias is not None
-    return StepKind(
-        "The heads side by side, turned into one vector for each position",
-        _linear("^O", bias, "Concat(head_1, ..., head_h)"),
-        STREAM, MultiHeadAttention.forward, MULTI_HEAD, inner=True,
-    )  # fmt: skip
-
-
-def expansion(network: FeedForward | GatedFeedForward) -> StepKind:
-    """The first product of the feed-forward network, or what its gate lets through."""
-    gated = isinstance(network, GatedFeedForward)
-    return StepKind(
-        "Each position's vector, made wider", "x V" if gated else "x W_1 + b_1", INNER, type(network).forward,
-        _network_source(network), inner=True,
-    )  # fmt: skip
-
-
-def gate(network: GatedFeedForward) -> StepKind:
-    """What decides how much passes."""
-    return StepKind(
-        "The gate: how much of each number may pass", "x W", INNER, type(network).forward,
-        _network_source(network), inner=True,
-    )  # fmt: skip
-
-
-def activation(network: FeedForward | GatedFeedForward) -> StepKind:
-    """The bend between the two products."""
-    made = type(network.activation)
-    return StepKind(
-        "The activation of each number, which makes the network more than one product",
-        _ACTIVATIONS.get(made, made.__name__), INNER, type(network).forward, _network_source(network), inner=True,
-    )  # fmt: skip
-
-
-def contraction(network: FeedForward | GatedFeedForward) -> StepKind:
-    """The sub-layer's output."""
-    gated = isinstance(network, GatedFeedForward)
-    return StepKind(
-        "Each position's vector, as wide as before", "z W_2" if gated else "z W_2 + b_2", STREAM,
-        type(network).forward, _network_source(network), inner=True,
-    )  # fmt: skip
-
-
-def _network_source(network: nn.Module) -> str:
-    return EQUATION_2 if isinstance(network, FeedForward) else "Shazeer 2020, equations 5 and 6"
+def network_steps(network: FeedForward | GatedFeedForward) -> dict[str, StepKind]:
+    """The products of a feed-forward network, its activation, and its gate if it has one."""
+    activation, code = type(network.activation), type(network).forward
+    first, last, source = "x W_1 + b_1", "z W_2 + b_2", EQUATION_2
+    if isinstance(network, GatedFeedForward):
+        first, last, source = "x V", "z W_2", "Shazeer 2020, equations 5 and 6"
+    return {
+        "expand": StepKind("Each position's vector, made wider", first, INNER, code, source, inner=True),
+        "activation": StepKind(
+            "The activation of each number, which makes the network more than one product",
+            _ACTIVATIONS.get(activation, activation.__name__), INNER, code, source, inner=True,
+        ),
+        "gate": StepKind("The gate: how much of each number may pass", "x W", INNER, code, source, inner=True),
+        "contract": StepKind("Each position's vector, as wide as before", last, STREAM, code, source, inner=True),
+    }  # fmt: skip
 
 
 def residual(inner: bool) -> StepKind:
@@ -217,7 +179,7 @@ def residual(inner: bool) -> StepKind:
 
 
 def norm(module: nn.Module, inner: bool) -> StepKind:
-    """`inner`: the norm stands before a sub-layer."""
+    """`inner`: the norm is before a sub-layer."""
     if isinstance(module, nn.LayerNorm):
         equation = f"(x - mean) / sqrt(variance + {module.eps:g}) * gain + shift"
         source = "Ba, Kiros and Hinton 2016"
@@ -231,4 +193,4 @@ def norm(module: nn.Module, inner: bool) -> StepKind:
 
 def projection() -> StepKind:
     """Where the stream's width changes."""
-    return StepKind("The stream, turned to another width", "x W", STREAM, torch.nn.Linear)
+    return StepKind("The stream, turned to another width", "x W", STREAM, nn.Linear)

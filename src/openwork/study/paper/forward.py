@@ -6,8 +6,7 @@ import torch
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.inspection.recorder import Recorder
-from openwork.inspection.selection import bridged
-from openwork.inspection.trace import Trace
+from openwork.inspection.trace import Trace, bridged
 from openwork.inspection.tracing import trace_forward
 from openwork.models.build import build_transformer
 from openwork.models.presets import PRESETS
