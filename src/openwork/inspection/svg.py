@@ -32,8 +32,7 @@ def text(content: str) -> Markup:
 
 def number(value: float) -> str:
     """At most two decimals, which is a hundredth of a pixel; no trailing zeros and no minus zero."""
-    written = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if written == "-0" else written
+    return f"{value:z.2f}".rstrip("0").rstrip(".")
 
 
 def figure(width: float, height: float, title: str, *children: Markup) -> Markup:

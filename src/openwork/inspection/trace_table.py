@@ -1,8 +1,8 @@
-"""A step's value as tables of text: rounded, and of what is large the corners."""
+"""A step's value as tables of text: rounded, and of large values the corners."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from openwork.inspection.attention_view import visible
 from openwork.inspection.trace import Printed, Step
 
 DECIMALS = 4
-LARGEST, SMALLEST = 1e5, 1e-3  # of the values outside of this, the powers of ten are written
-GAP = None  # stands where rows or columns are left out
+LARGEST, SMALLEST = 1e5, 1e-3  # values outside of this are written with powers of ten
+GAP = None  # in place of rows or columns that are left out
 
 Places = list[int | None]
 
@@ -63,55 +63,38 @@ def writer(value: np.ndarray) -> Callable[[float], str]:
     largest = sizes.max() if sizes.size else 0.0
     if largest >= LARGEST or 0 < largest < SMALLEST:
         return lambda one: f"{one:.{DECIMALS - 1}e}" if np.isfinite(one) else str(float(one))
-    return lambda one: _unsigned_zero(f"{one:.{DECIMALS}f}") if np.isfinite(one) else str(float(one))
-
-
-def _unsigned_zero(written: str) -> str:
-    return written.removeprefix("-") if not written.strip("-0.") else written
+    return lambda one: f"{one:z.{DECIMALS}f}" if np.isfinite(one) else str(float(one))
 
 
 def tables(step: Step, limits: Limits) -> Iterator[Table | None]:
-    """The value's matrices, over its last two axes; None stands for those left out. A vector is a row."""
+    """The value's matrices, over its last two axes; None in place of those left out. A vector is a row."""
     value, axes = step.value, step.axes
     if value.ndim < 2:
         value, axes = value.reshape((1,) * (2 - value.ndim) + value.shape), ("", "", *axes)[-2:]
-    write = writer(value)
-    before = [corners(size, limits.slices) for size in value.shape[:-2]]
-    gone = False
-    for places in product(*before):
-        if GAP in places:
-            if not gone:
-                yield None
-            gone = True
-            continue
-        gone = False
-        index = tuple(place for place in places if place is not None)
-        heading = tuple((axis, _label(step, axis, place)) for axis, place in zip(axes, index, strict=False))
-        yield _table(step, value[index], (axes[-2], axes[-1]), heading, write, limits)
-
-
-def _table(
-    step: Step,
-    matrix: np.ndarray,
-    axes: tuple[str, str],
-    heading: tuple[tuple[str, str], ...],
-    write: Callable[[float], str],
-    limits: Limits,
-) -> Table:
-    rows, columns = corners(matrix.shape[0], limits.rows), corners(matrix.shape[1], limits.columns)
-    kept = [[place for place in places if place is not None] for places in (rows, columns)]
-    shown = matrix[np.ix_(*kept)]
-    return Table(
-        heading,
-        tuple(None if row is None else _label(step, axes[0], row) for row in rows),
-        tuple(None if column is None else _label(step, axes[1], column) for column in columns),
-        tuple(tuple(map(write, row)) for row in shown),
-        shown,
+    write, rows, columns = (
+        writer(value),
+        corners(value.shape[-2], limits.rows),
+        corners(value.shape[-1], limits.columns),
     )
+    kept = np.ix_(*([place for place in places if place is not None] for places in (rows, columns)))
+    row_names, column_names = (
+        tuple(None if place is None else _label(step, axis, place) for place in places)
+        for axis, places in ((axes[-2], rows), (axes[-1], columns))
+    )
+    slices = product(*(corners(size, limits.slices) for size in value.shape[:-2]))
+    for left_out, group in groupby(slices, key=lambda places: GAP in places):
+        if left_out:
+            yield None
+            continue
+        for index in group:
+            known = zip(axes, (place for place in index if place is not None), strict=False)
+            heading = tuple((axis, _label(step, axis, place)) for axis, place in known)
+            shown = value[index][kept]
+            yield Table(heading, row_names, column_names, tuple(tuple(map(write, row)) for row in shown), shown)
 
 
 def _label(step: Step, axis: str, place: int) -> str:
-    """What stands at a place of an axis: a piece, or its number; nothing where there is no axis."""
+    """The label of a place on an axis: a piece, or its number; empty where there is no axis."""
     if axis in step.labels:
         return visible(step.labels[axis][place])
     return str(place) if axis else ""

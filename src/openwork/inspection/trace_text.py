@@ -1,9 +1,9 @@
 """A trace for a terminal: as wide as it is, in the reader's language; wide characters count two columns."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from openwork.base.phrases import shown_width
-from openwork.inspection.trace import Printed, Statement, Step, Trace, title_of
+from openwork.inspection.trace import Step, Trace, title_of
 from openwork.inspection.trace_table import Limits, Table, printed_value, shape_text, tables
 
 Translate = Callable[[str], str]
@@ -41,27 +41,19 @@ def _step_text(number: int, step: Step, width: int, translate: Translate) -> Ite
             yield from wrapped(f"{INDENT}{name}: {fact}" if name else f"{INDENT}{fact}", width, INDENT * 2)
     for table in tables(step, Limits(ROWS, width // 5, SLICES)):
         yield from [f"{INDENT}{ELLIPSIS}"] if table is None else _table_text(table, width)
-    for printed in step.printed:
-        yield from wrapped(f"{INDENT}{_printed_text(printed, translate)}", width, INDENT * 2)
-    for said in step.said:
-        yield from wrapped(f"{INDENT}{_said_text(said, translate)}", width, INDENT * 2)
-
-
-def _said_text(said: Statement, translate: Translate) -> str:
-    verdict = translate("borne out") if said.holds else translate("not borne out")
-    told = f"{translate('said in')} {title_of(said.document)}: {translate(said.sentence)}"
-    return f"{told}: {verdict}; {translate(said.found)}"
-
-
-def _printed_text(printed: Printed, translate: Translate) -> str:
     verdicts = {
         "equal": translate("equal"),
         "rounding": translate("equal but for rounding"),
         "wrong": translate("wrong"),
     }
-    told = f"{translate('printed in')} {title_of(printed.document)}: {printed_value(printed)}"
-    reason = f"; {translate(printed.reason)}" if printed.reason else ""
-    return f"{told}: {verdicts[printed.verdict]}{reason}"
+    for printed in step.printed:
+        place = f"{translate('printed in')} {title_of(printed.document)}: {printed_value(printed)}"
+        reason = f"; {translate(printed.reason)}" if printed.reason else ""
+        yield from wrapped(f"{INDENT}{place}: {verdicts[printed.verdict]}{reason}", width, INDENT * 2)
+    for said in step.said:
+        verdict = translate("borne out") if said.holds else translate("not borne out")
+        place = f"{translate('said in')} {title_of(said.document)}: {translate(said.sentence)}"
+        yield from wrapped(f"{INDENT}{place}: {verdict}; {translate(said.found)}", width, INDENT * 2)
 
 
 def _table_text(table: Table, width: int) -> Iterator[str]:
@@ -70,41 +62,24 @@ def _table_text(table: Table, width: int) -> Iterator[str]:
         yield INDENT + ", ".join(f"{axis} {label}" for axis, label in table.heading)
     names = [None if row is None else _fitted(row, LONGEST_LABEL) for row in table.rows]
     beside = max((shown_width(name) for name in names if name is not None), default=0)
-    columns = _columns(table)
+    filled = iter(zip(*table.cells, strict=True))  # each column: its name and its cells; None for a gap
+    columns = [None if name is None else [_fitted(name, LONGEST_LABEL), *next(filled, ())] for name in table.columns]
     cell = max((shown_width(text) for column in columns if column is not None for text in column), default=1)
-    room = max(2, (width - len(INDENT) - beside) // (cell + 2))
-    kept = _thinned(columns, room)
-    heads = [column[0] if column is not None else ELLIPSIS for column in kept]
-    if any(head != "" for head in heads):
-        yield _row(" " * beside, heads, cell)
-    body = iter(range(1, len(table.cells) + 1))
+    most = max(2, (width - len(INDENT) - beside) // (cell + 2))
+    if len(columns) > most:  # the first, a gap, and the last, as where there is a gap already: two thirds, one third
+        last = max(1, (most - 1) // 3)
+        first, final = columns[: max(1, most - 1 - last)], columns[-last:]
+        columns = [*(c for c in first if c is not None), None, *(c for c in final if c is not None)]
+    places = range(len(table.cells) + 1)
+    lines = [[ELLIPSIS if column is None else column[place] for column in columns] for place in places]
+    if any(lines[0]):
+        yield _row(" " * beside, lines[0], cell)
+    body = iter(lines[1:])
     for name in names:
-        if name is None:
-            yield INDENT + ELLIPSIS
-            continue
-        place = next(body)
-        yield _row(_padded(name, beside), [c[place] if c is not None else ELLIPSIS for c in kept], cell)
+        yield INDENT + ELLIPSIS if name is None else _row(_padded(name, beside), next(body), cell)
 
 
-def _columns(table: Table) -> list[list[str] | None]:
-    """Each column as its name and its cells; None for a gap."""
-    filled = iter(zip(*table.cells, strict=True))
-    return [None if name is None else [_fitted(name, LONGEST_LABEL), *next(filled, ())] for name in table.columns]
-
-
-def _thinned(columns: list[list[str] | None], room: int) -> list[list[str] | None]:
-    """At most `room` columns, gap included: of more the first, a gap, and the last.
-
-    Where there is a gap already, it lies between those that are kept: both are cut at two thirds.
-    """
-    if len(columns) <= room:
-        return columns
-    last = max(1, (room - 1) // 3)
-    first = max(1, room - 1 - last)
-    return [*(c for c in columns[:first] if c is not None), None, *(c for c in columns[-last:] if c is not None)]
-
-
-def _row(name: str, cells: Iterable[str], width: int) -> str:
+def _row(name: str, cells: Sequence[str], width: int) -> str:
     return INDENT + name + "".join("  " + _padded(cell, width, right=True) for cell in cells)
 
 
