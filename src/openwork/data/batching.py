@@ -112,31 +112,21 @@ class CorpusMixture:
         return generator.permutation(np.concatenate(rows))
 
 
+@dataclass(frozen=True)
 class BatchPlan:
     """Groups the pairs of a corpus into batches, anew in each epoch.
 
     No batch has more than `settings.tokens` positions on either side, except that a longer pair is a batch by itself.
+    `versions`: how many versions of the same pairs the lengths are of, one version of all after another. `mixture`: how
+    often an epoch takes the pairs of which part; without one it takes each once.
     """
 
-    def __init__(
-        self,
-        source_lengths: SideLengths,
-        target_lengths: SideLengths,
-        settings: BatchSettings,
-        seed: int,
-        versions: int = 1,
-        mixture: CorpusMixture | None = None,
-    ) -> None:
-        """`versions`: how many versions of the same pairs the lengths are of, one version of all after another.
-
-        `mixture`: how often an epoch takes the pairs of which part; without one it takes each once.
-        """
-        self._settings = settings
-        self._seed = seed
-        self._versions = versions
-        self._mixture = mixture
-        self._source_lengths = source_lengths
-        self._target_lengths = target_lengths
+    source_lengths: SideLengths
+    target_lengths: SideLengths
+    settings: BatchSettings
+    seed: int
+    versions: int = 1
+    mixture: CorpusMixture | None = None
 
     @classmethod
     def of(
@@ -156,13 +146,13 @@ class BatchPlan:
         With a mixture, pairs come as often as the weight of their part requires. Where there are several versions of
         the pairs, the epochs alternate between them.
         """
-        pairs = len(self._source_lengths) // self._versions
-        first = number % self._versions * pairs
-        seed = [self._seed, number]
-        if self._mixture is None and pairs > windows.WINDOW:
+        pairs = len(self.source_lengths) // self.versions
+        first = number % self.versions * pairs
+        seed = [self.seed, number]
+        if self.mixture is None and pairs > windows.WINDOW:
             return windows.Windows(pairs, seed, lambda rows, generator: self._batches(first + rows, generator))
         generator = np.random.default_rng(seed)
-        rows = self._mixture.draw(generator) if self._mixture else generator.permutation(pairs)
+        rows = self.mixture.draw(generator) if self.mixture else generator.permutation(pairs)
         return self._batches(first + rows, generator)
 
     def _batches(self, rows: NDArray[np.int64], generator: np.random.Generator) -> EpochPlan:
@@ -174,14 +164,14 @@ class BatchPlan:
         difference is shifted by up to one token, which costs 1 % of padding and halves the number of pairs that are in
         one batch again in the next epoch.
         """
-        source, target = self._source_lengths[rows].astype(np.int64), self._target_lengths[rows].astype(np.int64)
+        source, target = self.source_lengths[rows].astype(np.int64), self.target_lengths[rows].astype(np.int64)
         longer = np.maximum(source, target) + 1  # as computed: each side has its end symbol
         difference = source - target + generator.integers(-1, 2, len(rows))
         downwards = (longer + generator.integers(2)) % 2 == 1
         span = int(np.abs(difference).max(initial=0)) + 1
         key = longer * (2 * span) + np.where(downwards, -difference, difference)
         order = np.argsort(key, kind="stable")
-        starts = _cut(longer[order], self._settings.tokens)
+        starts = _cut(longer[order], self.settings.tokens)
         return EpochPlan(rows[order], starts, generator.permutation(len(starts) - 1))
 
 
@@ -201,17 +191,14 @@ def _cut(lengths: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
 def assemble(store: TokenStore, rows: NDArray[np.integer], epoch: int = 0) -> Batch:
     """The pairs at `rows` of the store, in that order, as one padded batch."""
     source_ids, source_lengths = _gather(store.source, rows)
-    source = np.full((len(rows), int(source_lengths.max(initial=0)) + 1), Tokenizer.pad_id, np.int64)
-    _put_ids(source[:, :-1], source_ids, source_lengths)
-    _put_end(source, source_lengths)
-
     target_ids, target_lengths = _gather(store.target, rows)
-    target_input = np.full((len(rows), int(target_lengths.max(initial=0)) + 1), Tokenizer.pad_id, np.int64)
-    _put_ids(target_input[:, 1:], target_ids, target_lengths)
-    target_output = np.full_like(target_input, Tokenizer.pad_id)
-    target_output[:, :-1] = target_input[:, 1:]
+    every = np.arange(len(rows))
+    source = _padded(source_ids, source_lengths, 0)
+    source[every, source_lengths] = Tokenizer.end_id
+    target_input = _padded(target_ids, target_lengths, 1)
     target_input[:, 0] = Tokenizer.start_id
-    _put_end(target_output, target_lengths)
+    target_output = _padded(target_ids, target_lengths, 0)
+    target_output[every, target_lengths] = Tokenizer.end_id
     return Batch(
         rows=np.asarray(rows, np.int64),
         source=source,
@@ -232,9 +219,9 @@ def _gather(side: TokenSide, rows: NDArray[np.integer]) -> tuple[NDArray[np.inte
     return side.tokens[places], lengths
 
 
-def _put_ids(matrix: NDArray[np.int64], ids: NDArray[np.integer], lengths: NDArray[np.int64]) -> None:
-    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = ids
-
-
-def _put_end(matrix: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
-    matrix[np.arange(len(matrix)), lengths] = Tokenizer.end_id
+def _padded(ids: NDArray[np.integer], lengths: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+    """The ids as rows from the column `first` on, with one column for a symbol."""
+    longest = int(lengths.max(initial=0))
+    matrix = np.full((len(lengths), longest + 1), Tokenizer.pad_id, np.int64)
+    matrix[:, first : first + longest][np.arange(longest) < lengths[:, None]] = ids
+    return matrix

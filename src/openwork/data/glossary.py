@@ -1,17 +1,16 @@
 """Terminology: which source terms occur in a sentence, and how each must be translated.
 
-A glossary is a TSV file: source term, a tab, target term, one a line. A term in lower case stands for itself in any
-case; one with a capital only for what is written so ("US" is not "us"). Where a term begins or ends with a letter of a
-script that has spaces, it must begin or end a word there; Chinese, Japanese and the like have none, so their terms are
-found anywhere. Of terms that overlap, the one that begins first counts, and of those that begin at the same place the
-longest. Within placeholders and tags nothing is a term.
+A glossary is a TSV file: source term, a tab, target term, one a line. A term in lower case matches any case; a term
+with a capital matches only itself ("US" is not "us"). A term that begins or ends with a letter of a script with spaces
+must begin or end a word there; Chinese, Japanese and similar scripts have none, so their terms match anywhere. Of
+overlapping terms the first counts, and of those with the same beginning the longest. Placeholders and tags contain no
+terms.
 """
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
@@ -21,18 +20,16 @@ from openwork.text.placeholders import placeholder_places
 _LONGEST_TERM = 500  # characters
 
 
-@dataclass(frozen=True)
-class Term:
-    """A source term and its translation; `line` is where the glossary says so."""
+class Term(NamedTuple):
+    """A source term and its translation; `line` is that of the glossary."""
 
     source: str
     target: str
     line: int
 
 
-@dataclass(frozen=True)
-class TermMatch:
-    """A term in a sentence: where it stands, in characters."""
+class TermMatch(NamedTuple):
+    """A term in a sentence, and its first character and the one after its last."""
 
     term: Term
     begin: int
@@ -40,14 +37,13 @@ class TermMatch:
 
 
 class Glossary:
-    """Terms by their sources, to be looked up in sentences."""
+    """Terms by their sources, for look-up in sentences."""
 
     def __init__(self, terms: list[Term]) -> None:
         self.terms = terms
-        self._by_source: defaultdict[str, dict[str, Term]] = defaultdict(dict)  # by lower case, then as written
+        self._by_source = {term.source: term for term in terms}
         lengths: defaultdict[str, set[int]] = defaultdict(set)
         for term in terms:
-            self._by_source[_folded(term.source)][term.source] = term
             lengths[_folded(term.source)[0]].add(len(term.source))
         self._lengths = {first: sorted(found, reverse=True) for first, found in lengths.items()}
 
@@ -55,7 +51,7 @@ class Glossary:
         return len(self.terms)
 
     def matches(self, text: str) -> list[TermMatch]:
-        """The terms of a sentence from left to right, none over another."""
+        """The terms of a sentence from left to right, without overlaps."""
         found: list[TermMatch] = []
         folded = _folded(text)
         position = 0
@@ -69,7 +65,7 @@ class Glossary:
         return found
 
     def required(self, text: str) -> list[str]:
-        """What the translation of a sentence must hold: the target of each of its terms, each once."""
+        """The targets of a sentence's terms, each once: its translation must have them."""
         return list(dict.fromkeys(match.term.target for match in self.matches(text)))
 
     def _match_at(self, text: str, folded: str, begin: int, limit: int) -> TermMatch | None:
@@ -77,9 +73,8 @@ class Glossary:
         for length in self._lengths.get(folded[begin], ()):
             end = begin + length
             if end <= limit and _is_word(text, begin, end):
-                terms = self._by_source.get(folded[begin:end], {})
-                # The very writing before the one in lower case, which stands for every other.
-                term = terms.get(text[begin:end]) or terms.get(folded[begin:end])
+                # The exact case first; a term in lower case matches every other.
+                term = self._by_source.get(text[begin:end]) or self._by_source.get(folded[begin:end])
                 if term is not None:
                     return TermMatch(term, begin, end)
         return None
@@ -90,21 +85,7 @@ def read_glossary(path: Path | str) -> Glossary:
 
     `DataError` names the line of what is no pair of terms, and both lines of a term with two translations.
     """
-    path = Path(path)
     known: dict[str, Term] = {}
-    for term in _terms(path):
-        other = known.setdefault(term.source, term)
-        if other.target != term.target:
-            raise DataError(
-                f"{path}:{term.line}: {term.source!r} has two translations",
-                why=f"line {other.line} says {other.target!r}, this one {term.target!r}",
-                hint="keep one of the two lines",
-                code="D023",
-            )
-    return Glossary(list(known.values()))
-
-
-def _terms(path: Path) -> Iterator[Term]:
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
@@ -130,7 +111,15 @@ def _terms(path: Path) -> Iterator[Term]:
                 hint="a glossary holds terms, not sentences: check that this is the right file",
                 code="D027",
             )
-        yield Term(source, target, number)
+        other = known.setdefault(source, Term(source, target, number))
+        if other.target != target:
+            raise DataError(
+                f"{path}:{number}: {source!r} has two translations",
+                why=f"line {other.line} says {other.target!r}, this one {target!r}",
+                hint="keep one of the two lines",
+                code="D023",
+            )
+    return Glossary(list(known.values()))
 
 
 def _folded(text: str) -> str:
@@ -139,20 +128,13 @@ def _folded(text: str) -> str:
 
 
 def _is_word(text: str, begin: int, end: int) -> bool:
-    """Whether no word of a script with spaces is cut at either end."""
-    return not (begin and _joined(text[begin - 1], text[begin])) and not (
-        end < len(text) and _joined(text[end - 1], text[end])
-    )
-
-
-def _joined(left: str, right: str) -> bool:
-    return _is_letter(left) and _is_letter(right)
+    """Whether neither end splits a word of a script with spaces."""
+    inside = (place for place in (begin, end) if 0 < place < len(text))
+    return not any(_is_letter(text[place - 1]) and _is_letter(text[place]) for place in inside)
 
 
 def _is_letter(character: str) -> bool:
-    """Whether the character makes words with its neighbours: letters, marks and digits of scripts with spaces."""
+    """Whether the character is a letter, a mark or a digit of a script with spaces between words."""
     if character.isascii():
         return character.isalnum() or character == "_"
-    if unicodedata.category(character)[0] not in "LMN":
-        return False
-    return not written_without_spaces(character)
+    return unicodedata.category(character)[0] in "LMN" and not written_without_spaces(character)

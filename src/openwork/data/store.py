@@ -7,11 +7,11 @@ streams and reading maps, so a corpus may be larger than the memory. No symbols 
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,7 @@ class _SideWriter:
         self.tokens = 0
         self._dtype = dtype
         self._vocabulary_size = vocabulary_size
-        self._streams: dict[str, BinaryIO] = {
-            name: opened.enter_context((folder / name).open("wb")) for name in _files_of(side)
-        }
+        self._streams = {name: opened.enter_context((folder / name).open("wb")) for name in _files_of(side)}
         self._hashes = {name: hashlib.sha256() for name in self._streams}
         self._sizes = dict.fromkeys(self._streams, 0)
         self._append_bytes(f"{side}.offsets", np.zeros(1, _OFFSET).tobytes())
@@ -50,29 +48,26 @@ class _SideWriter:
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         ids = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
         if ids.size and not (ids.min() >= 0 and ids.max() < self._vocabulary_size):
-            self._refuse_ids(ids, lengths, first_pair)
+            place = int(np.argmax((ids < 0) | (ids >= self._vocabulary_size)))
+            pair = first_pair + int(np.searchsorted(np.cumsum(lengths), place, side="right")) + 1
+            raise DataError(
+                f"pair {pair}: token id {ids[place]} on the {self.side} side is outside the vocabulary",
+                why=f"ids run from 0 to {self._vocabulary_size - 1}",
+                hint="encode the corpus with the tokenizer that the store is meant for",
+                code="D056",
+            )
         self._append_bytes(f"{self.side}.tokens", ids.astype(self._dtype).tobytes())
         self._append_bytes(f"{self.side}.offsets", (np.cumsum(lengths) + self.tokens).astype(_OFFSET).tobytes())
         self.tokens += ids.size
 
     def facts(self) -> dict[str, dict[str, Any]]:
-        """What the header says of both files: size in bytes and SHA-256."""
+        """For the header: size in bytes and SHA-256 of both files."""
         return {name: {"bytes": self._sizes[name], "sha256": self._hashes[name].hexdigest()} for name in self._streams}
 
     def _append_bytes(self, name: str, data: bytes) -> None:
         self._streams[name].write(data)
         self._hashes[name].update(data)
         self._sizes[name] += len(data)
-
-    def _refuse_ids(self, ids: NDArray[np.int64], lengths: NDArray[np.int64], first_pair: int) -> NoReturn:
-        place = int(np.argmax((ids < 0) | (ids >= self._vocabulary_size)))
-        pair = first_pair + int(np.searchsorted(np.cumsum(lengths), place, side="right")) + 1
-        raise DataError(
-            f"pair {pair}: token id {ids[place]} on the {self.side} side is outside the vocabulary",
-            why=f"ids run from 0 to {self._vocabulary_size - 1}",
-            hint="encode the corpus with the tokenizer that the store is meant for",
-            code="D056",
-        )
 
 
 def write_store(
@@ -84,10 +79,10 @@ def write_store(
 ) -> "TokenStore":
     """Write pairs of id sequences to `folder`, whole or not at all, and open the result.
 
-    `vocabulary_size` is the larger of the two sides' sizes: ids are kept in 16 bits when all of them fit, else in 32.
-    `fingerprint` is the caller's account of what went in (corpus, filters, tokenizer); the store gives it back, so that
-    a stale store can be told from a current one. Memory in use does not grow with the corpus. An older store in
-    `folder` is replaced. `DataError` for an id outside the vocabulary and for a folder that holds something else.
+    `vocabulary_size` is the larger of the two sides' sizes: ids have 16 bits when all of them fit, else 32.
+    `fingerprint` identifies the input (corpus, filters, tokenizer); the store returns it, so that the caller can
+    recognise a stale store. Memory use does not grow with the corpus. An older store in `folder` is replaced.
+    `DataError` for an id outside the vocabulary and for a folder that holds something else.
     """
     if folder.is_dir() and any(folder.iterdir()) and not (folder / _HEADER).is_file():
         raise DataError(
@@ -97,7 +92,11 @@ def write_store(
     with atomic_folder(folder, [_HEADER]) as partial:
         with ExitStack() as opened:  # closes each of them, also where closing another fails
             writers = [_SideWriter(partial, side, dtype, vocabulary_size, opened) for side in SIDES]
-            pairs = _append_all(writers, iter(token_pairs))
+            pairs, remaining = 0, iter(token_pairs)
+            while chunk := list(islice(remaining, _CHUNK_PAIRS)):
+                for writer, sentences in zip(writers, zip(*chunk, strict=True), strict=True):
+                    writer.append(sentences, pairs)
+                pairs += len(chunk)
         files = {name: facts for writer in writers for name, facts in writer.facts().items()}
         header = {
             "format": FORMAT,
@@ -112,25 +111,15 @@ def write_store(
     return TokenStore.open(folder)
 
 
-def _append_all(writers: Sequence[_SideWriter], token_pairs: Iterator[tuple[Sequence[int], Sequence[int]]]) -> int:
-    pairs = 0
-    while chunk := list(islice(token_pairs, _CHUNK_PAIRS)):
-        for writer, sentences in zip(writers, zip(*chunk, strict=True), strict=True):
-            writer.append(sentences, pairs)
-        pairs += len(chunk)
-    return pairs
-
-
-class TokenSide:
+class TokenSide(NamedTuple):
     """One side of a store: `tokens`, all ids one after another, and `offsets`, where each sentence starts (mapped)."""
 
-    def __init__(self, tokens: NDArray[np.unsignedinteger], offsets: NDArray[np.int64]) -> None:
-        self.tokens = tokens
-        self.offsets = offsets
+    tokens: NDArray[np.unsignedinteger]
+    offsets: NDArray[np.int64]
 
     @property
     def lengths(self) -> NDArray[np.int32]:
-        """Tokens of each sentence, symbols not counted; `StoredLengths` has them without holding all."""
+        """Tokens of each sentence, symbols not counted; `StoredLengths` reads only those that are needed."""
         return np.diff(self.offsets).astype(np.int32)
 
     def sentence(self, index: int) -> NDArray[np.int64]:
@@ -138,7 +127,7 @@ class TokenSide:
 
 
 class StoredLengths:
-    """Tokens of the sentences at some places, symbols not counted, read from the disk when they are asked for."""
+    """Tokens of the sentences in some rows, symbols not counted, read from the disk when needed."""
 
     def __init__(self, side: TokenSide) -> None:
         self._offsets = side.offsets
@@ -151,7 +140,7 @@ class StoredLengths:
 
 
 class TokenStore:
-    """A written store, opened for reading; the ids stay on disk until a batch asks for them."""
+    """A written store, opened for reading; the ids stay on disk until a batch needs them."""
 
     def __init__(self, folder: Path, header: Mapping[str, Any], source: TokenSide, target: TokenSide) -> None:
         self.folder = folder
@@ -172,7 +161,11 @@ class TokenStore:
             if header["files"].keys() != {name for side in SIDES for name in _files_of(side)}:
                 raise ValueError("it names other files than those of a store")
             for name, facts in header["files"].items():
-                _check_size(folder / name, facts["bytes"])
+                if not (folder / name).is_file():
+                    raise _damaged(folder / name, "the file is missing")
+                check_regular([folder / name])
+                if (actual := (folder / name).stat().st_size) != facts["bytes"]:
+                    raise _damaged(folder / name, f"it has {actual:,} bytes instead of {facts['bytes']:,}")
             dtype, pairs = np.dtype(header["dtype"]), header["pairs"]
             source, target = (_map_side(folder, side, dtype, pairs) for side in SIDES)
             return cls(folder, header, source, target)
@@ -228,15 +221,6 @@ def _read_header(folder: Path) -> dict[str, Any]:
             code="D059",
         )
     return header
-
-
-def _check_size(path: Path, expected: int) -> None:
-    if not path.is_file():
-        raise _damaged(path, "the file is missing")
-    check_regular([path])
-    actual = path.stat().st_size
-    if actual != expected:
-        raise _damaged(path, f"it has {actual:,} bytes instead of {expected:,}")
 
 
 def _map_side(folder: Path, side: str, dtype: np.dtype, pairs: int) -> TokenSide:

@@ -1,8 +1,8 @@
-"""An epoch of a corpus that is too large to be sorted at once: window after window, each of a million pairs or so.
+"""An epoch of a corpus that is too large to be sorted at once: window after window, each of about a million pairs.
 
-Every window takes its pairs from all over the corpus: place j of the epoch is pair (a j + b) mod N, with a and b drawn
-for the epoch and a without a common divisor with N, so that every pair comes once and no list of N places is kept. What
-stands in memory is one window's plan, whatever the size of the corpus.
+Every window takes its pairs from the whole corpus: position j of the epoch is pair (a j + b) mod N, with a and b drawn
+for the epoch and a coprime to N, so that every pair comes once and no list of N positions is kept. Memory holds one
+window's plan, whatever the size of the corpus.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WINDOW = 1 << 20
-"""Pairs that are sorted by length together at most: a batch of a hundred finds its like among them."""
+"""The most pairs that are sorted by length together; among them a batch of a hundred finds similar lengths."""
 
 Plan = Sequence[NDArray[np.int64]]
 
@@ -30,11 +30,14 @@ class Windows(Sequence[NDArray[np.int64]]):
         self._pairs = pairs
         self._seed = list(seed)
         self._arrange = arrange
-        self._factor, self._shift = _shuffle(pairs, np.random.default_rng(self._seed))
+        generator = np.random.default_rng(self._seed)
+        while math.gcd(factor := int(generator.integers(1, pairs)), pairs) != 1:
+            pass
+        self._factor, self._shift = factor, int(generator.integers(pairs))
         count = math.ceil(pairs / WINDOW)
         self._bounds = list(pairwise(pairs * window // count for window in range(count + 1)))
         self._last: tuple[int, Plan] | None = None
-        # How many batches a window has is known when it is planned. Each is planned once more when its time has come.
+        # The number of batches of a window is known when it is planned; each is planned again when it is used.
         self._ends = np.cumsum([len(self._window(window)) for window in range(count)])
 
     def __len__(self) -> int:
@@ -48,17 +51,9 @@ class Windows(Sequence[NDArray[np.int64]]):
 
     def _window(self, number: int) -> Plan:
         if self._last is None or self._last[0] != number:
-            self._last = None  # the one before must not stand in memory beside the new one
+            self._last = None  # frees the memory of the window before
             start, stop = self._bounds[number]
             rows = (self._factor * np.arange(start, stop, dtype=np.int64) + self._shift) % self._pairs
             generator = np.random.default_rng([*self._seed, number])
             self._last = number, self._arrange(generator.permutation(rows), generator)
         return self._last[1]
-
-
-def _shuffle(pairs: int, generator: np.random.Generator) -> tuple[int, int]:
-    """Factor and shift of the epoch."""
-    while True:
-        factor = int(generator.integers(1, pairs))
-        if math.gcd(factor, pairs) == 1:
-            return factor, int(generator.integers(pairs))
