@@ -189,7 +189,7 @@ def caching_section(measured: Measured, folder: Path) -> Iterator[str]:
 
 CORPUS_NOTE = (
     "Resident while planning counts pages of the mapped store, which the system takes back when it wants them; the "
-    "plan itself holds a window of a million pairs at most (`data/windows.py`)."
+    "plan itself holds a window of a million pairs at most (`data/batching.py`)."
 )
 
 

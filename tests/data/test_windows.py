@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from openwork.data import windows
+from openwork.data import batching
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.store import StoredLengths, write_store
 
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "WINDOW", 100)
+    monkeypatch.setattr(batching, "WINDOW", 100)
 
 
 def plan_of(pairs: int, seed: int = 1, versions: int = 1) -> BatchPlan:
@@ -30,7 +30,7 @@ def plan_of(pairs: int, seed: int = 1, versions: int = 1) -> BatchPlan:
 @given(pairs=st.integers(101, 900), seed=st.integers(0, 2**40), epoch=st.integers(0, 3))
 def test_every_pair_comes_once_in_every_epoch(pairs: int, seed: int, epoch: int) -> None:
     plan = plan_of(pairs, seed).epoch(epoch)
-    assert isinstance(plan, windows.Windows)
+    assert isinstance(plan, batching.Windows)
     batches = list(plan)
     assert len(batches) == len(plan)
     assert sorted(np.concatenate(batches).tolist()) == list(range(pairs))
@@ -49,7 +49,7 @@ def test_any_batch_is_had_without_its_predecessors() -> None:
 
 def test_a_window_takes_its_pairs_from_all_over_the_corpus() -> None:
     plan = plan_of(1000).epoch(0)
-    assert isinstance(plan, windows.Windows)
+    assert isinstance(plan, batching.Windows)
     for first, end in pairwise([0, *plan._ends.tolist()]):
         rows = np.concatenate([plan[place] for place in range(first, end)])
         assert len(rows) == 100
@@ -76,9 +76,9 @@ def test_batches_are_filled_nearly_as_well_as_with_the_whole(monkeypatch: pytest
         plan = BatchPlan(lengths[:, 0], lengths[:, 1], BatchSettings(tokens=500), 1).epoch(0)
         return sum(int((lengths[rows].max(axis=0) + 1).sum()) * len(rows) for rows in plan)
 
-    monkeypatch.setattr(windows, "WINDOW", 2_000)
+    monkeypatch.setattr(batching, "WINDOW", 2_000)
     in_windows = padded()
-    monkeypatch.setattr(windows, "WINDOW", 1 << 20)
+    monkeypatch.setattr(batching, "WINDOW", 1 << 20)
     assert in_windows < 1.03 * padded()
 
 
@@ -90,7 +90,7 @@ def test_lengths_come_from_the_store(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_with_the_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "WINDOW", 1_000)
+    monkeypatch.setattr(batching, "WINDOW", 1_000)
 
     class Lengths:
         """Of as many pairs as one likes, none of them in memory."""
@@ -124,7 +124,7 @@ def test_each_window_is_shuffled_in_its_own_way() -> None:
         orders.append((rows, generator.random()))
         return [rows]
 
-    plan = windows.Windows(400, [7, 0], note)  # type: ignore[arg-type]
+    plan = batching.Windows(400, [7, 0], note)  # type: ignore[arg-type]
     assert len(plan) == 4 and len(orders) == 4
     places = (np.arange(400) * plan._factor + plan._shift) % 400
     shuffles = {tuple(np.argsort(places)[rows] - 100 * window) for window, (rows, _) in enumerate(orders)}

@@ -74,7 +74,7 @@ def prepare(
     openwork data prepare dates --out data --set filters.maximum_ratio=2
     """
     from openwork.data.corpora.prepare import prepare as prepare_splits
-    from openwork.data.measure import filter_settings
+    from openwork.data.statistics import filter_settings
 
     splits = {}
     filters = filter_settings(set_ or [])
@@ -108,7 +108,7 @@ def stats(
 
     openwork data stats --source train.en --target train.de
     """
-    from openwork.data.measure import measure
+    from openwork.data.statistics import measure
 
     given = {key: str(path) for key, path in vars(files).items() if path is not None}
     if not what and not given and not set_:

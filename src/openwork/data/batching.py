@@ -1,12 +1,17 @@
 """Batches by token budget: pairs of like lengths together, so that few computed positions are padding.
 
-An epoch's plan is made from the lengths alone, with whole-array operations (ten million pairs take seconds), and for a
-large corpus window by window. It follows from (seed, epoch), so that a resumed run sees the very batches that it would
-have seen, and any batch can be had without its predecessors.
+An epoch's plan is made from the lengths alone, with whole-array operations (ten million pairs take seconds). It follows
+from (seed, epoch), so that a resumed run has the same batches, and any batch can be had without its predecessors.
+
+A corpus that is too large to be sorted at once is planned in windows of about a million pairs. Every window takes its
+pairs from the whole corpus: position j of the epoch is pair (a j + b) mod N, with a and b drawn for the epoch and a
+coprime to N, so that every pair comes once and no list of N positions is kept. Memory holds one window's plan.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -15,9 +20,13 @@ from pydantic import Field
 
 from openwork.base.config import Settings
 from openwork.base.limits import TOKENS
-from openwork.data import windows
 from openwork.data.store import StoredLengths, TokenSide, TokenStore
 from openwork.text.tokenizer import Tokenizer
+
+WINDOW = 1 << 20
+"""The most pairs that are sorted by length together; among them a batch of a hundred finds similar lengths."""
+
+Plan = Sequence[NDArray[np.int64]]
 
 
 class BatchSettings(Settings):
@@ -60,7 +69,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class EpochPlan(Sequence[NDArray[np.int64]]):
+class EpochPlan(Plan):
     """The batches of one epoch in order; `plan[i]` gives the rows of the store in batch i, in constant time."""
 
     rows: NDArray[np.int64]
@@ -73,6 +82,47 @@ class EpochPlan(Sequence[NDArray[np.int64]]):
     def __getitem__(self, index: int) -> NDArray[np.int64]:  # type: ignore[override]
         batch = self.order[index]
         return self.rows[self.starts[batch] : self.starts[batch + 1]]
+
+
+class Windows(Plan):
+    """The batches of an epoch in order; any can be had without its predecessors, at the cost of its window's plan.
+
+    `arrange` makes the batches of a window from its rows and a generator.
+    """
+
+    def __init__(
+        self, pairs: int, seed: Sequence[int], arrange: Callable[[NDArray[np.int64], np.random.Generator], Plan]
+    ) -> None:
+        self._pairs = pairs
+        self._seed = list(seed)
+        self._arrange = arrange
+        generator = np.random.default_rng(self._seed)
+        while math.gcd(factor := int(generator.integers(1, pairs)), pairs) != 1:
+            pass
+        self._factor, self._shift = factor, int(generator.integers(pairs))
+        count = math.ceil(pairs / WINDOW)
+        self._bounds = list(pairwise(pairs * window // count for window in range(count + 1)))
+        self._last: tuple[int, Plan] | None = None
+        # The number of batches of a window is known when it is planned; each is planned again when it is used.
+        self._ends = np.cumsum([len(self._window(window)) for window in range(count)])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def __getitem__(self, index: int) -> NDArray[np.int64]:  # type: ignore[override]
+        index = range(len(self))[index]
+        window = int(np.searchsorted(self._ends, index, side="right"))
+        plan = self._window(window)
+        return plan[index - int(self._ends[window]) + len(plan)]
+
+    def _window(self, number: int) -> Plan:
+        if self._last is None or self._last[0] != number:
+            self._last = None  # frees the memory of the window before
+            start, stop = self._bounds[number]
+            rows = (self._factor * np.arange(start, stop, dtype=np.int64) + self._shift) % self._pairs
+            generator = np.random.default_rng([*self._seed, number])
+            self._last = number, self._arrange(generator.permutation(rows), generator)
+        return self._last[1]
 
 
 class SideLengths(Protocol):
@@ -140,7 +190,7 @@ class BatchPlan:
         lengths = StoredLengths(store.source), StoredLengths(store.target)
         return cls(*lengths, settings, seed, versions, mixture)
 
-    def epoch(self, number: int) -> Sequence[NDArray[np.int64]]:
+    def epoch(self, number: int) -> Plan:
         """The plan of epoch `number` (from 0): every pair once, grouped and ordered anew in each epoch.
 
         With a mixture, pairs come as often as the weight of their part requires. Where there are several versions of
@@ -149,8 +199,8 @@ class BatchPlan:
         pairs = len(self.source_lengths) // self.versions
         first = number % self.versions * pairs
         seed = [self.seed, number]
-        if self.mixture is None and pairs > windows.WINDOW:
-            return windows.Windows(pairs, seed, lambda rows, generator: self._batches(first + rows, generator))
+        if self.mixture is None and pairs > WINDOW:
+            return Windows(pairs, seed, lambda rows, generator: self._batches(first + rows, generator))
         generator = np.random.default_rng(seed)
         rows = self.mixture.draw(generator) if self.mixture else generator.permutation(pairs)
         return self._batches(first + rows, generator)

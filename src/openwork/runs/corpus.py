@@ -10,8 +10,17 @@ from openwork.base.tasks import task_of
 from openwork.bundles.tasks import VocabularyLines, tokenizers_for_task
 from openwork.data.batching import CorpusMixture
 from openwork.data.filters import FilterReport
-from openwork.data.origins import check_origins, origins_of, read_origins, write_origins
-from openwork.data.pairs import PairSource, Sampling, Splits, find_splits, store_pairs
+from openwork.data.pairs import (
+    PairSource,
+    Sampling,
+    Splits,
+    check_origins,
+    find_splits,
+    origins_of,
+    read_origins,
+    store_pairs,
+    write_origins,
+)
 from openwork.data.records import Pair, are_texts, split_texts
 from openwork.data.store import TokenStore
 from openwork.data.targets import check_known, checked
