@@ -16,7 +16,7 @@ from pathlib import Path
 from machine import describe_machine
 from openwork.base.files import read_lines
 from openwork.bundles.bundle import load_bundle
-from openwork.inference.guarded import GuardedTranslator, flagged, usual_texts
+from openwork.inference.guard import GuardedTranslator, flagged, usual_texts
 from openwork.inference.loading import translator_of
 
 RESULTS = Path(__file__).parent / "results" / "guard.json"

@@ -25,7 +25,7 @@ from openwork.data.records import Pair
 from openwork.decoding.scoring import highest, log_normaliser, most_probable_tokens
 from openwork.inference import engine
 from openwork.inference import translator as translating
-from openwork.inference.prepared.attention import attend_to_past
+from openwork.inference.prepared.caches import attend_to_past
 from openwork.inference.prepared.products import PRODUCTS, available
 from openwork.inference.shortlists import Shortlist, read_shortlist
 from openwork.inference.translator import BatchTranslator

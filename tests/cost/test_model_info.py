@@ -11,9 +11,8 @@ from openwork.cost.cost import cost_of, weights_of
 from openwork.cost.table3 import NEARER, VOCABULARY, count_table, table_lines
 from openwork.inspection.modules import list_modules, module_lines
 from openwork.models.build import build_model
-from openwork.models.families import model_settings
+from openwork.models.families import FAMILIES, list_options, model_settings, option_lines
 from openwork.models.interfaces import count_weights
-from openwork.models.options import FAMILIES, list_options, option_lines
 from openwork.models.presets import PRESETS
 from openwork.models.settings import TransformerSettings
 from openwork.models.table3 import ROWS, TRAININGS, Row

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from decoding.tables import TableModel, exhaustive, holds, log_probability, probabilities, random_logits, sources
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.decoding.banks import ExpandInBanks, in_turn
 from openwork.decoding.beam import Live
 from openwork.decoding.constraints import (
     REFUSED,
@@ -21,6 +20,7 @@ from openwork.decoding.constraints import (
     phrase_automaton,
     text_automaton,
 )
+from openwork.decoding.expansions import ExpandInBanks, in_turn
 from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings

@@ -23,7 +23,7 @@ from decoding.tables import (
 from openwork.base.errors import OpenworkError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import Live
-from openwork.decoding.diverse import ExpandInGroups
+from openwork.decoding.expansions import ExpandInGroups
 from openwork.decoding.rules import RULES, Prefixes, TokenRule
 from openwork.decoding.scoring import length_penalty
 from openwork.decoding.search import decode

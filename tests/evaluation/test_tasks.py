@@ -21,8 +21,7 @@ from openwork.bundles.tasks import VocabularyLines, tokenizers_for_task
 from openwork.data.records import Pair
 from openwork.evaluation.baselines import label_baseline
 from openwork.evaluation.label_scores import label_scores
-from openwork.inference.filler import GapFiller
-from openwork.inference.labeller import Labeller
+from openwork.inference.labeller import GapFiller, Labeller
 from openwork.metrics.translation import Score
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel

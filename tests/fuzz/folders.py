@@ -29,7 +29,7 @@ from openwork.data.store import TokenStore, write_store
 from openwork.evaluation.saved import SavedEvaluation, read_evaluation, write_evaluation
 from openwork.inference.golden import make_golden
 from openwork.inference.shortlists import Sizes, make_shortlist, read_shortlist
-from openwork.interop.ctranslate2.bundle import bundle_from_ctranslate2
+from openwork.interop.ctranslate2.reading import bundle_from_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.interop.hugging_face.tokenizers import read_tokenizers

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from openwork.bundles.bundle import Bundle, BundleSettings
-from openwork.inference.guard import LOOP, LOST, flags
-from openwork.inference.guarded import GuardedText, GuardedTranslator, flagged, usual_texts
+from openwork.inference.guard import LOOP, LOST, GuardedText, GuardedTranslator, flagged, flags, usual_texts
 from openwork.inference.requests import Request
 from openwork.inference.translator import BatchTranslator, Translation
 from openwork.models.build import build_model
@@ -24,7 +23,7 @@ TEXTS = ["a b c", "", "d e f g", "h"]
 def test_what_is_not_flagged_stays_as_it_is(tiny_bundle: Bundle, monkeypatch: Any) -> None:
     translator = BatchTranslator.of(tiny_bundle)
     plain = translator.translate(TEXTS)
-    monkeypatch.setattr("openwork.inference.guarded.flags", lambda translation, usual: ())
+    monkeypatch.setattr("openwork.inference.guard.flags", lambda translation, usual: ())
     assert GuardedTranslator(translator).translate(TEXTS) == plain
 
 

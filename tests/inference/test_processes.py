@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from openwork.inference.processes import can_be_copied, in_processes
+from openwork.inference.engine import can_be_copied, in_processes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only on Linux are processes copied")
 HERE = os.getpid()

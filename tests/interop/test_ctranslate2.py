@@ -23,12 +23,12 @@ from openwork.decoding.rescore import score_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.interop.ctranslate2.binary import NEWEST, Contents, read_binary, write_binary
-from openwork.interop.ctranslate2.bundle import bundle_from_ctranslate2
 from openwork.interop.ctranslate2.layout import FEEDFORWARDS
 from openwork.interop.ctranslate2.reading import (
     NEVER,
     CTranslate2Model,
     NothingForbidden,
+    bundle_from_ctranslate2,
     made_positions,
     read_ctranslate2,
 )

@@ -9,7 +9,7 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.scoring import best_continuations
 from openwork.inference.prepared.caches import Past
 from openwork.inference.prepared.native import NativeTransformer, problem
-from openwork.inference.prepared.native.sharing import SharingState, with_room
+from openwork.inference.prepared.native.transformer import SharingState, with_room
 from openwork.models.build import build_model
 from openwork.models.interfaces import can_choose
 from openwork.models.seq2seq import Transformer

@@ -11,8 +11,7 @@ from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.prepared import can_be_prepared, fastest, prepare
 from openwork.inference.prepared import transformer as prepared_transformer
-from openwork.inference.prepared.attention import FEW_POSITIONS, attend_to_past
-from openwork.inference.prepared.caches import PreparedState, stay
+from openwork.inference.prepared.caches import FEW_POSITIONS, PreparedState, attend_to_past, stay
 from openwork.inference.prepared.products import PRODUCTS, available, quantised
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.build import build_model

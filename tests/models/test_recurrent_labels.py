@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from openwork.models.build import build_model
-from openwork.models.recurrent_labels import RecurrentLabels
+from openwork.models.recurrent import RecurrentLabels
 from openwork.models.recurrent_settings import RecurrentLabelsSettings
 from openwork.nn.cells import CELLS, GateWeights, unroll
 

@@ -42,11 +42,8 @@ def test_a_vanilla_step_by_hand() -> None:
 def test_the_gates_of_an_lstm_by_hand() -> None:
     # x = 2, h = 1. i: 2 * ln 3 - ln 3 = ln 3; f: -ln 3 + 0; g: artanh(1/2); o: 0, made of four parts that cancel.
     weights = gates([LN3, 0, HALF, 1], [-LN3, -LN3, -HALF, 2], [0, 1, 0, -7], [0, -1, 0, 3])
-    found = lstm_gates(one(2), one(1), weights)
-    close(found.let_in, 0.75)
-    close(found.forget, 0.25)
-    close(found.candidate, 0.5)
-    close(found.let_out, 0.5)
+    for gate, expected in zip(lstm_gates(one(2), one(1), weights), (0.75, 0.25, 0.5, 0.5), strict=True):
+        close(gate, expected)
     # c = 1/4 * 8 + 3/4 * 1/2 = 2.375,  h = 1/2 tanh(2.375)
     passed = CELLS["lstm"].step(one(2), Passed(one(1), one(8)), weights)
     close(passed.cell, 2.375)
@@ -69,10 +66,8 @@ def test_the_gates_of_a_gru_by_hand() -> None:
     # x = 2, h = 4. r: 2 ln 3 - 4 * (ln 3 / 4) = ln 3; z: -ln 3; n: what h gives is 4 * HALF + d = 2 HALF, of which
     # 3/4 pass, what x gives is -2 * HALF / 4, together HALF.
     weights = gates([LN3, -LN3, -HALF / 4], [-LN3 / 4, LN3 / 4, HALF], [0, 1, 0], [0, -1, -2 * HALF])
-    found = gru_gates(one(2), one(4), weights)
-    close(found.reset, 0.75)
-    close(found.update, 0.25)
-    close(found.candidate, 0.5)
+    for gate, expected in zip(gru_gates(one(2), one(4), weights), (0.75, 0.25, 0.5), strict=True):
+        close(gate, expected)
     # h = 1/4 * 4 + 3/4 * 1/2
     passed = CELLS["gru"].step(one(2), Passed(one(4)), weights)
     close(passed.hidden, 1.375)

@@ -19,7 +19,7 @@ from openwork.bundles.bundle import load_bundle, write_bundle
 from openwork.bundles.folder import whole_bundle
 from openwork.data.store import TokenStore
 from openwork.evaluation.saved import read_evaluation
-from openwork.interop.ctranslate2.bundle import bundle_from_ctranslate2
+from openwork.interop.ctranslate2.reading import bundle_from_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.forms import export_model
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder

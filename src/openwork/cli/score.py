@@ -31,8 +31,7 @@ def score(
             "--source and --target go together", hint="give both files, or source<TAB>target lines", code="U026"
         )
     loaded = load(bundle)
-    from openwork.inference.filters.scores import file_lines, score_lines, tabbed_lines
-    from openwork.inference.scorer import Scorer
+    from openwork.inference.scorer import Scorer, file_lines, score_lines, tabbed_lines
 
     lines = tabbed_lines(report) if source is None or target is None else file_lines(source, target, report)
     score_lines(Scorer(loaded.model, loaded.tokenizers), lines, report, as_json=as_json)

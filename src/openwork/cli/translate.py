@@ -98,7 +98,7 @@ def translate(
         translation_filter,
         with_terms,
     )
-    from openwork.inference.guarded import GuardedTranslator, usual_texts
+    from openwork.inference.guard import GuardedTranslator, usual_texts
     from openwork.inference.loading import load_bundles, translator_of
     from openwork.inference.requests import read_json, read_text
     from openwork.runs.usable import usable_bundle

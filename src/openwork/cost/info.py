@@ -17,9 +17,8 @@ from openwork.cost.table3 import VOCABULARY, count_table, table_lines
 from openwork.inference.golden import replay_golden
 from openwork.inspection.modules import Module, list_modules, module_lines
 from openwork.models.build import build_model
-from openwork.models.families import model_settings
+from openwork.models.families import list_options, model_settings, option_lines, option_values
 from openwork.models.interfaces import count_weights
-from openwork.models.options import list_options, option_lines, option_values
 from openwork.models.presets import PAPER, PRESETS
 from openwork.models.table3 import TRAININGS
 from openwork.models.weights import empty_weights

@@ -6,11 +6,10 @@ import torch
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
-from openwork.decoding.banks import ExpandInBanks
 from openwork.decoding.beam import Expand, beam_search
 from openwork.decoding.constraints import SentenceConstraints
-from openwork.decoding.diverse import diverse_search
 from openwork.decoding.ensemble import CoverageModel
+from openwork.decoding.expansions import ExpandInBanks, diverse_search
 from openwork.decoding.left_to_right import OnToken, greedy_search, sample
 from openwork.decoding.lone import search_one
 from openwork.decoding.rules import phrases_of, rules_for
@@ -46,30 +45,22 @@ def decode(
     if constraints and any(one.required for one in constraints):
         return _by_banks(model, source, source_lengths, settings, symbols, constraints)
     rules = rules_for(settings, constraints, source_lengths, symbols)
-    if _is_lone(source) and not rules and on_token is None and not settings.coverage_penalty:
+    # for one sentence plain numbers are faster than tensors, where the numbers are at hand
+    is_lone = source.shape[0] == 1 and source.device.type == "cpu"
+    if is_lone and not rules and on_token is None and not settings.coverage_penalty:
         return [search_one(model, source, source_lengths, settings, symbols)]
     if settings.beam == 1:
         return greedy_search(model, source, source_lengths, settings, symbols, rules, on_token)
     return _beam(model, source, source_lengths, settings, symbols, Expand(symbols, rules, model))
 
 
-def _is_lone(source: Tensor) -> bool:
-    """Whether plain numbers are faster than tensors: they are for one sentence, where the numbers are at hand."""
-    return source.shape[0] == 1 and source.device.type == "cpu"
-
-
 def _beam(
-    model: StepModel,
-    source: Tensor,
-    source_lengths: Tensor,
-    settings: DecodingSettings,
-    symbols: SymbolIds,
-    expansion: Expand,
+    model: StepModel, source: Tensor, lengths: Tensor, settings: DecodingSettings, symbols: SymbolIds, expansion: Expand
 ) -> list[list[Hypothesis]]:
     if not settings.coverage_penalty:
-        return beam_search(model, source, source_lengths, settings, symbols, expansion)
+        return beam_search(model, source, lengths, settings, symbols, expansion)
     watched = CoverageModel(model, settings.coverage_penalty)
-    return beam_search(watched, source, source_lengths, settings, symbols, expansion, watched.credit)
+    return beam_search(watched, source, lengths, settings, symbols, expansion, watched.credit)
 
 
 def _by_banks(

@@ -62,7 +62,7 @@ class DecodingSettings(Settings):
         return self.samples or self.beam
 
     @model_validator(mode="after")
-    def _best_within_what_there_is(self) -> "DecodingSettings":
+    def _keys_go_together(self) -> "DecodingSettings":
         if self.samples and self.best > self.samples:
             raise RuleError(
                 f"best = {self.best} needs at least {self.best} samples, and samples is {self.samples}",
@@ -79,10 +79,6 @@ class DecodingSettings(Settings):
             raise RuleError(
                 "minimum_bayes_risk chooses among hypotheses", hint="set beam or samples to 2 or more", code="C024"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _groups_fit_the_beam(self) -> "DecodingSettings":
         if self.beam % self.groups:
             raise RuleError(
                 f"groups = {self.groups} must divide the beam into equal parts, and beam is {self.beam}",
@@ -95,10 +91,6 @@ class DecodingSettings(Settings):
                 hint="set groups = 1 or coverage_penalty = 0",
                 code="C026",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _sampling_or_searching(self) -> "DecodingSettings":
         if self.samples and (self.groups > 1 or self.coverage_penalty):
             raise RuleError(
                 "groups and coverage_penalty belong to beam search",

@@ -1,10 +1,10 @@
-"""Labeller of texts: a model of classification, tagging or question answering with its tokenizers.
+"""Labels and gaps of texts: classification, tagging, question answering and mask filling.
 
 The model gives the distribution over labels at each place of the target with one call of start and step; no place
 depends on the label of another.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -18,6 +18,7 @@ from openwork.inference.settings import TranslationPrecision
 from openwork.models.interfaces import SequenceModel
 from openwork.text.forms import WordLevelTokenizer
 from openwork.text.pair import TokenizerPair
+from openwork.text.tokenizer import Tokenizer
 
 BATCH_TOKENS = 4096  # padded source positions that are read together
 LONGEST_ANSWER = 30  # words, as in Devlin et al.'s published code
@@ -27,10 +28,11 @@ NO_LABEL = "<unk>"
 
 @dataclass(frozen=True)
 class Choice:
-    """A label and its probability among all labels."""
+    """A label, its probability among all labels, and its number."""
 
     label: str
     probability: float
+    number: int = -1
 
 
 Place = tuple[Choice, ...]
@@ -77,16 +79,22 @@ class TargetLogits:
             return model.step(torch.full((len(rows), places), SYMBOL_IDS.start, device=device), state)[0].float()
 
 
+def most_probable(logits: Tensor, best: int, name: Callable[[int], str]) -> tuple[Place, ...]:
+    """The most probable labels of each place, with their probabilities among the labels alone."""
+    kept = logits.clone()
+    kept[:, SYMBOLS] = -torch.inf
+    shares, numbers = kept.softmax(dim=-1).topk(min(best, kept.shape[-1] - len(SYMBOLS)), dim=-1)
+    return tuple(
+        tuple(Choice(name(number), share, number) for number, share in zip(*place, strict=True))
+        for place in zip(numbers.tolist(), shares.tolist(), strict=True)
+    )
+
+
 class Labeller:
     """Predicts labels of texts; the order of the results is that of the texts."""
 
     def __init__(
-        self,
-        model: SequenceModel,
-        tokenizers: TokenizerPair,
-        task: Task,
-        *,
-        precision: TranslationPrecision = "float32",
+        self, model: SequenceModel, tokenizers: TokenizerPair, task: Task, precision: TranslationPrecision = "float32"
     ) -> None:
         self.logits = TargetLogits(model, precision)
         self.tokenizers = tokenizers
@@ -121,18 +129,7 @@ class Labeller:
         begins = source.begins if isinstance(source, WordLevelTokenizer) else None
         counts = [1 if begins is None else sum(begins[piece] for piece in row) for row in rows]
         for logits, count in zip(self.logits.of(rows, max(counts)), counts, strict=True):
-            yield self.most_probable(logits[:count], best)
-
-    def most_probable(self, logits: Tensor, best: int) -> tuple[Place, ...]:
-        """The most probable labels of each place, with their probabilities among the labels alone."""
-        kept = logits.clone()
-        kept[:, SYMBOLS] = -torch.inf
-        shares, numbers = kept.softmax(dim=-1).topk(min(best, kept.shape[-1] - len(SYMBOLS)), dim=-1)
-        name = self.tokenizers.target.piece
-        return tuple(
-            tuple(Choice(name(number), share) for number, share in zip(*place, strict=True))
-            for place in zip(numbers.tolist(), shares.tolist(), strict=True)
-        )
+            yield most_probable(logits[:count], best, self.tokenizers.target.piece)
 
     def _answers(self, logits: Tensor, best: int) -> tuple[Place, ...]:
         """One place, of answers: "first last", or nothing where the source holds none.
@@ -153,3 +150,48 @@ class Labeller:
         ]
         nothing = Choice("", float(shares[0, SYMBOL_IDS.end]))
         return (tuple(sorted([*found, nothing], key=lambda choice: -choice.probability)[:best]),)
+
+
+GAP = "[MASK]"
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A text with its gaps filled by the best pieces, and for each gap the most probable ones. `cut`: was too long."""
+
+    text: str
+    gaps: tuple[Place, ...] = ()
+    cut: bool = False
+
+
+class GapFiller:
+    """Fills the gaps of texts. Each gap is one piece, predicted independently of the others."""
+
+    def __init__(self, model: SequenceModel, tokenizer: Tokenizer, mask_piece: int) -> None:
+        self.logits = TargetLogits(model)
+        self.tokenizer = tokenizer
+        self.mask_piece = mask_piece
+
+    def fill(self, texts: Sequence[str], best: int = 1, *, advanced: OnProgress = ignore_progress) -> list[Filled]:
+        """Each text with its gaps filled; a text without a gap gives itself."""
+        found = [Filled(text) for text in texts]
+        rows = {place: self._row(text) for place, text in enumerate(texts) if GAP in text}
+        for batch, kept in self.logits.batches(rows):
+            for place, row, logits in zip(batch, kept, self.logits.of(kept, max(map(len, kept))), strict=True):
+                found[place] = self._filled(row, logits, best, cut=len(rows[place]) > len(row))
+            advanced(len(batch))
+        return found
+
+    def _row(self, text: str) -> list[int]:
+        """The ids of a text; a space before a gap belongs to the piece that is missing."""
+        *before, after = text.split(GAP)
+        rows = self.tokenizer.encode_batch([*(part.removesuffix(" ") for part in before), after])
+        return [piece for part in rows for piece in (self.mask_piece, *part)][1:]
+
+    def _filled(self, row: list[int], logits: Tensor, best: int, *, cut: bool) -> Filled:
+        places = [place for place, piece in enumerate(row) if piece == self.mask_piece]
+        gaps = most_probable(logits[places], best, self.tokenizer.piece)
+        whole = list(row)
+        for place, choices in zip(places, gaps, strict=True):
+            whole[place] = choices[0].number
+        return Filled(" ".join(self.tokenizer.decode(whole).splitlines()), gaps, cut)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, create_model
+from pydantic import create_model
 
 from openwork.base.config import Settings, build, read_run_file
+from openwork.base.fields import option
 from openwork.base.limits import LENGTH
 from openwork.base.toml import ValueOrigin
 from openwork.decoding.settings import DecodingSettings
@@ -26,32 +27,24 @@ _DecodingKeys = create_model(
 class LineSettings(Settings):
     """The bundles, and the form of a line of input and of output."""
 
-    bundle: tuple[Path, ...] = Field(
-        default=(),
-        description="folders that openwork train --out wrote, relative to this file; several: an ensemble",
+    bundle: tuple[Path, ...] = option(
+        (), "folders that openwork train --out wrote, relative to this file; several: an ensemble"
     )
-    terms: Path | None = Field(
-        default=None, description="a glossary, relative to this file: source term, tab, target term that must be used"
+    terms: Path | None = option(
+        None, "a glossary, relative to this file: source term, tab, target term that must be used"
     )
-    requests: bool = Field(
-        default=False, description='lines of input are JSON with "text", "prefix", "required", "forbidden"'
+    requests: bool = option(False, 'lines of input are JSON with "text", "prefix", "required", "forbidden"')
+    alternatives: int | None = option(
+        None, "show what else could follow so many pieces, instead of translations", ge=0, le=LENGTH
     )
-    alternatives: int | None = Field(
-        default=None,
-        ge=0,
-        le=LENGTH,
-        description="show what else could follow so many pieces, instead of translations",
+    guard: bool = option(False, "flag what should not be trusted, and search for it once more")
+    stream: bool = option(False, "write each piece as soon as it is found")
+    as_json: bool = option(False, "one JSON object a line, with scores")
+    precision: TranslationPrecision = option(
+        "float32", "number type of the matrix products; auto: the fastest on this machine, by measurement"
     )
-    guard: bool = Field(default=False, description="flag what should not be trusted, and search for it once more")
-    stream: bool = Field(default=False, description="write each piece as soon as it is found")
-    as_json: bool = Field(default=False, description="one JSON object a line, with scores")
-    precision: TranslationPrecision = Field(
-        default="float32",
-        description="number type of the matrix products; auto: the fastest on this machine, by measurement",
-    )
-    shortlist: Path | None = Field(
-        default=None,
-        description="what openwork shortlist wrote, relative to this file: only these pieces are looked at",
+    shortlist: Path | None = option(
+        None, "what openwork shortlist wrote, relative to this file: only these pieces are looked at"
     )
 
 

@@ -100,15 +100,11 @@ class BatchTranslator:
         self.engine = Engine(model, precision)
         self.shortlist = shortlist
         self.tokenizers = tokenizers
-        self.decoding = decoding
-        self.maximum_length = LONGEST
-        self.continues = model.continues
-        if model.maximum_length is not None:  # learned positions end there, on both sides or for both together
-            most = model.maximum_length // 2 if self.continues else model.maximum_length
-            most = min(decoding.maximum_length, most)
-            self.maximum_length = min(
-                self.maximum_length, model.maximum_length - most + 1 if self.continues else model.maximum_length
-            )
+        self.decoding, self.maximum_length = decoding, LONGEST
+        self.continues, limit = model.continues, model.maximum_length
+        if limit is not None:  # learned positions end there, on both sides or for both together
+            most = min(decoding.maximum_length, limit // 2 if self.continues else limit)
+            self.maximum_length = min(LONGEST, limit - most + 1 if self.continues else limit)
             self.decoding = decoding.model_copy(update={"maximum_length": most})
         self.constrainer = Constrainer(tokenizers)
 
@@ -190,30 +186,24 @@ class BatchTranslator:
         none.
         """
         sources = self._sources(texts, requests)
-        found: list[list[Alternative]] = []
+        found: list[list[Alternative]] = [[] for _ in texts]
         for place, (best, *_) in enumerate(self.translate(texts, requests)):
             source = sources.get(place)
             if isinstance(source, _Source) and not best.problem:
-                found.append(self._alternatives(source, best.pieces[:position], count))
-            else:
-                found.append([])
+                found[place] = self._alternatives(source, best.pieces[:position], count)
         return found
 
     def _alternatives(self, source: _Source, prefix: tuple[int, ...], count: int) -> list[Alternative]:
         model = self.engine.ready()
         with torch.inference_mode(), self.engine.computing():
             (following,) = alternatives(model, *padded([source.ids], self.device), [prefix], count)
-        longer = [
-            replace(source, constraints=replace(source.constraints, prefix=(*prefix, piece)))
-            for piece, _ in following
-            if piece != SYMBOL_IDS.end
-        ]
+        going_on = [(*prefix, piece) for piece, _ in following if piece != SYMBOL_IDS.end]
+        longer = [replace(source, constraints=replace(source.constraints, prefix=one)) for one in going_on]
         plain = self.decoding.model_copy(update={"best": 1, "samples": 0, "temperature": 1.0, "top_k": 0, "top_p": 1.0})
         wholes = iter(self._search(model, plain, self._translations, longer) if longer else ())
         listed = []
         for piece, probability in following:
-            ended = piece == SYMBOL_IDS.end
-            whole = [self._text(prefix, source.spans)] if ended else next(wholes)
+            whole = [self._text(prefix, source.spans)] if piece == SYMBOL_IDS.end else next(wholes)
             listed += [Alternative(self.tokenizers.target.piece(piece), probability, one.text) for one in whole]
         return listed
 
@@ -275,12 +265,8 @@ class BatchTranslator:
     def _ranked(self, hypotheses: Sequence[Hypothesis], source: _Source) -> list[Translation]:
         """The best translations, by minimum Bayes risk if so set; a problem where there is none."""
         # pieces of an external tokenizer may form a forbidden text that the search does not see
-        forbidden = [text for text in source.request.forbidden if text]
-        kept = [
-            hypothesis
-            for hypothesis in hypotheses
-            if not (forbidden and any(text in self._text(hypothesis.tokens, ()).text for text in forbidden))
-        ]
+        forbidden = list(filter(None, source.request.forbidden))
+        kept = [one for one in hypotheses if not any(text in self._text(one.tokens, ()).text for text in forbidden)]
         found = self._translations(kept, source)
         if not found:
             return [Translation("", finished=False, problem=NO_TRANSLATION)]

@@ -7,8 +7,8 @@ Checked before a training (`runs/preflight`), and again when a bundle is exporte
     decoder            Hugging Face: GPT-2 with learned positions, LLaMA with rotary ones
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from openwork.models.families import ModelSettings
 from openwork.models.layer_settings import LayerSettings
@@ -64,9 +64,6 @@ ARCHITECTURES: dict[str, Architecture] = {
     )
 }
 
-Facts = Iterable[tuple[bool, str]]
-"""Whether a setting is one that the toolkit has, and the keys of the setting."""
-
 
 def architecture_of(settings: TransformerSettings) -> Architecture | None:
     """The architecture with these norms and positions; `unsupported_seq2seq` checks the other settings."""
@@ -92,16 +89,10 @@ def unsupported_seq2seq(settings: ModelSettings) -> Unsupported | None:
             "use the bundle with openwork translate, or train a Transformer to export",
         )
     s, kind = settings, architecture_of(settings)
-    key = _first_other(
-        (
-            (s.attention == "scaled", "attention"),
-            (s.normalisation == "layer", "normalisation"),
-            (s.norm_epsilon <= HF_EPSILON, "norm_epsilon"),
-            (s.feedforward in HF_ACTIVATIONS.values(), "feedforward"),
-            (s.stream_start == s.width, "embedding_width"),
-            _standard_heads(s),
-        )
-    )
+    allowed = {"attention": {"scaled"}, "normalisation": {"layer"}, "feedforward": set(HF_ACTIVATIONS.values())}
+    if s.norm_epsilon > HF_EPSILON:
+        allowed["norm_epsilon"] = set()
+    key = _first_other(s, allowed, _standard_heads(s))
     if key is not None:
         return Unsupported(
             f"none of them has this model.{key}", "try openwork export --to ct2, or train a model without that setting"
@@ -126,41 +117,26 @@ def unsupported_encoder(s: EncoderSettings) -> Unsupported | None:
             f'a BERT for the task "{s.task}" reads words there, and openwork the first piece of each',
             "use the bundle with openwork tag or openwork answer",
         )
-    facts = (
-        (s.norm == "post", "norm"),
-        (s.positions == "learned", "positions"),
-        (s.embedding_norm, "embedding_norm"),
-        (s.feedforward in HF_ACTIVATIONS.values(), "feedforward"),
-        (not s.embedding_scale or s.tying == "none", "embedding_scale"),
-        (s.normalisation == "layer", "normalisation"),
-        _standard_heads(s),
-    )
-    return _other("BERT", "bert-small", s, facts)
+    allowed = {
+        "norm": {"post"},
+        "positions": {"learned"},
+        "embedding_norm": {True},
+        "feedforward": set(HF_ACTIVATIONS.values()),
+        "embedding_scale": {False, s.tying == "none"},
+        "normalisation": {"layer"},
+    }
+    return _other("BERT", "bert-small", s, allowed, _standard_heads(s))
 
 
 def unsupported_decoder(s: DecoderSettings) -> Unsupported | None:
     """Why neither GPT-2 nor LLaMA is a language model with these settings; None if one of them is."""
-    common = (
-        (not s.embedding_norm, "embedding_norm"),
-        (not s.output_bias, "output_bias"),
-        (not s.separate_prompt, "separate_prompt"),
-    )
+    common = {"norm": {"pre"}, "embedding_norm": {False}, "output_bias": {False}, "separate_prompt": {False}}
     if s.positions == "learned":
-        facts = (
-            (s.norm == "pre", "norm"),
-            (s.normalisation == "layer", "normalisation"),
-            (s.feedforward in GPT2_ACTIVATIONS.values(), "feedforward"),
-            _standard_heads(s),
-        )
-        return _other("GPT-2", "gpt-small", s, (*facts, *common))
-    facts = (
-        (s.positions == "rotary", "positions"),
-        (s.norm == "pre", "norm"),
-        (s.normalisation == "rms", "normalisation"),
-        (s.feedforward in LLAMA_ACTIVATIONS.values(), "feedforward"),
-        (s.value_head_width == s.key_width, "value_width"),
-    )
-    return _other("LLaMA", "llama-small", s, (*facts, *common))
+        allowed = common | {"normalisation": {"layer"}, "feedforward": set(GPT2_ACTIVATIONS.values())}
+        return _other("GPT-2", "gpt-small", s, allowed, _standard_heads(s))
+    llama = {"positions": {"rotary"}, "normalisation": {"rms"}, "feedforward": set(LLAMA_ACTIVATIONS.values())}
+    heads = s.value_head_width == s.key_width, "value_width"
+    return _other("LLaMA", "llama-small", s, llama | common, heads)
 
 
 def _standard_heads(s: LayerSettings) -> tuple[bool, str]:
@@ -168,15 +144,19 @@ def _standard_heads(s: LayerSettings) -> tuple[bool, str]:
     return standard, "head_width, value_width, key_value_heads"
 
 
-def _other(toolkit_model: str, preset: str, s: LayerSettings, facts: Facts) -> Unsupported | None:
-    common = (s.attention == "scaled", "attention"), (s.stream_start == s.width, "embedding_width")
-    key = _first_other((*facts, *common))
+def _other(
+    toolkit_model: str, preset: str, s: LayerSettings, allowed: Mapping[str, set[Any]], heads: tuple[bool, str]
+) -> Unsupported | None:
+    key = _first_other(s, {**allowed, "attention": {"scaled"}}, heads)
     if key is None:
         return None
     return Unsupported(f"{toolkit_model} has another model.{key}", f'train a model of the preset "{preset}" to export')
 
 
-def _first_other(facts: Facts) -> str | None:
+def _first_other(s: LayerSettings, allowed: Mapping[str, set[Any]], heads: tuple[bool, str]) -> str | None:
+    """The first key whose value the toolkit has not; `heads`: whether it has those, and their keys."""
+    facts = [(getattr(s, key) in values, key) for key, values in allowed.items()]
+    facts += [heads, (s.stream_start == s.width, "embedding_width")]
     return next((key for fits, key in facts if not fits), None)
 
 

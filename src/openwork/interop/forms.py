@@ -7,7 +7,7 @@ from typing import NamedTuple
 from openwork.base.errors import UsageError
 from openwork.base.outputs import BUNDLE, EXPORT, check_folder
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
-from openwork.interop.ctranslate2.bundle import bundle_from_ctranslate2
+from openwork.interop.ctranslate2.reading import bundle_from_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.text.pair import TokenizerPair, train_pair

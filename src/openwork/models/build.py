@@ -15,13 +15,11 @@ from openwork.models.encoder_lm import build_encoder
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.parts import Parts
-from openwork.models.recurrent import build_recurrent
-from openwork.models.recurrent_labels import build_recurrent_labels
+from openwork.models.recurrent import build_recurrent, build_recurrent_labels
 from openwork.models.recurrent_lm import build_recurrent_lm
 from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentLMSettings, RecurrentSettings
 from openwork.models.seq2seq import Transformer
-from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
-from openwork.models.tying import ONE_VOCABULARY
+from openwork.models.settings import ONE_VOCABULARY, DecoderSettings, EncoderSettings, TransformerSettings
 from openwork.models.wavenet import build_wavenet
 from openwork.models.weights import empty_weights, model_weights, restore_weights, uninitialised
 from openwork.nn.embedding import initialise, output_matrix, tied_weights

@@ -5,7 +5,7 @@ from typing import Literal
 from openwork.base.config import Settings
 from openwork.base.fields import option
 from openwork.base.limits import KERNEL, LENGTH, WIDTH, DropRate, KernelWidth, LayerCount, TokenCount, Width
-from openwork.models.tying import LanguageTying, Tying
+from openwork.models.settings import LanguageTying, Tying
 
 
 class ByteNetSettings(Settings):

@@ -18,7 +18,7 @@ from openwork.models.convolutional_settings import ConvS2SSettings
 from openwork.models.interfaces import Seq2SeqModel
 from openwork.nn.attention import KernelAttention
 from openwork.nn.cache import KeyValue, Selectable
-from openwork.nn.convolution import CausalConvolution, Convolution, Past, gated_linear, without_padding
+from openwork.nn.convolution import CausalConvolution, Convolution, Past, without_padding
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding, initialise, tied_weights
 from openwork.nn.kernels import Kernel, fused
@@ -114,7 +114,7 @@ class EncoderBlock(nn.Module):
 
     def forward(self, x: Vectors, lengths: Lengths) -> Vectors:
         inside = without_padding(self.dropout(x), lengths)
-        return (gated_linear(self.convolution(inside)) + x) * HALF
+        return (functional.glu(self.convolution(inside), dim=-1) + x) * HALF
 
 
 class DecoderBlock(nn.Module):
@@ -135,7 +135,7 @@ class DecoderBlock(nn.Module):
     ) -> tuple[Float[Tensor, "rows position width"], Past]:
         """`x` holds the positions after those in the past; returns them and the past that includes them."""
         inside, past = self.convolution(self.dropout(x), past)
-        h = gated_linear(inside)
+        h = functional.glu(inside, dim=-1)
         h = (h + self.cross_attention(h, embedded, memory)) * HALF
         return (h + x) * HALF, past
 

@@ -4,7 +4,6 @@ The start symbol precedes each source, as their [CLS]; the end symbol closes it 
 task is a class: from which positions it predicts the places of the target, and what it makes of their vectors.
 """
 
-from abc import abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -79,9 +78,9 @@ class EncoderModel(LabelModel, EncodingModel):
             x = self.embedding_dropout(self.source_positions(x))
             return self.encoder(x, Mask(key_lengths=source_lengths + 1))
 
-    @abstractmethod
     def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         """The position whose vector predicts each place of the target; the start symbol is at position 0."""
+        return torch.zeros_like(source_lengths)[:, None]
 
     def chosen(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         """The vectors of these positions."""
@@ -95,19 +94,20 @@ class EncoderModel(LabelModel, EncodingModel):
         return weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
 
 
-class LabelHead(EncoderModel, LabelMatrix):
-    """Predicts labels by a matrix of their own."""
+class PieceHead(EncoderModel):
+    """Predicts pieces of the source's vocabulary, by the matrix of the embedding."""
 
-    def __init__(self, reader: SourceReader, output: nn.Parameter) -> None:
-        super().__init__(reader)
-        self.set_output(output)
+    @property
+    def output_weight(self) -> Tensor:
+        return self.source_embedding.table.weight
 
 
-class SequenceClassifier(LabelHead):
+class SequenceClassifier(EncoderModel, LabelMatrix):
     """One label for a source, from the vector of the start symbol (Devlin et al. 2019, section 4.1)."""
 
     def __init__(self, reader: SourceReader, output: nn.Parameter, pooler: Pooler) -> None:
-        super().__init__(reader, output)
+        super().__init__(reader)
+        self.set_output(output)
         self.pooler = pooler
 
     def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
@@ -117,8 +117,12 @@ class SequenceClassifier(LabelHead):
         return self.head_dropout(self.pooler(self.chosen(source, source_lengths)))
 
 
-class TokenClassifier(LabelHead):
+class TokenClassifier(EncoderModel, LabelMatrix):
     """One label for each word of a source, from the vector of its first piece (Devlin et al. 2019, section 5.3)."""
+
+    def __init__(self, reader: SourceReader, output: nn.Parameter) -> None:
+        super().__init__(reader)
+        self.set_output(output)
 
     def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         return word_places(source, source_lengths, self.begins) + 1
@@ -127,7 +131,7 @@ class TokenClassifier(LabelHead):
         return self.head_dropout(self.chosen(source, source_lengths))
 
 
-class MaskedLM(EncoderModel, MaskedModel):
+class MaskedLM(PieceHead, MaskedModel):
     """Restores masked pieces of the source, each from its own position (Devlin et al. 2019, section 3.1).
 
     `mask_piece` replaces what is masked. The output matrix is the embedding's; `bias` is added to the logits.
@@ -138,10 +142,6 @@ class MaskedLM(EncoderModel, MaskedModel):
         self.transform = transform
         self.mask_piece = mask_piece
         self.bias = nn.Parameter(torch.zeros(self.begins.shape[0]))
-
-    @property
-    def output_weight(self) -> Tensor:
-        return self.source_embedding.table.weight
 
     def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         positions = torch.arange(1, source.shape[1] + 1, device=source.device)
@@ -168,9 +168,6 @@ class SpanExtractor(EncoderModel):
         self.spans = spans
         self.register_buffer("output", torch.eye(labels), persistent=False)
 
-    def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
-        return torch.zeros_like(source_lengths)[:, None]
-
     def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         scores = self.spans(self.head_dropout(self.encode(source, source_lengths)))
         first_label = SYMBOL_IDS.end + 1
@@ -182,7 +179,7 @@ class SpanExtractor(EncoderModel):
         return nn.functional.pad(found, (0, self.output.shape[0] - found.shape[2]), value=NEVER)
 
 
-class TextEncoder(EncoderModel):
+class TextEncoder(PieceHead):
     """Vectors for whole sources: first the mean of all positions, then what the pooler makes of the start symbol.
 
     Their logits, by the embedding's matrix, say which pieces are near.
@@ -192,13 +189,6 @@ class TextEncoder(EncoderModel):
         super().__init__(reader)
         self.pooler = pooler
         self.narrow = narrow
-
-    @property
-    def output_weight(self) -> Tensor:
-        return self.source_embedding.table.weight
-
-    def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
-        return torch.zeros_like(source_lengths)[:, None]
 
     def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         vectors = self.encode(source, source_lengths)
@@ -227,7 +217,13 @@ def build_encoder(
         case "tag":
             model = TokenClassifier(reader, output_matrix(target_vocabulary, s.width))
         case "fill":
-            _check_mask(s.mask_piece, source_vocabulary)
+            if s.mask_piece >= source_vocabulary:
+                raise ConfigError(
+                    f"model.mask_piece is {s.mask_piece}, and the vocabulary has {source_vocabulary:,} pieces",
+                    why="the id of a piece is less than their number",
+                    hint="leave it out: the unknown symbol is then the mask",
+                    code="C072",
+                )
             model = MaskedLM(reader, Transform(s.width, s.stream_start, parts.norm), s.mask_piece)
         case "answer":
             model = SpanExtractor(reader, nn.Linear(s.width, SPANS), target_vocabulary)
@@ -235,13 +231,3 @@ def build_encoder(
             model = TextEncoder(reader, Pooler(s.width), parts.narrow())
     initialise(model)
     return model
-
-
-def _check_mask(mask_piece: int, vocabulary: int) -> None:
-    if mask_piece >= vocabulary:
-        raise ConfigError(
-            f"model.mask_piece is {mask_piece}, and the vocabulary has {vocabulary:,} pieces",
-            why="the id of a piece is less than their number",
-            hint="leave it out: the unknown symbol is then the mask",
-            code="C072",
-        )

@@ -6,7 +6,7 @@ predict the end of the target, from the vector of the source's end.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Int
@@ -74,15 +74,12 @@ class LabelModel(SequenceModel[LabelState]):
 
     def advance(self, tokens: Tokens, state: LabelState) -> tuple[Hidden, LabelState]:
         count = tokens.shape[1]
-        after = LabelState(state.places, state.source, state.source_lengths, state.position + count)
-        return places_from(state.places, state.position, count), after
+        return places_from(state.places, state.position, count), replace(state, position=state.position + count)
 
     def attend(self, tokens: Tokens, state: LabelState) -> tuple[StepLogits, StepAttention, LabelState]:
-        weights = places_from(
-            self.source_attention(state.source, state.source_lengths), state.position, tokens.shape[1]
-        )
-        logits, state = self.step(tokens, state)
-        return logits, weights, state
+        weights = self.source_attention(state.source, state.source_lengths)
+        logits, after = self.step(tokens, state)
+        return logits, places_from(weights, state.position, tokens.shape[1]), after
 
 
 class LabelMatrix(LabelModel):

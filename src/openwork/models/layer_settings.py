@@ -149,7 +149,7 @@ class LayerSettings(Settings):
     )
 
     @model_validator(mode="after")
-    def _heads_divide_width(self) -> "LayerSettings":
+    def _keys_go_together(self) -> "LayerSettings":
         if self.width % self.heads and (self.head_width is None or self.value_width is None):
             fitting = max(count for count in _divisors(self.width) if count <= self.heads)
             raise RuleError(
@@ -158,10 +158,6 @@ class LayerSettings(Settings):
                 "or set head_width and value_width",
                 code="C035",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _groups_divide_heads(self) -> "LayerSettings":
         if self.heads % self.key_value_count:
             fitting = ", ".join(map(str, _divisors(self.heads)))
             raise RuleError(
@@ -169,10 +165,6 @@ class LayerSettings(Settings):
                 hint=f"set key_value_heads to one of {fitting}",
                 code="C036",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _positions_have_what_they_need(self) -> "LayerSettings":
         if self.positions == "rotary" and self.key_width % 2:
             raise RuleError(
                 f"rotary positions rotate pairs of numbers, and a head's width of {self.key_width} is odd",

@@ -1,16 +1,21 @@
 """The recurrent encoder-decoder, with attention or without: the family before the Transformer, behind its interface."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.functional import one_hot
 
-from openwork.models.interfaces import Seq2SeqModel
-from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.interfaces import EncodingModel, Seq2SeqModel
+from openwork.models.label_model import LabelMatrix, at_places, word_places
+from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentSettings
 from openwork.nn.cache import Selectable
-from openwork.nn.embedding import initialise, tied_weights
+from openwork.nn.dropout import Dropout
+from openwork.nn.embedding import initialise, output_matrix, tied_weights
 from openwork.nn.masks import padding
 from openwork.nn.recurrent import CellState, RecurrentEncoder
 from openwork.nn.recurrent_decoders import (
@@ -22,7 +27,7 @@ from openwork.nn.recurrent_decoders import (
     RecurrentDecoder,
     RecurrentMemory,
 )
-from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
+from openwork.nn.shapes import Hidden, Lengths, PlaceAttention, PlaceVectors, Source, StepAttention, StepLogits, Tokens
 
 
 @dataclass(frozen=True)
@@ -85,3 +90,97 @@ def _decoder(s: RecurrentSettings) -> RecurrentDecoder | LuongDecoder:
         "none": NoAttention,
     }
     return LuongDecoder(s.width, s.encoder_width, s.decoder_layers, s.dropout, looking[s.attention](), s.cell)
+
+
+def last_positions(source_lengths: Lengths) -> Lengths:
+    """The positions of the end symbols; 0 where there is none."""
+    return (source_lengths - 1).clamp(min=0)
+
+
+def attention_at(places: Int[Tensor, "batch place"], source: Source, source_lengths: Lengths) -> PlaceAttention:
+    """All weight on one source token each; none where the source has no token."""
+    return one_hot(places, source.shape[1]) * padding(source_lengths, source.shape[1])[:, 0].float()
+
+
+def uniform_attention(source: Source, source_lengths: Lengths) -> PlaceAttention:
+    """Of a label without attention: the same weight on each source token, then all of it on the end symbol."""
+    real = padding(source_lengths, source.shape[1])[:, 0]
+    alike = real / real.sum(dim=-1, keepdim=True).clamp(min=1)
+    return torch.cat([alike, attention_at(last_positions(source_lengths)[:, None], source, source_lengths)], dim=1)
+
+
+class RecurrentLabels(LabelMatrix, EncodingModel):
+    """Predicts a label from the state of the cells at a position; `output` is the labels' matrix.
+
+    The end of the target is predicted from the position of the source's end symbol.
+    """
+
+    def __init__(
+        self, embedding: nn.Embedding, encoder: RecurrentEncoder, output: nn.Parameter, dropout: float
+    ) -> None:
+        super().__init__(embedding.num_embeddings)
+        self.source_embedding = embedding
+        self.embedding_dropout = Dropout(dropout)
+        self.encoder = encoder
+        self.label_dropout = Dropout(dropout)
+        self.set_output(output)
+
+    def encode(self, source: Source, source_lengths: Lengths) -> Float[Tensor, "batch source width"]:
+        """What is known at each source token."""
+        return self.encoder(self.embedding_dropout(self.source_embedding(source)), source_lengths)[0]
+
+    @abstractmethod
+    def places_of(
+        self, memory: Float[Tensor, "batch source width"], source: Tensor, source_lengths: Tensor
+    ) -> PlaceVectors:
+        """The vector of each place of the target, from what is known at each source token."""
+
+    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
+        return self.label_dropout(self.places_of(self.encode(source, source_lengths), source, source_lengths))
+
+
+class RecurrentTagger(RecurrentLabels):
+    """One label for each word of a source, from the position of its first piece."""
+
+    def places_of(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
+        return at_places(memory, word_places(source, source_lengths, self.begins))
+
+    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
+        """There is no attention: a place attends to the piece from whose position its label is predicted."""
+        return attention_at(word_places(source, source_lengths, self.begins), source, source_lengths)
+
+
+class RecurrentClassifier(RecurrentLabels):
+    """One label for a source, from what each direction knows when it has read it all."""
+
+    def __init__(
+        self, embedding: nn.Embedding, encoder: RecurrentEncoder, output: nn.Parameter, dropout: float
+    ) -> None:
+        super().__init__(embedding, encoder, output, dropout)
+        self.summary = nn.Linear(encoder.memory_width, encoder.memory_width)
+
+    def places_of(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
+        """First tanh(W [forwards; backwards] + b), then what is known at the end symbol.
+
+        The layer keeps the two apart, which one direction would otherwise predict from one vector.
+        """
+        end = at_places(memory, last_positions(source_lengths)[:, None])
+        width = self.encoder.width
+        whole = torch.cat([end[..., :width], memory[:, :1, width:]], dim=-1)
+        return torch.cat([torch.tanh(self.summary(whole)), end], dim=1)
+
+    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
+        return uniform_attention(source, source_lengths)
+
+
+def build_recurrent_labels(
+    settings: RecurrentLabelsSettings, source_vocabulary: int, target_vocabulary: int
+) -> RecurrentLabels:
+    """The model in the sizes of `settings`, with fresh weights from torch's generator."""
+    s = settings
+    encoder = RecurrentEncoder(s.width, s.width, s.layers, s.dropout, s.cell, bidirectional=s.bidirectional)
+    kind = {"tag": RecurrentTagger, "classify": RecurrentClassifier}[s.task]
+    output = output_matrix(target_vocabulary, encoder.memory_width)
+    model = kind(nn.Embedding(source_vocabulary, s.width), encoder, output, s.dropout)
+    initialise(model)
+    return model

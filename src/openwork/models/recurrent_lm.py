@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from openwork.models.interfaces import EncodingModel, NextTokenModel
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places, with_start
-from openwork.models.recurrent_labels import attention_at, last_positions, uniform_attention
+from openwork.models.recurrent import attention_at, last_positions, uniform_attention
 from openwork.models.recurrent_settings import RecurrentLMSettings
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import initialise, output_matrix
@@ -122,7 +122,6 @@ class RecurrentLM(BidirectionalModel, NextTokenModel):
 
     @property
     def is_bidirectional(self) -> bool:
-        """Whether each token is predicted a second time, from those after it."""
         return self.backwards is not None
 
     @property
@@ -211,7 +210,6 @@ class PoolingClassifier(BidirectionalModel, LabelMatrix):
         return torch.cat([predicted, self.ending.expand_as(predicted).to(predicted.dtype)], dim=1)
 
     def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        """There is no attention: the label attends to all tokens alike, and what follows it to the end symbol."""
         return uniform_attention(source, source_lengths)
 
 

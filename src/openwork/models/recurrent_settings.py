@@ -8,7 +8,7 @@ from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.fields import old_spellings, option
 from openwork.base.limits import LAYERS, WIDTH, LayerCount, Width
-from openwork.models.tying import Tying
+from openwork.models.settings import Tying
 
 CellName = Annotated[
     Literal["rnn", "lstm", "gru"],

@@ -1,12 +1,43 @@
 """Settings of the Transformer, and of its decoder and its encoder alone. No torch here, so that help is instant."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from openwork.base.config import Settings
 from openwork.base.fields import option
 from openwork.base.limits import LENGTH, LayerCount
 from openwork.models.layer_settings import LayerSettings
-from openwork.models.tying import LanguageTying, Tying
+
+Tying = Annotated[
+    Literal["three-way", "target", "none"],
+    Field(
+        description="which of source embedding, target embedding and output matrix are one",
+        json_schema_extra={
+            "values": {
+                "three-way": "all three (Vaswani et al. 2017, section 3.4)",
+                "target": "target embedding and output matrix (Press and Wolf 2017)",
+                "none": "each its own",
+            }
+        },
+    ),
+]
+
+LanguageTying = Annotated[
+    Literal["three-way", "embeddings"],
+    Field(
+        description="what is one besides the embeddings of prompt and continuation, which always are",
+        json_schema_extra={
+            "values": {
+                "three-way": "the output matrix as well (Press and Wolf 2017; Radford et al. 2019, GPT-2)",
+                "embeddings": "nothing: the output matrix is its own (Touvron et al. 2023, LLaMA)",
+            }
+        },
+    ),
+]
+
+ONE_VOCABULARY = ("three-way", "embeddings")
+"""The choices that take one vocabulary for source and target."""
 
 
 class _Stacks(Settings):

@@ -123,9 +123,8 @@ class WaveNet(SequenceModel[WaveNetState]):
 
     def attend(self, tokens: Tokens, state: WaveNetState) -> tuple[StepLogits, StepAttention, WaveNetState]:
         """There is no attention: all weight is on the place of the source's end."""
-        weights = attention_to_end(state.source_lengths, state.source_size, tokens.shape[1])
-        logits, state = self.step(tokens, state)
-        return logits, weights, state
+        logits, after = self.step(tokens, state)
+        return logits, attention_to_end(state.source_lengths, state.source_size, tokens.shape[1]), after
 
 
 def build_wavenet(settings: WaveNetSettings, source_vocabulary: int, target_vocabulary: int) -> WaveNet:

@@ -38,60 +38,49 @@ class Passed:
     cell: Float[Tensor, "rows width"] | None = None
 
 
-@dataclass(frozen=True)
-class LstmGates:
-    """What is let in, kept and let out, each between 0 and 1, and the candidate for the inner value."""
-
-    let_in: Float[Tensor, "rows width"]
-    forget: Float[Tensor, "rows width"]
-    candidate: Float[Tensor, "rows width"]
-    let_out: Float[Tensor, "rows width"]
-
-
-@dataclass(frozen=True)
-class GruGates:
-    """How much of the old output the candidate sees and how much of it stays, between 0 and 1, and the candidate."""
-
-    reset: Float[Tensor, "rows width"]
-    update: Float[Tensor, "rows width"]
-    candidate: Float[Tensor, "rows width"]
-
-
 def rnn_step(x: Float[Tensor, "rows inputs"], before: Passed, weights: GateWeights) -> Passed:
     """h_t = tanh(W x_t + b + U h_{t-1} + d) (Elman 1990)."""
     return Passed(torch.tanh(linear(x, weights.w, weights.b) + linear(before.hidden, weights.u, weights.d)))
 
 
-def lstm_gates(x: Float[Tensor, "rows inputs"], hidden: Float[Tensor, "rows width"], weights: GateWeights) -> LstmGates:
-    """i, f, o = sigma(W x_t + b + U h_{t-1} + d) and the candidate g = tanh(the same), each with its own matrices."""
+def lstm_gates(
+    x: Float[Tensor, "rows inputs"], hidden: Float[Tensor, "rows width"], weights: GateWeights
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """i, f, o = sigma(W x_t + b + U h_{t-1} + d) and the candidate g = tanh(the same), each with its own matrices.
+
+    In the order i, f, g, o (rows, width): what is let in, what is kept, the candidate, what is let out.
+    """
     i, f, g, o = (linear(x, weights.w, weights.b) + linear(hidden, weights.u, weights.d)).chunk(4, dim=-1)
-    return LstmGates(torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o))
+    return torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
 
 
 def lstm_step(x: Float[Tensor, "rows inputs"], before: Passed, weights: GateWeights) -> Passed:
     """c_t = f * c_{t-1} + i * g,  h_t = o * tanh(c_t) (Hochreiter and Schmidhuber 1997; f: Gers et al. 2000)."""
     assert before.cell is not None, "an LSTM's state has an inner value"
-    gates = lstm_gates(x, before.hidden, weights)
-    cell = gates.forget * before.cell + gates.let_in * gates.candidate
-    return Passed(gates.let_out * torch.tanh(cell), cell)
+    i, f, g, o = lstm_gates(x, before.hidden, weights)
+    cell = f * before.cell + i * g
+    return Passed(o * torch.tanh(cell), cell)
 
 
-def gru_gates(x: Float[Tensor, "rows inputs"], hidden: Float[Tensor, "rows width"], weights: GateWeights) -> GruGates:
+def gru_gates(
+    x: Float[Tensor, "rows inputs"], hidden: Float[Tensor, "rows width"], weights: GateWeights
+) -> tuple[Tensor, Tensor, Tensor]:
     """r, z = sigma(W x_t + b + U h_{t-1} + d),  n = tanh(W x_t + b + r * (U h_{t-1} + d)).
 
-    Cho et al. 2014 reset h_{t-1} before its matrix, n = tanh(W x_t + U (r * h_{t-1})); the framework, whose cells are
-    also those of cuDNN, after it.
+    In the order r, z, n (rows, width): how much of the old output the candidate sees, how much of it stays, and the
+    candidate. Cho et al. 2014 reset h_{t-1} before its matrix, n = tanh(W x_t + U (r * h_{t-1})); the framework, whose
+    cells are also those of cuDNN, after it.
     """
     read, known = linear(x, weights.w, weights.b), linear(hidden, weights.u, weights.d)
     (r_x, z_x, n_x), (r_h, z_h, n_h) = read.chunk(3, dim=-1), known.chunk(3, dim=-1)
-    reset = torch.sigmoid(r_x + r_h)
-    return GruGates(reset, torch.sigmoid(z_x + z_h), torch.tanh(n_x + reset * n_h))
+    r = torch.sigmoid(r_x + r_h)
+    return r, torch.sigmoid(z_x + z_h), torch.tanh(n_x + r * n_h)
 
 
 def gru_step(x: Float[Tensor, "rows inputs"], before: Passed, weights: GateWeights) -> Passed:
     """h_t = z * h_{t-1} + (1 - z) * n (Cho et al. 2014, equation 7)."""
-    gates = gru_gates(x, before.hidden, weights)
-    return Passed(gates.update * before.hidden + (1 - gates.update) * gates.candidate)
+    _, z, n = gru_gates(x, before.hidden, weights)
+    return Passed(z * before.hidden + (1 - z) * n)
 
 
 @dataclass(frozen=True)

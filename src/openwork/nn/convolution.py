@@ -95,11 +95,6 @@ class CausalConvolution(Convolution):
         return outputs, known[:, max(known.shape[1] - self.span, 0) :]
 
 
-def gated_linear(x: Float[Tensor, "*rows twice"]) -> Float[Tensor, "*rows width"]:
-    """GLU([a; b]) = a * sigmoid(b) of two halves (Dauphin et al. 2017, equation 1)."""
-    return functional.glu(x, dim=-1)
-
-
 def gated_tanh(x: Float[Tensor, "*rows twice"]) -> Float[Tensor, "*rows width"]:
     """tanh(a) * sigmoid(b) of two halves (van den Oord et al. 2016, equation 2)."""
     value, gate = x.chunk(2, dim=-1)

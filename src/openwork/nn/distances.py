@@ -77,9 +77,6 @@ class LinearBiases(Distances):
         super().__init__()
         self.register_buffer("slopes", torch.tensor(slopes(heads)), persistent=False)
 
-    def rotate(self, heads: Tensor, first: int) -> Tensor:
-        return heads
-
     def bias(self, query: Queries, keys: int, scale: float) -> Float[Tensor, "head query key"]:
         distance = offsets(query.shape[-2], keys, query.device).abs()
         return -self.slopes[:, None, None] * distance
@@ -96,9 +93,6 @@ class RelativeKeys(Distances):
         super().__init__()
         self.clipping = clipping
         self.table = nn.Embedding(2 * clipping + 1, head_width)  # w^K, of the offsets -k to k
-
-    def rotate(self, heads: Tensor, first: int) -> Tensor:
-        return heads
 
     def bias(self, query: Queries, keys: int, scale: float) -> Scores:
         """q (k + a)^T = q k^T + q a^T: each query meets all vectors once, and each key takes the one of its offset."""
@@ -120,9 +114,6 @@ class BucketedBiases(Distances):
         self.furthest = furthest
         self.both_ways = both_ways
         self.table = nn.Embedding(buckets, heads)
-
-    def rotate(self, heads: Tensor, first: int) -> Tensor:
-        return heads
 
     def bias(self, query: Queries, keys: int, scale: float) -> Float[Tensor, "head query key"]:
         return self.table(self.bucket(offsets(query.shape[-2], keys, query.device))).permute(2, 0, 1)

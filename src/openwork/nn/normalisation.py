@@ -1,9 +1,15 @@
-"""What keeps the numbers of a stream near one: layer norm, the paper's, or the root mean square alone."""
+"""Normalisation: the paper's layer norm, the root mean square alone, and batch norm (Ioffe and Szegedy 2015).
+
+The first two need one vector. Batch norm takes the mean and variance of a feature over a batch's positions, where
+padding must not count. Models, which know what is padding, say so around their layers:
+
+    with real_positions(tokens != pad):
+        x = encoder(x, mask)
+"""
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
@@ -51,23 +57,14 @@ def real_positions(real: Bool[Tensor, "batch position"]) -> Iterator[None]:
         _thread.real = before
 
 
-@dataclass(frozen=True)
-class BatchStatistics:
-    """Of each feature over `count` positions: mean and variance (width), the latter divided by `count` (biased)."""
-
-    mean: Tensor
-    variance: Tensor
-    count: Tensor
-
-
-def statistics_over(x: Vectors, real: Bool[Tensor, "batch position"]) -> BatchStatistics:
-    """mean = sum of x / n, variance = sum of (x - mean)^2 / n over the n real positions (their algorithm 1)."""
+def statistics_over(x: Vectors, real: Bool[Tensor, "batch position"]) -> tuple[Tensor, Tensor, Tensor]:
+    """mean = sum of x / n, variance = sum of (x - mean)^2 / n over the n real positions (their algorithm 1), and n."""
     padding = ~real[..., None]
     count = real.sum()
     n = count.clamp(min=1)
     mean = x.masked_fill(padding, 0.0).sum(dim=(0, 1)) / n
     variance = (x - mean).masked_fill(padding, 0.0).square().sum(dim=(0, 1)) / n
-    return BatchStatistics(mean, variance, count)
+    return mean, variance, count
 
 
 class BatchNorm(nn.Module):
@@ -103,20 +100,19 @@ class BatchNorm(nn.Module):
         real = getattr(_thread, "real", None)
         if real is None or real.shape != x.shape[:-1]:
             raise RuntimeError("a batch norm is trained within real_positions, which say what is no padding")
-        found = statistics_over(x, real)
-        self._remember(found)
-        return found.mean, found.variance
+        mean, variance, count = statistics_over(x, real)
+        self._remember(mean, variance, count)
+        return mean, variance
 
     @torch.no_grad()
-    def _remember(self, found: BatchStatistics) -> None:
+    def _remember(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
         """running <- running + momentum (batch - running), the variance divided by n - 1 (their algorithm 2).
 
         One position alone says nothing of a variance, and nothing of it is remembered.
         """
-        share = MOMENTUM * (found.count > 1).to(found.mean)  # of its type: 0.1 of float32 is not that of float64
-        unbiased = found.variance * found.count / (found.count - 1).clamp(min=1)
-        self.running_mean += share * (found.mean - self.running_mean)
-        self.running_variance += share * (unbiased - self.running_variance)
+        share = MOMENTUM * (count > 1).to(mean)  # of its type: 0.1 of float32 is not that of float64
+        self.running_mean += share * (mean - self.running_mean)
+        self.running_variance += share * (variance * count / (count - 1).clamp(min=1) - self.running_variance)
 
 
 def running_statistics(model: nn.Module) -> dict[str, Tensor]:

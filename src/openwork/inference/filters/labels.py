@@ -7,9 +7,8 @@ from openwork.base.errors import UsageError
 from openwork.base.printing import json_text
 from openwork.base.tasks import COMMANDS, Task, task_of
 from openwork.bundles.bundle import Bundle
-from openwork.inference.filler import Filled, GapFiller
 from openwork.inference.filters.lines import Answer, LineFilter
-from openwork.inference.labeller import LabelledText, Labeller, Place
+from openwork.inference.labeller import Filled, GapFiller, LabelledText, Labeller, Place
 from openwork.metrics.labels import spans
 from openwork.models.interfaces import MaskedModel
 

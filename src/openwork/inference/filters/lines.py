@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from openwork.base.lines import Report, arriving_lines, cleaned, standard_input
 from openwork.base.printing import json_text, write_data
 from openwork.data.glossary import Glossary
-from openwork.inference.guarded import GuardedTranslator
+from openwork.inference.guard import GuardedTranslator
 from openwork.inference.requests import InputLine, ReadLine, Request, read_text
 from openwork.inference.translator import NO_TRANSLATION, Alternative, BatchTranslator, Translation
 

@@ -2,8 +2,8 @@
 
     model = prepare(model, "int8")        has start, step and select, as in `models/interfaces.py`
 
-One file for each optimisation: products in fewer bits (`products.py`), caches in place (`caches.py`), attention of
-single queries (`attention.py`), joined projections (`layers.py`), a whole step as one compiled function (`native/`).
+One file for each optimisation: products in fewer bits (`products.py`), caches in place and attention of single queries
+to them (`caches.py`), joined projections (`layers.py`), a whole step as one compiled function (`native/`).
 """
 
 import time

@@ -11,8 +11,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from openwork.inference.prepared.attention import attend_to_memory, attend_to_past
-from openwork.inference.prepared.caches import HIDDEN, Past, PreparedMemory, PreparedState, padded_size
+from openwork.inference.prepared.caches import (
+    HIDDEN,
+    Past,
+    PreparedMemory,
+    PreparedState,
+    attend_to_memory,
+    attend_to_past,
+    padded_size,
+)
 from openwork.inference.prepared.products import Product
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.feedforward import FeedForward, GatedFeedForward

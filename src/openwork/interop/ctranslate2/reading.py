@@ -13,9 +13,13 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from openwork.base.errors import BundleError
+from openwork.base.regular_files import check_downloaded
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
+from openwork.bundles.bundle import Bundle
+from openwork.bundles.settings import BundleSettings
 from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
@@ -23,11 +27,12 @@ from openwork.interop.ctranslate2.binary import read_binary
 from openwork.interop.ctranslate2.layout import DECODER, ENCODER, OUTPUT, OUTPUT_BIAS, POSITIONS, attentions, places
 from openwork.interop.ctranslate2.settings import Weights, embedding_scale, transformer_settings
 from openwork.interop.ctranslate2.vocabulary import Conventions, Tokens, read_conventions, read_tokens
-from openwork.interop.vocabulary import Vocabulary
+from openwork.interop.vocabulary import Vocabulary, token_names
 from openwork.models.build import model_with_weights
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
+from openwork.text.pair import TokenizerPair
 
 MODEL = "model.bin"
 NEVER = -30000.0  # a logit that leaves no probability in any type of number, and that half precision can write
@@ -66,9 +71,8 @@ class CTranslate2Model:
             return []
         ids = [self.source_ids(tokens) for tokens in sources]
         lengths = torch.tensor([len(row) for row in ids])
-        padded = torch.full((len(ids), int(lengths.max())), SYMBOL_IDS.pad)
-        for place, row in enumerate(ids):
-            padded[place, : len(row)] = torch.tensor(row)
+        rows = [torch.tensor(row, dtype=torch.int64) for row in ids]
+        padded = pad_sequence(rows, batch_first=True, padding_value=SYMBOL_IDS.pad)
         with torch.inference_mode():
             return decode(self.model, padded, lengths, decoding, NothingForbidden())
 
@@ -234,3 +238,55 @@ def _tying(tensors: Mapping[str, Tensor]) -> str:
     if TARGET_TABLE in tensors:
         return "none"
     return "target" if SOURCE_TABLE in tensors else "three-way"
+
+
+# CTranslate2's defaults.
+DECODING = DecodingSettings(
+    beam=2, length_penalty=1.0, length_rule="power", unfinished="ranked", extra_length=1024, maximum_length=256
+)
+
+
+def bundle_from_ctranslate2(folder: Path, tokenizers: TokenizerPair | None = None) -> Bundle:
+    """The bundle; it translates as CTranslate2 does, but never produces pad, unknown or start.
+
+    `tokenizers`: by default those in the folder, as `write_ctranslate2` puts them there. BundleError where they lack
+    tokens that the model can produce, or where sources have other symbols around them than an end symbol.
+    """
+    check_downloaded(folder)
+    tokenizers = tokenizers or _own_tokenizers(folder)
+    names = token_names(tokenizers.source), token_names(tokenizers.target)
+    read = read_ctranslate2(folder, names)
+    _check_frame(folder, read.conventions)
+    missing = read.target.left_out
+    if missing:
+        raise BundleError(
+            f"{folder}: these tokenizers are not those of this model",
+            why=f"they lack {len(missing):,} of its {len(read.target.names):,} target tokens, such as {missing[0]!r}",
+            hint="name the tokenizers that its texts were cut with",
+            code="B004",
+        )
+    card = f"# A model of CTranslate2\n\nRead from the folder {folder.name} by openwork.\n"
+    return Bundle(BundleSettings(model=read.settings, decoding=DECODING), tokenizers, read.model, card=card)
+
+
+def _own_tokenizers(folder: Path) -> TokenizerPair:
+    if any(folder.glob("*tokenizer.json")):
+        return TokenizerPair.load(folder)
+    raise BundleError(
+        f"{folder}: the folder holds no tokenizer",
+        why="a model of CTranslate2 knows its tokens by their names, and not how a text is cut into them",
+        hint="name the tokenizers that its texts were cut with: --source-tokenizer and --target-tokenizer",
+        code="B005",
+    )
+
+
+def _check_frame(folder: Path, said: Conventions) -> None:
+    if said.add_source_bos or not said.add_source_eos:
+        raise BundleError(
+            f"{folder}: this model cannot become a bundle",
+            why="its sources begin with a start symbol, and those of a bundle do not"
+            if said.add_source_bos
+            else "its sources have no end symbol, and those of a bundle end with one",
+            hint="openwork.interop.ctranslate2.reading reads it for use from Python",
+            code="B006",
+        )

@@ -91,7 +91,10 @@ def _variables(model: Transformer, settings: TransformerSettings) -> tuple[dict[
     weights = dict(model.named_parameters(remove_duplicate=False))
     variables = {name: _numpy(torch.cat([weights[one] for one in own])) for name, own in places(settings).items()}
     variables |= _numbers(settings) | _positions(model, settings)
-    variables[OUTPUT_BIAS] = _numpy(_last_bias(model))
+    bias = model.output_weight.new_zeros(len(model.output_weight)) if model.output_bias is None else model.output_bias
+    bias = bias.detach().clone()
+    bias[list(SYMBOL_IDS.forbidden)] = NEVER  # CTranslate2 forbids no symbol
+    variables[OUTPUT_BIAS] = _numpy(bias)
     tables = {
         f"{DECODER}/{EMBEDDINGS}": model.target_embedding.table.weight,
         f"{ENCODER}/{EMBEDDINGS}": model.source_embedding.table.weight,
@@ -104,14 +107,6 @@ def _variables(model: Transformer, settings: TransformerSettings) -> tuple[dict[
 
 def _numpy(tensor: Tensor) -> np.ndarray:
     return tensor.detach().cpu().float().numpy()
-
-
-def _last_bias(model: Transformer) -> Tensor:
-    """The output's bias, which also keeps out the symbols that openwork's searches forbid: CTranslate2 forbids none."""
-    given = model.output_bias
-    bias = model.output_weight.new_zeros(len(model.output_weight)) if given is None else given.detach().clone()
-    bias[list(SYMBOL_IDS.forbidden)] = NEVER
-    return bias
 
 
 def _numbers(settings: TransformerSettings) -> dict[str, np.ndarray]:

@@ -55,8 +55,7 @@ from openwork.interop.hugging_face.weights import (
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.models.settings import TransformerSettings
-from openwork.models.tying import Tying
+from openwork.models.settings import TransformerSettings, Tying
 from openwork.nn.positions import sinusoids
 
 BIAS = "final_logits_bias"

@@ -190,20 +190,16 @@ def _read_own(folder: Path) -> Tokenizer:
 
 def write_tokenizers(folder: Path, tokenizers: TokenizerPair) -> None:
     """`AutoTokenizer.from_pretrained(folder)` gives the shared one, of two `folder/source` and `folder/target`."""
-    if tokenizers.shared:
-        _write(folder, tokenizers.source)
-        return
-    for side, tokenizer in zip(SIDES, (tokenizers.source, tokenizers.target), strict=True):
-        (folder / side).mkdir()
-        _write(folder / side, tokenizer)
-
-
-def _write(folder: Path, tokenizer: Tokenizer) -> None:
-    if not hugging_face_keeps(tokenizer):
-        raise ConfigError(
-            "a tokenizer from a file cannot be written in Hugging Face's form",
-            why="its own ids are others than the model's",
-            hint="write the model alone with openwork.interop.hugging_face.bart.write_hugging_face",
-            code="C032",
-        )
-    write_framed(folder, tokenizer, "translation")
+    places = {folder: tokenizers.source}
+    if not tokenizers.shared:
+        places = {folder / SIDES[0]: tokenizers.source, folder / SIDES[1]: tokenizers.target}
+    for place, tokenizer in places.items():
+        if not hugging_face_keeps(tokenizer):
+            raise ConfigError(
+                "a tokenizer from a file cannot be written in Hugging Face's form",
+                why="its own ids are others than the model's",
+                hint="write the model alone with openwork.interop.hugging_face.bart.write_hugging_face",
+                code="C032",
+            )
+        place.mkdir(exist_ok=True)
+        write_framed(place, tokenizer, "translation")

@@ -11,23 +11,11 @@ With S = scale Q K^T + B, A = softmax(S) row by row, H = A V, and dX for the gra
 for each sentence and head apart. Training takes its gradients from autograd; the tests hold the two equal.
 """
 
-from dataclasses import dataclass
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from openwork.nn.shapes import HeadOutputs, Keys, Queries, Scores, Values
-
-
-@dataclass(frozen=True)
-class AttentionGradients:
-    """What a loss changes by with each input of equation 1, and with the scores between."""
-
-    query: Queries
-    key: Keys
-    value: Values
-    scores: Scores
 
 
 def softmax_jacobian(weights: Float[Tensor, "*rows key"]) -> Float[Tensor, "*rows key other_key"]:
@@ -47,16 +35,12 @@ def softmax_backward(
 
 def attention_backward(
     query: Queries, key: Keys, value: Values, weights: Scores, gradient: HeadOutputs, scale: float
-) -> AttentionGradients:
-    """The gradients by Q, K, V and the scores, given `gradient` by the heads H.
+) -> tuple[Queries, Keys, Values, Scores]:
+    """The gradients by Q, K, V and the scores, in this order, given `gradient` by the heads H.
 
     `weights` are those of the forward pass (`reference.attention_weights`), so mask and bias are in them already.
     """
     d_weights = gradient @ value.transpose(-2, -1)
     d_scores = softmax_backward(weights, d_weights)
-    return AttentionGradients(
-        query=scale * (d_scores @ key),
-        key=scale * (d_scores.transpose(-2, -1) @ query),
-        value=weights.transpose(-2, -1) @ gradient,
-        scores=d_scores,
-    )
+    d_query, d_key = scale * (d_scores @ key), scale * (d_scores.transpose(-2, -1) @ query)
+    return d_query, d_key, weights.transpose(-2, -1) @ gradient, d_scores

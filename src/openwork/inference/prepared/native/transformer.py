@@ -6,6 +6,7 @@ Each row has its own scale, so the result for a sentence does not depend on the 
 import ctypes
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
@@ -14,7 +15,6 @@ from torch import Tensor, nn
 from openwork.inference.prepared.caches import Past, PreparedState
 from openwork.inference.prepared.layers import Make, side_by_side
 from openwork.inference.prepared.native.building import library, problem
-from openwork.inference.prepared.native.sharing import SharingState, with_room
 from openwork.inference.prepared.native.structures import (
     ChoiceFields,
     DecoderFields,
@@ -31,6 +31,41 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.layers import DecoderLayer
 from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
+
+
+@dataclass(frozen=True)
+class SharingState(PreparedState):
+    """A PreparedState in which nothing is moved when a search reorders, doubles or drops rows.
+
+    Each row of a step writes its keys and values at its own place of that step. `rows` is a table (position, row) of
+    the places of each row's earlier positions; selecting rows selects columns of the table. None: each row has always
+    had its place. Torch would have to gather the keys, which costs as much as moving them; step.cpp follows the table.
+    """
+
+    def after_step(self, past: Past, rows: int = 0) -> "SharingState":
+        """The state after `rows` rows have written the next position into `past`, each at its own place."""
+        table = None if self.rows is None else torch.cat([self.rows, torch.arange(rows)[None]])
+        return replace(self, past=past, position=self.position + 1, rows=table)
+
+    def _with_rows(self, rows: Int[Tensor, "rows"]) -> "SharingState":
+        table = rows.expand(self.position, -1) if self.rows is None else self.rows.index_select(1, rows)
+        return replace(self, rows=table)
+
+
+def with_room(past: Past, position: int, rows: int) -> Past:
+    """A past in which so many rows can write the position: this one or a copy."""
+    free = past.with_room(position)
+    if rows <= free.rows:
+        return free
+    return Past([(_wider(keys, position, rows), _wider(values, position, rows)) for keys, values in free.buffers],
+                position)  # fmt: skip
+
+
+def _wider(buffer: Tensor, positions: int, rows: int) -> Tensor:
+    made = buffer.new_empty(buffer.shape[0], rows, buffer.shape[2])
+    made[:positions, : buffer.shape[1]] = buffer[:positions]
+    return made
+
 
 LANES = 16
 """As in step.cpp: all widths are multiples of it."""
