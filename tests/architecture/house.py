@@ -75,7 +75,6 @@ LARGEST_SHARE = 0.12  # of the package's lines, in one floor
 # Folders whose listing reads like a table of contents, and may be long.
 LONG_FOLDERS = {
     "cli": "one file a command, or a few of one subject",
-    "models": "one file a family or a part of one",
 }
 
 # What may break a size, and why: "models/build.py" or "models/build.py::build" -> the reason. Empty is best.
