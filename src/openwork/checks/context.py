@@ -62,7 +62,12 @@ class VerifyContext:
         pairs = self.bundle.tokenizers.encode_pairs([g.source for g in golden], [g.translation for g in golden])
         most = self.within(LONGEST_GOLDEN) - 1
         pairs = [(source[:most], target[:most]) for source, target in pairs if target]
-        pairs += [self._random_pair(*size, generator) for size in sizes]
+        for size in sizes:
+            drawn = (
+                torch.randint(len(SYMBOL_NAMES), self._size(target), (length - 1,), generator=generator).tolist()
+                for target, length in zip((False, True), size, strict=True)
+            )
+            pairs.append((next(drawn), next(drawn)))
         return tuple(Probe((*source, SYMBOL_IDS.end), (SYMBOL_IDS.start, *target)) for source, target in pairs)
 
     @cached_property
@@ -93,13 +98,6 @@ class VerifyContext:
     def spot_of_target(self, probe: Probe, sentence: int, position: int) -> Spot:
         """A position of a target, in an unknown module."""
         return self.spot(DivergencePlace("", TARGET, position), probe, sentence)
-
-    def _random_pair(self, source: int, target: int, generator: torch.Generator) -> tuple[list[int], list[int]]:
-        one, other = (
-            torch.randint(len(SYMBOL_NAMES), self._size(side), (size - 1,), generator=generator).tolist()
-            for side, size in ((False, source), (True, target))
-        )
-        return one, other
 
     def _size(self, target: bool) -> int:
         pair = self.bundle.tokenizers

@@ -85,18 +85,8 @@ class Tables:
         return TableState(source[:, 0], 0)
 
     def step(self, tokens: Tensor, state: TableState) -> tuple[Tensor, TableState]:
-        made = [
-            self.logits[state.tables, state.position + place, column] for place, column in enumerate(tokens.unbind(1))
-        ]
-        return torch.stack(made, dim=1), TableState(state.tables, state.position + tokens.shape[1])
-
-
-def random_tables() -> Tables:
-    """One table for each value in `ENDS`, long enough for the limit."""
-    generator = torch.Generator().manual_seed(SEED)
-    logits = torch.randn(len(ENDS), LIMIT, VOCABULARY, VOCABULARY, generator=generator)
-    logits[..., SYMBOL_IDS.end] += torch.tensor(ENDS)[:, None, None]
-    return Tables(logits)
+        places = torch.arange(tokens.shape[1]) + state.position
+        return self.logits[state.tables[:, None], places, tokens], TableState(state.tables, int(places[-1]) + 1)
 
 
 def cases(own: DecodingSettings) -> Iterator[DecodingSettings]:
@@ -136,21 +126,15 @@ def plain_search(table: list[list[list[float]]], settings: DecodingSettings) -> 
         ends = [one for one in candidates[:beam] if one[1][-1] == SYMBOL_IDS.end]
         finished += [(score(length, value, settings), tokens[:-1]) for value, tokens in ends]
         live = [one for one in candidates[: 2 * beam] if one[1][-1] != SYMBOL_IDS.end][:beam]
-        if length < limit and _is_done(finished, live, length, settings):
-            break
+        if length < limit and len(finished) >= settings.patience * beam:
+            worst = sorted(finished, reverse=True)[beam - 1][0]
+            if settings.stopping == "enough" or worst >= score(length, live[0][0], settings):
+                break
     else:
         if not finished or settings.unfinished == "ranked":
             finished += [(score(limit, value, settings), tokens) for value, tokens in live]
     ranked = sorted(finished, reverse=True)[: settings.best + 1]
     return None if _are_close([value for value, _ in ranked]) else ranked[: settings.best]
-
-
-def _is_done(finished: list[tuple[float, Tokens]], live: list[tuple[float, Tokens]], length: int,
-             settings: DecodingSettings) -> bool:  # fmt: skip
-    if len(finished) < settings.patience * settings.beam:
-        return False
-    worst = sorted(finished, reverse=True)[settings.beam - 1][0]
-    return settings.stopping == "enough" or worst >= score(length, live[0][0], settings)
 
 
 def _are_close(values: list[float]) -> bool:
@@ -159,8 +143,10 @@ def _are_close(values: list[float]) -> bool:
 
 def searched(context: VerifyContext) -> LargestDifference:
     """The fast searches find the same targets and scores as the plain search, for one sentence and for a batch."""
-    tables = random_tables()
-    known = next_log_probabilities(tables.logits).tolist()
+    generator = torch.Generator().manual_seed(SEED)
+    logits = torch.randn(len(ENDS), LIMIT, VOCABULARY, VOCABULARY, generator=generator)
+    logits[..., SYMBOL_IDS.end] += torch.tensor(ENDS)[:, None, None]
+    tables, known = Tables(logits), next_log_probabilities(logits).tolist()
     source = torch.arange(len(ENDS))[:, None]
     lengths = torch.ones(len(ENDS), dtype=torch.int64)
     worst = 0.0

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -28,7 +29,7 @@ from openwork.inspection.parting import (
     watching,
 )
 from openwork.machine.precision import computing_in
-from openwork.models.interfaces import SequenceModel, StepModel
+from openwork.models.interfaces import StepModel
 from openwork.models.weights import model_weights
 from openwork.nn.attention import KernelAttention
 from openwork.nn.kernels import reference
@@ -135,17 +136,12 @@ def compare(context: VerifyContext, pairs: Iterable[TwoPasses], tolerance: float
         allowed = tolerance * max(1.0, float(left.abs().max()), float(right.abs().max()))
         found = difference(left, right)
         if spot is None and float(found.max()) > allowed:
-            spot = _spot(context, pair, found, tolerance, number)
+            place = first_parting(pair.one.record(), pair.other.record(), pair.rows, pair.limits, tolerance)
+            output = DivergencePlace(OUTPUT, TARGET, int(found.amax(-1).argmax()))
+            spot = context.spot(place or output, pair.probe, number)
         if float(found.max()) / allowed >= worst.difference / worst.tolerance:
             worst = LargestDifference(float(found.max()), allowed)
     return LargestDifference(worst.difference, worst.tolerance, spot)
-
-
-def _spot(context: VerifyContext, pair: TwoPasses, found: Tensor, tolerance: float, number: int) -> Spot:
-    place = first_parting(pair.one.record(), pair.other.record(), pair.rows, pair.limits, tolerance)
-    if place is None:
-        place = DivergencePlace(OUTPUT, TARGET, int(found.amax(-1).argmax()))
-    return context.spot(place, pair.probe, number)
 
 
 STEPS = (1, 3, 24)  # target tokens read at once with a cache
@@ -256,14 +252,6 @@ def _passes(context: VerifyContext, *, padded: bool = True, **changed: Any) -> I
         yield from (TwoPasses(usual, other, probe, (row, row)) for row, probe in enumerate(probes))
 
 
-class CompiledModel:
-    """A model whose `start` and `step` are compiled. Its modules cannot be watched."""
-
-    def __init__(self, model: SequenceModel) -> None:
-        self.start = torch.compile(model.start)
-        self.step = torch.compile(model.step)
-
-
 def compiled(context: VerifyContext) -> LargestDifference:
     """The model compiled by torch.compile gives the same as the model."""
     if not context.compiling:
@@ -273,4 +261,5 @@ def compiled(context: VerifyContext) -> LargestDifference:
     except Exception as error:  # depends on what the machine lacks: a compiler, headers, a working cache
         first_line = (str(error).splitlines() or [""])[0]
         raise NotApplicable(Joined("torch.compile does not work on this machine: ", AsIs(first_line))) from error
-    return compare(context, _passes(context, padded=False, model=CompiledModel(context.model)))
+    model = SimpleNamespace(start=torch.compile(context.model.start), step=torch.compile(context.model.step))
+    return compare(context, _passes(context, padded=False, model=model))

@@ -10,7 +10,7 @@ from openwork.base.errors import UsageError
 from openwork.base.limits import HEADS, LAYERS
 from openwork.base.printing import write_json
 from openwork.cli.options import load
-from openwork.cli.terminal import print_lines, print_text, report
+from openwork.cli.terminal import print_lines, print_text, report, translated
 
 if TYPE_CHECKING:
     from openwork.inspection.trace import Trace
@@ -131,16 +131,14 @@ def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:
     import shutil
 
     from openwork.base.files import atomic_write_text
-    from openwork.base.messages import catalogue, find_language
+    from openwork.base.messages import find_language
     from openwork.inspection.trace_page import trace_page
     from openwork.inspection.trace_text import trace_text
 
-    language = find_language(os.environ)
-    translate = catalogue(language).translate
     if html is not None:
-        atomic_write_text(html, trace_page(trace, language))
+        atomic_write_text(html, trace_page(trace, find_language(os.environ)))
         report(f"written to {html}")
     if as_json:
         write_json(trace.to_json())
     elif html is None:
-        print_text(trace_text(trace, shutil.get_terminal_size().columns, translate))
+        print_text(trace_text(trace, shutil.get_terminal_size().columns, translated))

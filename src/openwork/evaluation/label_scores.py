@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from operator import eq
 from typing import Any, TypeVar
 
@@ -123,32 +124,32 @@ def _tag_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict
         found["precision"] = lambda chosen: total(chosen).precision
         found["recall"] = lambda chosen: total(chosen).recall
     found["tags"] = lambda chosen: float(hits[chosen, 0].sum()) / max(float(hits[chosen, 1].sum()), 1.0)
-    found["sentences"] = lambda chosen: float(whole[chosen].mean())
+    found["sentences"] = partial(_mean, whole)
     return found
 
 
 def _answer_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
     """Exact answers, and F1 over the words of both, an example at a time (Rajpurkar et al. 2016, section 6.1)."""
-    expected, given = ([_numbers_of_words(text) for text in side] for side in (references, predicted))
-    overlaps = np.array([_overlap(*pair) for pair in zip(expected, given, strict=True)])
-    exact = np.array([first == second for first, second in zip(expected, given, strict=True)], np.float64)
-    return {
-        "word F1": lambda chosen: float(overlaps[chosen].mean()),
-        "exact": lambda chosen: float(exact[chosen].mean()),
-    }
+    sides = ([_numbers_of_words(text) for text in side] for side in (references, predicted))
+    rows = [(_overlap(expected, given), expected == given) for expected, given in zip(*sides, strict=True)]
+    return _means(("word F1", "exact"), rows)
 
 
 def _text_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
     """ROUGE and the share of exact matches, an example at a time."""
-    pairs = list(zip(references, predicted, strict=True))
-    found = np.array([rouge(*pair) for pair in pairs])
-    exact = np.array([expected.strip() == given.strip() for expected, given in pairs], np.float64)
-    return {
-        "ROUGE-1": lambda chosen: float(found[chosen, 0].mean()),
-        "ROUGE-2": lambda chosen: float(found[chosen, 1].mean()),
-        "ROUGE-L": lambda chosen: float(found[chosen, 2].mean()),
-        "exact": lambda chosen: float(exact[chosen].mean()),
-    }
+    pairs = zip(references, predicted, strict=True)
+    rows = [(*rouge(expected, given), expected.strip() == given.strip()) for expected, given in pairs]
+    return _means(("ROUGE-1", "ROUGE-2", "ROUGE-L", "exact"), rows)
+
+
+def _means(names: Sequence[str], rows: Sequence[Sequence[float]]) -> dict[str, Statistic]:
+    """The mean of each column over the examples that are chosen."""
+    columns = zip(names, np.array(rows, np.float64).T, strict=True)
+    return {name: partial(_mean, column) for name, column in columns}
+
+
+def _mean(column: NDArray[np.float64], chosen: NDArray[np.intp]) -> float:
+    return float(column[chosen].mean())
 
 
 def _numbers_of_words(answer: str) -> range:
