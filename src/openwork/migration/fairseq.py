@@ -1,7 +1,6 @@
 """fairseq's command lines (fairseq-train and its kin) and hydra configurations, read from its version 0.12."""
 
 import json
-from typing import Any
 
 from openwork.migration import equivalents
 from openwork.migration.draft import Draft
@@ -25,31 +24,10 @@ SCHEDULES = {
 OPTIMISERS = {name: name for name in ("adam", "sgd", "adagrad", "adafactor")} | {"nag": "sgd", "cpu_adam": "adam"}
 
 
-def _sizes(width: int, feedforward: int, heads: int, layers: int = 6, **others: Any) -> dict[str, Any]:
-    """The options that a name of --arch stands for; `others` with _ for -."""
-    sizes = {"embed-dim": width, "ffn-embed-dim": feedforward, "attention-heads": heads, "layers": layers}
-    both = {f"{stack}-{name}": value for stack in ("encoder", "decoder") for name, value in sizes.items()}
-    return both | {name.replace("_", "-"): value for name, value in others.items()}
-
-
-_BIG = _sizes(1024, 4096, 16, dropout=0.3)
-ARCHITECTURES: dict[str, dict[str, Any]] = {
-    "transformer": _sizes(512, 2048, 8),
-    "transformer_wmt_en_de": _sizes(512, 2048, 8),
-    "transformer_iwslt_de_en": _sizes(512, 1024, 4),
-    "transformer_tiny": _sizes(64, 64, 2, 2),
-    "transformer_vaswani_wmt_en_de_big": _BIG,
-    "transformer_vaswani_wmt_en_fr_big": _BIG | {"dropout": 0.1},
-    "transformer_wmt_en_de_big": _BIG | {"attention-dropout": 0.1},
-    "transformer_wmt_en_de_big_t2t": _BIG
-    | {**dict.fromkeys(NORMS, True), "attention-dropout": 0.1, "activation-dropout": 0.1},
-}
-
-
 def _architecture(draft: Draft) -> None:
     name = draft.value("arch", text, "transformer")
-    draft.expand("arch", ARCHITECTURES.get(name, {}))
-    if name not in ARCHITECTURES:
+    draft.expand("arch", FAIRSEQ.presets.get(name, {}))
+    if name not in FAIRSEQ.presets:
         draft.warn("arch", f"openwork does not know the name {name}: compare every size with openwork info")
     for key, side in (("width", "embed-dim"), ("feedforward_width", "ffn-embed-dim"), ("heads", "attention-heads")):
         equivalents.one_for_both(draft, f"model.{key}", [f"encoder-{side}", f"decoder-{side}"], integer)

@@ -1,7 +1,6 @@
 """Marian's configurations (YAML) and command lines, read from its version 1.12."""
 
 import re
-from typing import Any
 
 from openwork.migration import equivalents
 from openwork.migration.draft import Draft
@@ -18,42 +17,6 @@ MASK = "transformer-attention-mask"
 # Options of recurrent models that have no counterpart, and those that say nothing about a Transformer.
 RECURRENT = ("enc-type", "enc-cell-depth", "dec-cell-base-depth", "dec-cell-high-depth")
 ONLY_RECURRENT = ("dim-rnn", "enc-cell", "dec-cell", *RECURRENT)
-
-
-def _task(*, big: bool, before: bool) -> dict[str, Any]:
-    """The options of Vaswani et al.'s base or big model, with the norm after or before each sub-layer."""
-    return {
-        "type": "transformer",
-        "enc-depth": 6,
-        "dec-depth": 6,
-        "dim-emb": 1024 if big else 512,
-        "tied-embeddings-all": True,
-        "transformer-dim-ffn": 4096 if big else 2048,
-        "transformer-heads": 16 if big else 8,
-        "transformer-postprocess": "da" if before else "dan",
-        "transformer-preprocess": "n" if before else "",
-        "transformer-postprocess-top": "n" if before else "",
-        "transformer-ffn-activation": "relu",
-        "transformer-dropout": 0.1,
-        "learn-rate": 0.0002 if big else 0.0003,
-        "cost-type": "ce-mean-words",
-        "lr-warmup": 8000 if big else 16000,
-        "lr-decay-inv-sqrt": 8000 if big else 16000,
-        "label-smoothing": 0.1,
-        "clip-norm": 0,
-        "exponential-smoothing": 1e-4,
-        "mini-batch-fit": True,
-        "optimizer-params": [0.9, 0.998 if big else 0.98, 1e-09],
-        "beam-size": 8,
-        "normalize": 1.0,
-    }
-
-
-TASKS = {
-    f"transformer-{size}{norm}": _task(big=size == "big", before=bool(norm))
-    for size in ("base", "big")
-    for norm in ("", "-prenorm")
-}
 
 
 def period(value: Value) -> tuple[int, str]:
@@ -79,8 +42,8 @@ def _updates(draft: Draft, key: str, name: str, least: int = 1) -> int | None:
 
 def _presets(draft: Draft) -> None:
     for name in draft.value("task", words, []):
-        draft.expand("task", TASKS.get(name, {}))
-        if name not in TASKS:
+        draft.expand("task", MARIAN.presets.get(name, {}))
+        if name not in MARIAN.presets:
             draft.warn("task", f"openwork does not know the name {name}")
     equivalents.half_precision(draft, "fp16")
     if draft.value("alibi", boolean, False):

@@ -74,6 +74,7 @@ class Toolkit:
         groups: functions for the options that only make sense together.
         canonical: makes the table's name from what stands in a file.
         defaults: what the toolkit takes where a file says nothing.
+        presets: the options that a name of one option stands for.
         programs: its commands, each with a prefix for the names of its options.
         ambiguous_programs: the same for names that other toolkits' commands have too.
         aliases: other names of options.
@@ -88,6 +89,7 @@ class Toolkit:
     groups: Sequence[Callable[[Draft], None]]
     canonical: Callable[[str], str]
     defaults: Mapping[str, Value]
+    presets: Mapping[str, Mapping[str, Value]]
     programs: Mapping[str, str]
     ambiguous_programs: Mapping[str, str] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
@@ -132,7 +134,7 @@ def read_toolkit(
     [fixed]     option = [values, note, reason]    `compare_fixed`
     [missing]   reason = options                   `report_missing`
 
-    Several options with one rule stand in one key, with blanks between them.
+    Several options with one rule stand in one key, with blanks between them. A preset may have a base.
     """
     given = tomllib.loads(resources.files("openwork.migration").joinpath(f"{file}.toml").read_text("utf-8"))
     rules: dict[str, Rule] = {}
@@ -141,7 +143,11 @@ def read_toolkit(
     for section, rule in (("keys", copy_key), ("choices", choose_value), ("fixed", compare_fixed)):
         for names, arguments in given.pop(section, {}).items():
             rules |= dict.fromkeys(names.split(), (rule, arguments))
+    presets: dict[str, dict[str, Value]] = {}
+    for name, values in given.pop("presets", {}).items():
+        presets[name] = {**presets.get(values.pop("base", ""), {}), **values}
     return Toolkit(
+        presets=presets,
         table={**(base.table if base else {}), **rules},
         groups=groups,
         canonical=canonical,
