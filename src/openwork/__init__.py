@@ -17,11 +17,11 @@ from openwork.base.public import import_when_used
 if TYPE_CHECKING:
     from openwork import data, decoding, models, nn
     from openwork.api.evaluating import Scores, evaluate
-    from openwork.api.explanation import Explanation
     from openwork.api.models import (
         Answerer,
         Classifier,
         Embedder,
+        Explanation,
         LanguageModel,
         MaskFiller,
         Tagger,
@@ -40,7 +40,7 @@ _PLACES = {
     "load": "api.models", "train": "api.training", "evaluate": "api.evaluating",
     "TrainedModel": "api.models", "Translator": "api.models", "Classifier": "api.models", "Tagger": "api.models",
     "Answerer": "api.models", "MaskFiller": "api.models", "LanguageModel": "api.models", "Embedder": "api.models",
-    "Translation": "inference.translator", "Explanation": "api.explanation", "Run": "api.training",
+    "Translation": "inference.translator", "Explanation": "api.models", "Run": "api.training",
     "Scores": "api.evaluating",
     "OpenworkError": "base.errors", "UsageError": "base.errors", "ConfigError": "base.errors",
     "DataError": "base.errors", "BundleError": "base.errors",

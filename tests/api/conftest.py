@@ -10,8 +10,7 @@ import torch
 import openwork
 from openwork.base.tasks import Task
 from openwork.bundles.bundle import Bundle, write_bundle
-from openwork.bundles.settings import BundleSettings
-from openwork.bundles.tasks import tokenizers_for_task
+from openwork.bundles.settings import BundleSettings, tokenizers_for_task
 from openwork.models.build import build_model
 from openwork.models.label_model import LabelModel
 from openwork.models.settings import DecoderSettings, EncoderSettings

@@ -18,8 +18,7 @@ from journeys.command import Finished, openwork
 from openwork.base.files import sha256_file
 from openwork.base.tasks import task_of
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
-from openwork.bundles.settings import BundleSettings
-from openwork.bundles.tasks import tokenizers_for_task
+from openwork.bundles.settings import BundleSettings, tokenizers_for_task
 from openwork.checks import keeping
 from openwork.checks.check import CheckResult, Status, table_lines, to_json
 from openwork.checks.verify import CHECKS, verify, verify_bundle

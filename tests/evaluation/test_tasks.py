@@ -16,8 +16,7 @@ from openwork.base.config import build
 from openwork.base.errors import ConfigError, DataError
 from openwork.base.toml import write_value
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
-from openwork.bundles.settings import BundleSettings
-from openwork.bundles.tasks import VocabularyLines, tokenizers_for_task
+from openwork.bundles.settings import BundleSettings, VocabularyLines, tokenizers_for_task
 from openwork.data.records import Pair
 from openwork.evaluation.baselines import label_baseline
 from openwork.evaluation.label_scores import label_scores

@@ -6,7 +6,7 @@ from typing import Any
 from interop.bert_folder import NAMES
 from interop.small_bundles import random_bundle, tokenizers
 from openwork.bundles.bundle import Bundle
-from openwork.bundles.tasks import tokenizers_for_task
+from openwork.bundles.settings import tokenizers_for_task
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.presets import PRESETS
 from openwork.models.settings import DecoderSettings, EncoderSettings

@@ -8,8 +8,7 @@ import torch
 
 from openwork.base.tasks import task_of
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
-from openwork.bundles.settings import BundleSettings
-from openwork.bundles.tasks import tokenizers_for_task
+from openwork.bundles.settings import BundleSettings, tokenizers_for_task
 from openwork.checks.check import Status
 from openwork.checks.verify import verify
 from openwork.cost.cost import cost_of

@@ -1,15 +1,17 @@
 """Trained models in memory, one class for each task, and loading them."""
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 
-from openwork.api.explanation import Explanation
 from openwork.api.texts import as_path, like, many, pairs, watched
+from openwork.base.messages import catalogue, find_language
 from openwork.base.tasks import Task, task_of
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.settings import BundleSettings
@@ -21,9 +23,33 @@ from openwork.inference.labeller import Filled, GapFiller, LabelledText, Labelle
 from openwork.inference.scorer import Scored, Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator, Translation
-from openwork.inspection.trace import Selection
+from openwork.inspection.trace import Selection, Trace
+from openwork.inspection.trace_page import trace_page
+from openwork.inspection.trace_text import trace_text
 from openwork.models.interfaces import MaskedModel, count_weights
 from openwork.runs.usable import usable_bundle
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The steps of a translation: `print` writes them as text, and a notebook shows the page of `to_html`."""
+
+    trace: Trace
+
+    def to_html(self) -> str:
+        """A page that needs no other file."""
+        return trace_page(self.trace, find_language(os.environ))
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        translate = catalogue(find_language(os.environ)).translate
+        return trace_text(self.trace, shutil.get_terminal_size().columns, translate)
+
+    def __repr__(self) -> str:
+        return f"Explanation({len(self.trace.steps)} steps: {self.trace.title})"
+
 
 Texts = list[str] | tuple[str, ...] | Iterator[str]
 LENGTH = 50  # the default maximum of pieces in a continuation

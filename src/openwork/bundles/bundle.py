@@ -26,8 +26,7 @@ from openwork.bundles.folder import (
     whole_bundle,
     write_manifest,
 )
-from openwork.bundles.settings import BundleSettings, read_bundle_settings
-from openwork.bundles.tasks import tokenizers_for_task
+from openwork.bundles.settings import BundleSettings, read_bundle_settings, tokenizers_for_task
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel

@@ -1,18 +1,23 @@
-"""The settings of a bundle, and reading them. No torch here."""
+"""The settings of a bundle, and the tokenizers of its task. No torch here."""
 
 import json
 import struct
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
 from openwork.base.config import Layer, Settings, build, read_written_file
 from openwork.base.errors import BundleError, ConfigError
 from openwork.base.regular_files import open_regular
+from openwork.base.tasks import Task
 from openwork.bundles.folder import CONFIG, MOST_BYTES, WEIGHTS
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
+from openwork.text.forms import SegmentPairTokenizer, WordLevelTokenizer, unwrapped
+from openwork.text.pair import TokenizerPair
 
 _MOST_NAMES = 100_000_000  # bytes of the header of weights: the most that the library reads
 
@@ -71,3 +76,30 @@ def _names_of_weights(path: Path) -> Collection[str]:
             hint="copy the whole folder again",
             code="B061",
         ) from error
+
+
+_SOURCE_TOKENIZERS: dict[str, Callable[..., Any]] = {
+    "tag": WordLevelTokenizer.of,
+    "classify": SegmentPairTokenizer.of,
+    "answer": lambda tokenizer: SegmentPairTokenizer.of(WordLevelTokenizer.of(tokenizer)),
+}
+
+
+@dataclass(frozen=True)
+class VocabularyLines:
+    """Lines to learn a vocabulary from, with spaces as the task's tokenizer sees them; as often readable as `lines`."""
+
+    lines: Iterable[str]
+    task: Task
+
+    def __iter__(self) -> Iterator[str]:
+        if self.task not in ("tag", "answer"):
+            return iter(self.lines)
+        return (f" {' '.join(line.split())}" for line in self.lines)  # the first word has a space before it too
+
+
+def tokenizers_for_task(tokenizers: TokenizerPair, task: Task) -> TokenizerPair:
+    """The tokenizers with a source tokenizer that splits words or segments as the task needs."""
+    if task not in _SOURCE_TOKENIZERS:
+        return tokenizers
+    return TokenizerPair(_SOURCE_TOKENIZERS[task](unwrapped(tokenizers.source)), tokenizers.target)

@@ -8,14 +8,15 @@ from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.cli.decoding_options import (
+from openwork.cli.options import (
+    Bundle,
     DecodingOptions,
     check_streaming,
     given,
+    load,
     settings_for_streaming,
     settings_with_options,
 )
-from openwork.cli.options import Bundle, load
 from openwork.cli.terminal import report
 
 

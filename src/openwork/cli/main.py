@@ -16,14 +16,13 @@ from openwork.base.messages import find_language
 from openwork.base.printing import guard_streams
 from openwork.cli import config, data
 from openwork.cli.checks import coach, doctor, verify
-from openwork.cli.compare import compare
 from openwork.cli.complete import complete
 from openwork.cli.completion import completion, prepare_completion
 from openwork.cli.convert import export, import_model
-from openwork.cli.evaluate import baseline, evaluate
+from openwork.cli.evaluate import baseline, compare, evaluate
 from openwork.cli.explain import explain
 from openwork.cli.finish import average, demo, finish
-from openwork.cli.info import info
+from openwork.cli.info import info, tokenize
 from openwork.cli.labelling import answer, classify, fill, tag
 from openwork.cli.language import take_language, translate_help, translate_titles
 from openwork.cli.options import as_command
@@ -38,7 +37,6 @@ from openwork.cli.terminal import (
     print_text,
     show_error,
 )
-from openwork.cli.tokenize import tokenize
 from openwork.cli.train import train
 from openwork.cli.translate import shortlist, translate
 

@@ -8,14 +8,16 @@ from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.cli.decoding_options import (
+from openwork.cli.options import (
+    NAME_ONE,
+    Bundle,
     DecodingOptions,
+    NamesBundle,
     check_streaming,
     given,
     settings_for_streaming,
     settings_with_options,
 )
-from openwork.cli.options import NAME_ONE, Bundle, NamesBundle
 from openwork.cli.terminal import report
 from openwork.inference.settings import TranslationPrecision
 

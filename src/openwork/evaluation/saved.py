@@ -1,4 +1,4 @@
-"""Saved evaluation: sources, outputs, references and scores of a system, for comparison with another.
+"""Saved evaluation: sources, outputs, references and scores of a system, and its comparison with another.
 
 evaluation.json    scores with signatures, target language, the test set's name, checksums of the other files
 source.txt         one sentence a line
@@ -10,19 +10,22 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from openwork import __version__
 from openwork.base.compression import LONGEST_MAGIC, compression_of
-from openwork.base.errors import DataError
+from openwork.base.errors import DataError, UsageError
 from openwork.base.files import read_lines, sha256_file
 from openwork.base.folders import atomic_folder
 from openwork.base.outputs import EVALUATION, check_folder
 from openwork.base.printing import json_text
 from openwork.base.regular_files import open_regular, read_regular
 from openwork.base.tasks import MEASURED, Measured
+from openwork.evaluation.label_scores import label_differences
+from openwork.metrics.significance import SIGNIFICANT, Difference, Effort, ScoreInterval
+from openwork.metrics.significance import compare as compare_lines
 
 FORMAT, VERSION = EVALUATION.format, 1
 FACTS, SOURCE, TRANSLATIONS, REFERENCES = "evaluation.json", "source.txt", "translations.txt", "references.txt"
@@ -112,3 +115,163 @@ def _is_compressed(path: Path) -> bool:
     """Whether reading its lines would decompress it; a small archive may have any size then."""
     with path.open("rb") as file:
         return compression_of(file.read(LONGEST_MAGIC)) is not None
+
+
+_WHAT: dict[Measured, str] = {
+    "generate": "translations",
+    "classify": "labels of texts (classify)",
+    "tag": "tags of words (tag)",
+    "answer": "answers within a text (answer)",
+    "texts": "texts, scored by ROUGE (evaluate --texts)",
+}
+
+
+@dataclass(frozen=True)
+class SystemOutput:
+    """The output of one system; a saved evaluation has more than its name and lines.
+
+    `task`: the task that the lines are scored for; None: translation or unknown.
+    """
+
+    name: str
+    lines: Sequence[str]
+    references: Sequence[str] | None = None
+    language: str | None = None
+    signatures: dict[str, str] | None = None
+    task: Measured | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two systems by each metric, on `count` sentences or labelled examples."""
+
+    first: str
+    second: str
+    count: int
+    differences: tuple[Difference, ...]
+    task: Measured | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        metrics = [{**asdict(one), "difference": one.value, "significant": one.significant} for one in self.differences]
+        counted = {"sentences": self.count} if self.task is None else {"task": self.task, "examples": self.count}
+        return {"first": self.first, "second": self.second, **counted, "metrics": metrics}
+
+    def lines(self) -> list[str]:
+        """A report: scores, differences with the results of both tests, and signatures."""
+        counted = f"{self.count:,} sentences" if self.task is None else f"{self.count:,} examples"
+        lines = [f"A {self.first}", f"B {self.second}", counted]
+        for one in self.differences:
+            first, second = _score_line(one.first), _score_line(one.second)
+            lines += [
+                "",
+                f"{one.metric:<8} A {first}   B {second}   difference {one.value:+.2f}",
+                f"         p = {one.bootstrap:.4f} by paired bootstrap, {one.randomisation:.4f} by randomisation",
+                f"         {_verdict_line(one)}",
+                f"         {one.signature}",
+            ]
+        return lines
+
+
+def _score_line(score: ScoreInterval) -> str:
+    return f"{score.value:.2f} (95 %: {score.low:.2f} to {score.high:.2f})"
+
+
+def _verdict_line(one: Difference) -> str:
+    if one.significant:
+        return f"{'B' if one.value > 0 else 'A'} is better: p < {SIGNIFICANT} by both tests"
+    return f"no significant difference: p >= {SIGNIFICANT} by at least one test"
+
+
+def read_output(path: Path) -> SystemOutput:
+    """A saved evaluation, or a file of translations, one a line."""
+    if is_evaluation(path):
+        saved = read_evaluation(path)
+        known: dict[str, Any] = {"language": saved.language, "signatures": saved.signatures}
+        if saved.task is not None:
+            known = {"task": saved.task}
+        return SystemOutput(str(path), saved.translations, saved.references, **known)
+    if path.is_dir():
+        raise DataError(
+            f"{path}: a folder without a saved evaluation",
+            hint="name a file of translations, what openwork evaluate --out wrote, or give --corpus to compare bundles",
+            code="D071",
+        )
+    return SystemOutput(str(path), list(read_lines(path)))
+
+
+def compare(
+    first: SystemOutput, second: SystemOutput, references: Sequence[str] | None, language: str | None, effort: Effort
+) -> Compared:
+    """Both tests on the two outputs, by the scores of their task; DataError where they cannot be compared.
+
+    `references` must be the same as those of the outputs; `language` goes before theirs. An output of unknown task is
+    taken for the other's.
+    """
+    task = _shared_task(first, second)
+    _check_signatures(first, second)
+    shared = _shared_references([("--reference", references), *((one.name, one.references) for one in (first, second))])
+    if task is not None:
+        measured = label_differences(task, shared, first.lines, second.lines, effort)
+        return Compared(first.name, second.name, len(shared), measured, task)
+    for one in (first, second):
+        if len(one.lines) != len(shared):
+            raise DataError(
+                f"{one.name} has {len(one.lines):,} translations, and there are {len(shared):,} references",
+                hint="compare outputs for the same test set, line for line",
+                code="D072",
+            )
+    target = language or first.language or second.language
+    found = compare_lines(first.lines, second.lines, shared, language=target, effort=effort)
+    return Compared(first.name, second.name, len(shared), found)
+
+
+def _shared_task(first: SystemOutput, second: SystemOutput) -> Measured | None:
+    """The task that both are scored for; None for translations."""
+    known = [one for one in (first, second) if one.task is not None or one.references is not None]
+    if len(known) == 2 and first.task != second.task:
+        one, other = (_WHAT[output.task or "generate"] for output in known)
+        raise DataError(
+            f"{first.name} and {second.name} are not of one task",
+            why=f"the first holds {one}, the second {other}",
+            hint="compare systems of one task",
+            code="D123",
+        )
+    return known[0].task if known else None
+
+
+def _check_signatures(first: SystemOutput, second: SystemOutput) -> None:
+    if first.signatures is None or second.signatures is None:
+        return
+    for name in sorted(first.signatures.keys() | second.signatures.keys()):
+        one, other = first.signatures.get(name, "none"), second.signatures.get(name, "none")
+        if one != other:
+            raise DataError(
+                f"{first.name} and {second.name} were scored in different ways: {name} has different signatures",
+                why=f"{one} against {other}",
+                hint="evaluate both again with the same --language and the same version of sacreBLEU",
+                code="D073",
+            )
+
+
+def _shared_references(known: Sequence[tuple[str, Sequence[str] | None]]) -> Sequence[str]:
+    """The references, if all that are known are the same."""
+    given = [(name, lines) for name, lines in known if lines is not None]
+    if not given:
+        raise UsageError("there is nothing to compare with", hint="give the references: --reference FILE", code="U045")
+    name, lines = given[0]
+    for other_name, others in given[1:]:
+        if len(lines) != len(others):
+            raise DataError(
+                f"not the same references: {name} has {len(lines):,} lines, {other_name} has {len(others):,} lines",
+                hint="compare outputs for the same test set",
+                code="D074",
+            )
+        for number, (line, other) in enumerate(zip(lines, others, strict=True), start=1):
+            if line != other:
+                raise DataError(
+                    f"not the same references: line {number} differs between {name} and {other_name}",
+                    hint="compare outputs for the same test set",
+                    code="D075",
+                )
+    return lines

@@ -7,7 +7,7 @@ from itertools import islice
 
 from openwork.base.errors import BundleError, DataError
 from openwork.base.tasks import task_of
-from openwork.bundles.tasks import VocabularyLines, tokenizers_for_task
+from openwork.bundles.settings import VocabularyLines, tokenizers_for_task
 from openwork.data.batching import CorpusMixture
 from openwork.data.filters import FilterReport
 from openwork.data.pairs import (

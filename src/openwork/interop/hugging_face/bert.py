@@ -14,8 +14,7 @@ from torch import Tensor
 
 from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
-from openwork.bundles.settings import BundleSettings
-from openwork.bundles.tasks import tokenizers_for_task
+from openwork.bundles.settings import BundleSettings, tokenizers_for_task
 from openwork.interop.exports import HF_ACTIVATIONS, hf_activation, unsupported_encoder
 from openwork.interop.hugging_face import config as hf
 from openwork.interop.hugging_face.tokenizers import TOKENIZER_CONFIG, read_single, symbol_ids, write_framed
