@@ -1,12 +1,18 @@
 """The settings of the sections [training] and [fine_tuning]. No torch here, so that help and checks are instant."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.limits import BATCHES, CHECKPOINTS, FACTOR, LINES, RATIO, THREADS, UPDATES
+
+UpdateCount = Annotated[int, Field(ge=1, le=UPDATES)]
+Updates = Annotated[int, Field(ge=0, le=UPDATES)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Factor = Annotated[float, Field(gt=0, le=FACTOR)]
+Weight = Annotated[float, Field(ge=0, le=FACTOR)]
 
 OptimiserName = Literal["adam", "adamw", "sgd", "adagrad", "adafactor"]
 
@@ -15,25 +21,21 @@ class TrainingSettings(Settings):
     """How a model is trained; the defaults of Adam are the paper's (section 5.3)."""
 
     seed: int = Field(default=1, ge=0, lt=2**32, description="every random choice of the run follows from it")
-    steps: int = Field(default=100_000, ge=1, le=UPDATES, description="updates of the weights, at most")
+    steps: UpdateCount = Field(default=100_000, description="updates of the weights, at most")
     accumulate: int = Field(default=1, ge=1, le=BATCHES, description="batches whose gradients make one update")
     schedule: Literal["paper", "inverse-square-root", "cosine", "linear", "slanted-triangular", "constant"] = Field(
         default="paper",
         description="paper: rate from width and step (equation 3); the others rise to learning_rate, and then do as "
         "they are called",
     )
-    learning_rate: float = Field(
-        default=1e-3, gt=0, le=FACTOR, description="peak rate of every schedule but the paper's"
-    )
-    lowest_rate: float = Field(default=0.0, ge=0, le=FACTOR, description="rate that cosine and linear fall to")
+    learning_rate: Factor = Field(default=1e-3, description="peak rate of every schedule but the paper's")
+    lowest_rate: Weight = Field(default=0.0, description="rate that cosine and linear fall to")
     slant: float = Field(
         default=32.0, gt=1, le=RATIO, description="slanted-triangular: how many times its lowest rate the peak is"
     )
-    schedule_scale: float = Field(default=1.0, gt=0, le=FACTOR, description="factor on the paper's schedule")
-    warmup: int = Field(default=4000, ge=1, le=UPDATES, description="updates in which the rate rises linearly")
-    cooldown: int = Field(
-        default=0, ge=0, le=UPDATES, description="last updates, in which the rate also falls linearly to 0"
-    )
+    schedule_scale: Factor = Field(default=1.0, description="factor on the paper's schedule")
+    warmup: UpdateCount = Field(default=4000, description="updates in which the rate rises linearly")
+    cooldown: Updates = Field(default=0, description="last updates, in which the rate also falls linearly to 0")
     layer_groups: tuple[str, ...] = Field(
         default=(),
         description="weights that learn at rates and from updates of their own: the last layers first, each group as "
@@ -42,38 +44,28 @@ class TrainingSettings(Settings):
     layer_decay: float = Field(
         default=1.0, ge=1, le=FACTOR, description="what the rate of each group is divided by to give that of the next"
     )
-    unfreeze_every: int = Field(
-        default=0,
-        ge=0,
-        le=UPDATES,
-        description="updates after which one more of layer_groups begins to learn; 0: all from the first",
+    unfreeze_every: Updates = Field(
+        default=0, description="updates after which one more of layer_groups begins to learn; 0: all from the first"
     )
     optimiser: OptimiserName = Field(
         default="adam", description="adam is the paper's; the rate of adafactor is relative to the weights' size"
     )
-    beta1: float = Field(default=0.9, ge=0, lt=1, description="Adam: decay of the mean of the gradients")
-    beta2: float = Field(default=0.98, ge=0, lt=1, description="Adam: decay of the mean of their squares")
-    epsilon: float = Field(default=1e-9, gt=0, le=FACTOR, description="Adam and AdaGrad: added to the divisor")
-    weight_decay: float = Field(
-        default=0.0, ge=0, lt=1, description="adamw: share of each weight, times the rate, that an update takes away"
+    beta1: Share = Field(default=0.9, description="Adam: decay of the mean of the gradients")
+    beta2: Share = Field(default=0.98, description="Adam: decay of the mean of their squares")
+    epsilon: Factor = Field(default=1e-9, description="Adam and AdaGrad: added to the divisor")
+    weight_decay: Share = Field(
+        default=0.0, description="adamw: share of each weight, times the rate, that an update takes away"
     )
-    momentum: float = Field(default=0.9, ge=0, lt=1, description="sgd: what remains of earlier gradients an update")
-    label_smoothing: float = Field(
-        default=0.1, ge=0, lt=1, description="epsilon_ls: probability spread over the vocabulary"
-    )
+    momentum: Share = Field(default=0.9, description="sgd: what remains of earlier gradients an update")
+    label_smoothing: Share = Field(default=0.1, description="epsilon_ls: probability spread over the vocabulary")
     smoothing_form: Literal["vocabulary", "others"] = Field(
         default="vocabulary",
         description="who shares label_smoothing evenly: all V tokens (Szegedy et al. 2016), or the V - 1 wrong ones",
     )
-    r_drop: float = Field(
-        default=0.0,
-        ge=0,
-        le=FACTOR,
-        description="alpha of R-Drop: weight of the divergence of two passes that differ in dropout",
+    r_drop: Weight = Field(
+        default=0.0, description="alpha of R-Drop: weight of the divergence of two passes that differ in dropout"
     )
-    ema: float = Field(
-        default=0.0, ge=0, lt=1, description="decay an update of a moving average of the weights; 0: none is kept"
-    )
+    ema: Share = Field(default=0.0, description="decay an update of a moving average of the weights; 0: none is kept")
     clip_norm: float = Field(
         default=1.0, ge=0, le=RATIO, description="greatest norm of an update's gradient; 0: no clipping"
     )
@@ -105,8 +97,8 @@ class TrainingSettings(Settings):
         le=BATCHES,
         description="batches prepared ahead by a thread beside; 2 on a GPU, 0 on a CPU",
     )
-    validate_every: int = Field(
-        default=500, ge=1, le=UPDATES, description="updates between validations; each also saves a checkpoint"
+    validate_every: UpdateCount = Field(
+        default=500, description="updates between validations; each also saves a checkpoint"
     )
     validation_sentences: int = Field(
         default=1000, ge=0, le=LINES, description="validation sentences that are translated for the score; 0: loss only"
@@ -115,8 +107,8 @@ class TrainingSettings(Settings):
         default="bleu",
         description="validation figure that says which checkpoint is best; score: accuracy or F1 of labels",
     )
-    patience: int = Field(
-        default=10, ge=1, le=UPDATES, description="validations without a better figure after which training stops"
+    patience: UpdateCount = Field(
+        default=10, description="validations without a better figure after which training stops"
     )
     average: int = Field(
         default=5,
@@ -124,7 +116,7 @@ class TrainingSettings(Settings):
         le=CHECKPOINTS,
         description="checkpoints in a mean; it becomes the model if its loss is lower; 1: no mean",
     )
-    log_every: int = Field(default=50, ge=1, le=UPDATES, description="updates between records and plain log lines")
+    log_every: UpdateCount = Field(default=50, description="updates between records and plain log lines")
     tensorboard: bool = Field(
         default=False, description="also write the curves for TensorBoard, into the run's folder tensorboard"
     )
@@ -202,8 +194,8 @@ class FineTuningSettings(Settings):
         min_length=1,
         description='linear layers that get adapters, by name, such as "decoder" or "*.cross_attention.*"',
     )
-    low_rank_scale: float = Field(
-        default=1.0, gt=0, le=FACTOR, description="what an adapter's output is multiplied by; alpha / rank in the paper"
+    low_rank_scale: Factor = Field(
+        default=1.0, description="what an adapter's output is multiplied by; alpha / rank in the paper"
     )
 
     @model_validator(mode="after")

@@ -7,8 +7,8 @@ called, and for the backward pass the place of the forward operator that it is t
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Literal, get_args
+from itertools import groupby, pairwise
+from typing import Literal, NamedTuple, get_args
 
 Group = Literal[
     "matrix products", "attention", "softmax and loss", "normalisation", "dropout", "copies and casts",
@@ -136,8 +136,7 @@ class Division:
         return self.seconds(group) / self.total
 
 
-@dataclass(frozen=True)
-class _Running:
+class _Running(NamedTuple):
     """An event that has begun, and where it belongs."""
 
     event: Event
@@ -145,8 +144,7 @@ class _Running:
     group: Group
 
 
-@dataclass(frozen=True)
-class _Piece:
+class _Piece(NamedTuple):
     """A time in which a thread was in one operator, and in none that this one called."""
 
     start: float
@@ -156,19 +154,21 @@ class _Piece:
 
 def divide(events: Iterable[Event]) -> Division:
     """What the time of all updates was spent on; with a GPU, what ran there."""
-    threads = _by_thread(events)
+    events = sorted(events, key=lambda event: (event.thread, event.start, -event.end))
+    threads = [list(own) for _, own in groupby(events, key=lambda event: event.thread)]
     # Twice: where a forward operator was called must be known before that of its gradient, in whatever thread that ran.
-    known = _places([run for own in threads for run in _nested(own, {})])
-    running = [_nested(own, known) for own in threads]
+    first = [run for own in threads for run in _nested(own, {})[0]]
+    forward = [run for run in first if run.event.number >= 0 and not run.event.forward_thread]
+    forward.sort(key=lambda run: run.event.start)  # of several with one number, the last is the one
+    nested = [_nested(own, {(run.event.thread, run.event.number): run.place for run in forward}) for own in threads]
     spent: dict[Group, dict[str, float]] = {group: defaultdict(float) for group in GROUPS}
-    total = sum((event.end - event.start for own in threads for event in own if event.name == UPDATE), 0.0)
-    if any(event.on_device for own in threads for event in own):
-        for run in (run for runs in running for run in runs):
+    total = sum((event.end - event.start for event in events if event.name == UPDATE), 0.0)
+    if any(event.on_device for event in events):
+        for run in (run for running, _ in nested for run in running):
             spent[run.group][run.event.name] += run.event.on_device / 1e6
         return Division(spent, total / 1e6, 1.0)
-    busy = [piece for runs in running for piece in _pieces(runs) if piece.of.group != REST]
     computing = passed = 0.0
-    for start, end, present in _moments(busy):
+    for start, end, present in _moments([piece for _, pieces in nested for piece in pieces if piece.of.group != REST]):
         for piece in present:
             spent[piece.of.group][piece.of.event.name] += (end - start) / len(present) / 1e6
         computing += (end - start) * len(present)
@@ -176,56 +176,39 @@ def divide(events: Iterable[Event]) -> Division:
     return Division(spent, total / 1e6, computing / passed if passed else 0.0)
 
 
-def _by_thread(events: Iterable[Event]) -> list[list[Event]]:
-    """The events of each thread, in the order of their beginnings, what calls before what is called."""
-    threads: dict[int, list[Event]] = defaultdict(list)
-    for event in events:
-        threads[event.thread].append(event)
-    return [sorted(own, key=lambda event: (event.start, -event.end)) for own in threads.values()]
+def _nested(
+    events: Sequence[Event], known: Mapping[tuple[int, int], str | None]
+) -> tuple[list[_Running], list[_Piece]]:
+    """The place and the group of each event of a thread, and when each ran itself, and nothing that it called.
 
-
-def _nested(events: Sequence[Event], known: Mapping[tuple[int, int], str | None]) -> list[_Running]:
-    """The place and the group of each event of a thread, from what it was called by and what it is the gradient of."""
+    An event belongs to what it was called by, or to what it is the gradient of: `known` has the places of forward
+    operators by thread and number.
+    """
     around: list[_Running] = []
-    found = []
+    found: list[_Running] = []
+    pieces: list[_Piece] = []
+    at = 0.0
+
+    def ran_until(end: float) -> None:
+        nonlocal at
+        if around and end > at:
+            pieces.append(_Piece(at, end, around[-1]))
+        at = max(at, end)
+
     for event in events:
         while around and around[-1].event.end <= event.start:
+            ran_until(around[-1].event.end)
             around.pop()
+        ran_until(event.start)
         place, group = (around[-1].place, around[-1].group) if around else (None, REST)
         place = known.get((event.forward_thread, event.number), place) if event.forward_thread else place
         place = place_named(event.name) or place
         found.append(_Running(event, place, group_of(event.name, place, group)))
         around.append(found[-1])
-    return found
-
-
-def _places(running: Iterable[_Running]) -> dict[tuple[int, int], str | None]:
-    """Where the forward operator of each number was called: of several with that number, the last is the one."""
-    forward = [run for run in running if run.event.number >= 0 and not run.event.forward_thread]
-    forward.sort(key=lambda run: run.event.start)
-    return {(run.event.thread, run.event.number): run.place for run in forward}
-
-
-def _pieces(running: Iterable[_Running]) -> Iterator[_Piece]:
-    """When each event of a thread ran itself, and nothing that it called."""
-    around: list[_Running] = []
-    at = 0.0
-
-    def until(end: float) -> Iterator[_Piece]:
-        nonlocal at
-        if around and end > at:
-            yield _Piece(at, end, around[-1])
-        at = max(at, end)
-
-    for run in running:
-        while around and around[-1].event.end <= run.event.start:
-            yield from until(around[-1].event.end)
-            around.pop()
-        yield from until(run.event.start)
-        around.append(run)
     while around:
-        yield from until(around[-1].event.end)
+        ran_until(around[-1].event.end)
         around.pop()
+    return found, pieces
 
 
 def _moments(pieces: Iterable[_Piece]) -> Iterator[tuple[float, float, list[_Piece]]]:
