@@ -29,12 +29,11 @@ from openwork.nn import dropout
 from openwork.nn.kernels import short
 from openwork.training import loss
 from openwork.training.batches.batch import BatchStream
-from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings
-from openwork.training.step import Updater
+from openwork.training.step import Updater, WorkingCopy
 
 CPU = torch.device("cpu")
 ROUNDS, UPDATES = 5, 3

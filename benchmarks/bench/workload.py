@@ -23,7 +23,7 @@ from openwork.runs.corpus import prepare_corpus
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
-from openwork.text.symbols import SYMBOLS
+from openwork.text.tokenizer import SYMBOLS
 
 RUN_FILE = Path(__file__).parent.parent / "shape-s.toml"
 EPOCH = 0

@@ -25,12 +25,11 @@ from openwork.models.settings import DecoderSettings, TransformerSettings
 from openwork.nn.cells import CELLS
 from openwork.nn.kernels import reference
 from openwork.training.batches.batch import TensorBatch
-from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import hidden_states
 from openwork.training.optimisers import make_optimiser, optimiser_tensors
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings
-from openwork.training.step import Updater
+from openwork.training.step import Updater, WorkingCopy
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from openwork.text.pieces.kinds import KINDS
 from openwork.text.pieces.learnt import LearntTokenizer
-from openwork.text.symbols import FIXED_NAMES
+from openwork.text.tokenizer import FIXED_NAMES
 
 CORPORA = {
     "nothing": [],

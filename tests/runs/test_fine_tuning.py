@@ -26,7 +26,7 @@ from openwork.runs.tuning import extended_pair, grown, new_rows
 from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
-from openwork.text.symbols import SMALLEST_VOCABULARY
+from openwork.text.tokenizer import SMALLEST_VOCABULARY
 from openwork.training.loop import LoopState, Observer
 from openwork.training.observers.control import INTERRUPTED
 from openwork.training.step import StepReport

@@ -22,7 +22,7 @@ from openwork.text.pieces.unigram import Unigram
 from openwork.text.pieces.wordpiece import WordPiece
 from openwork.text.pieces.words import Words
 from openwork.text.settings import TextSettings
-from openwork.text.symbols import FIXED_NAMES
+from openwork.text.tokenizer import FIXED_NAMES
 
 pytestmark = pytest.mark.slow
 

@@ -16,8 +16,7 @@ from openwork.text.external.reading import load_tokenizer
 from openwork.text.pieces.bytelevel import ByteLevel
 from openwork.text.pieces.bytepair import BytePair
 from openwork.text.pieces.wordpiece import WordPiece
-from openwork.text.symbols import BYTE_NAMES, FIXED_NAMES, SYMBOL_NAMES
-from openwork.text.tokenizer import Tokenizer
+from openwork.text.tokenizer import BYTE_NAMES, FIXED_NAMES, SYMBOL_NAMES, Tokenizer
 
 ENGLISH = ["the cat sat on the mat.", "the other cat, the third!", "爱猫 爱 猫 12"] * 20
 

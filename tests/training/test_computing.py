@@ -14,9 +14,8 @@ from openwork.machine.precision import choose_precision
 from openwork.models.build import build_model
 from openwork.runs.assembly import resolve_computing
 from openwork.training.batches import packing
-from openwork.training.batches.batch import to_tensors
+from openwork.training.batches.batch import PrefetchedStream, to_tensors
 from openwork.training.batches.packing import pack
-from openwork.training.batches.prefetch import PrefetchedStream
 from openwork.training.computing import choice as computing
 from openwork.training.computing.choice import arrangement, prepared_stream
 from openwork.training.loop import LoopState

@@ -12,9 +12,9 @@ from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.models.weights import model_weights
 from openwork.nn.low_rank import AdaptedLinear
-from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.optimisers import make_optimiser
 from openwork.training.settings import TrainingSettings
+from openwork.training.step import WorkingCopy
 from openwork.training.trained_weights import adapt, adapters, freeze_all_but_adapters, merge, merged_tensors
 
 SMALL = TransformerSettings(

@@ -11,8 +11,7 @@ from openwork.base.errors import DataError
 from openwork.data.store import TokenStore
 from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import model_weights
-from openwork.training.batches.batch import Stream, TrainingBatch
-from openwork.training.batches.prefetch import PrefetchedStream, prefetched
+from openwork.training.batches.batch import PrefetchedStream, Stream, TrainingBatch, prefetched
 from openwork.training.loop import LoopState, Observer
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport

@@ -8,7 +8,7 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.embedding import TokenEmbedding
-from openwork.training.computing.working_copy import WorkingCopy
+from openwork.training.step import WorkingCopy
 from training.tiny import CPU, RECURRENT
 
 SETTINGS = TransformerSettings(

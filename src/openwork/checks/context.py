@@ -9,7 +9,7 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.inspection.parting import TARGET, DivergencePlace
 from openwork.models.interfaces import SequenceModel
-from openwork.text.symbols import SYMBOL_NAMES
+from openwork.text.tokenizer import SYMBOL_NAMES
 
 MOST_GOLDEN, LONGEST_GOLDEN = 3, 32  # golden examples that are used, and pieces of each side
 # Of sources and targets of random pieces. The last is longer than short attention (`nn/kernels/fused.py`) and the

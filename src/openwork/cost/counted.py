@@ -23,8 +23,8 @@ from openwork.models.families import ModelSettings
 from openwork.models.interfaces import count_weights
 from openwork.models.weights import empty_weights
 from openwork.training.batches.batch import TensorBatch
-from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import hidden_states
+from openwork.training.step import WorkingCopy
 
 SENTENCES = 4  # of one batch, so that numbers kept once for all of them count little for each
 NARROW = 2  # bytes of a bfloat16 number

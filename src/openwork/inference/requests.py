@@ -11,8 +11,7 @@ from openwork.text.languages import written_without_spaces
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.placeholders import Spans
-from openwork.text.symbols import SYMBOL_NAMES
-from openwork.text.tokenizer import Tokenizer
+from openwork.text.tokenizer import SYMBOL_NAMES, Tokenizer
 
 LONGEST_FORBIDDEN = 200  # characters
 

@@ -13,8 +13,7 @@ from typing import Any
 from openwork.base.errors import BundleError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.text.pieces.learnt import LearntTokenizer
-from openwork.text.symbols import SYMBOL_NAMES
-from openwork.text.tokenizer import Tokenizer
+from openwork.text.tokenizer import SYMBOL_NAMES, Tokenizer
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from typing import Self
 
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.pieces.wordpiece import PREFIX
-from openwork.text.symbols import SYMBOL_NAMES, Pieces
-from openwork.text.tokenizer import Tokenizer
+from openwork.text.tokenizer import SYMBOL_NAMES, Pieces, Tokenizer
 from openwork.text.work import WordWork
 
 SEPARATOR = "\t"

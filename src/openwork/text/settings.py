@@ -9,7 +9,7 @@ from openwork.base.errors import RuleError
 from openwork.base.limits import LINES
 from openwork.text.pieces.alphabet import COMMON
 from openwork.text.pieces.kinds import KINDS, TARGET_KINDS
-from openwork.text.symbols import SMALLEST_VOCABULARY
+from openwork.text.tokenizer import SMALLEST_VOCABULARY
 
 if TYPE_CHECKING:
     KindName = TargetKindName = str

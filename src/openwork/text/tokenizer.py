@@ -1,13 +1,71 @@
-"""The one interface to all tokenizers: text to ids and back."""
+"""The one interface to all tokenizers, and what all vocabularies have in common: symbols, and where words end."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from openwork.base.errors import ConfigError, DataError
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.text.symbols import SYMBOL_NAMES, SYMBOLS, Pieces
 from openwork.text.work import WordWork
+
+# Chinese and Japanese are written without spaces: their runs stay whole, so that pieces can span characters, but are
+# kept apart from other scripts, so that a name has the same pieces in Chinese as in English.
+_HAN_AND_KANA = r"\p{Han}\p{Hiragana}\p{Katakana}ー"
+
+SPLIT = (
+    rf" ?[{_HAN_AND_KANA}][{_HAN_AND_KANA}\p{{M}}]*"
+    rf"| ?[\p{{L}}\p{{M}}&&[^{_HAN_AND_KANA}]]+"
+    r"| ?\p{N}| ?<| ?[^\s\p{L}\p{M}\p{N}<]+|\s+(?!\S)|\s+"
+)
+"""Words take the space before them, letters and marks stay together, digits stand alone.
+
+A "<" always ends its word, so no learnt piece can continue after it: text cannot forge "<s>" or "<0xE6>". Nor can it
+forge "⟦1⟧", since a digit is never in one word with a bracket.
+"""
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """The names of the four symbols, in the order of their ids (`SymbolIds`)."""
+
+    pad: str = "<pad>"
+    unknown: str = "<unk>"
+    start: str = "<s>"
+    end: str = "</s>"
+
+
+SYMBOLS = Symbols()
+SYMBOL_NAMES: tuple[str, ...] = astuple(SYMBOLS)
+BYTE_NAMES: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
+FIXED_NAMES: tuple[str, ...] = SYMBOL_NAMES + BYTE_NAMES
+"""What most vocabularies start with: the symbols, then one piece a byte."""
+
+SMALLEST_VOCABULARY = 300
+"""The symbols and bytes take 260 pieces; less than this leaves no room for an alphabet."""
+
+
+def placeholder_names(count: int) -> list[str]:
+    """The names of the placeholders: ⟦1⟧, ⟦2⟧ and so on."""
+    return [f"⟦{number}⟧" for number in range(1, count + 1)]
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """How a text was split: for each piece its id, its name and its (begin, end) in characters of the text.
+
+    A piece that holds only some bytes of a character carries the span of the whole character.
+    """
+
+    ids: list[int]
+    pieces: list[str]
+    offsets: list[tuple[int, int]]
+
+    def add(self, number: int, name: str, place: tuple[int, int]) -> None:
+        """Puts one more piece at the end."""
+        self.ids.append(number)
+        self.pieces.append(name)
+        self.offsets.append(place)
 
 
 class Tokenizer(ABC):
@@ -28,8 +86,6 @@ class Tokenizer(ABC):
     start_id = SYMBOL_IDS.start
     end_id = SYMBOL_IDS.end
     symbols = SYMBOLS
-
-    # ------------------------------------------------------------------------------------------ text to ids
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without start or end."""
@@ -59,8 +115,6 @@ class Tokenizer(ABC):
     def work(self, text: str) -> list[WordWork]:
         """Word by word, what is done to the text; the pieces are those of `encode_pieces`."""
 
-    # ------------------------------------------------------------------------------------------ ids to text
-
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids; symbols are skipped, and bytes that are no UTF-8 become U+FFFD.
@@ -75,8 +129,6 @@ class Tokenizer(ABC):
     @abstractmethod
     def piece(self, number: int) -> str:
         """The name of a piece, for display: its text, or such as "</s>" and "<0xE6>"."""
-
-    # ------------------------------------------------------------------------------------------ vocabulary
 
     def placeholder_id(self, number: int) -> int:
         """The id of placeholder `number`, from 1; no text is ever encoded to it. `ConfigError` if there are fewer."""

@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -207,6 +208,7 @@ def kept_at_once(settings: TrainingSettings) -> tuple[int, int]:
     return min(made, last + 1), min(made, last + settings.average + 1)
 
 
+@dataclass(eq=False)
 class CheckpointObserver(Observer):
     """Saves after each validation and at the end of the run, so that a stop loses at most one interval.
 
@@ -215,18 +217,11 @@ class CheckpointObserver(Observer):
     so a resumed run averages the very checkpoints that an undisturbed one would.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        model: nn.Module,
-        optimiser: torch.optim.Optimizer,
-        moving_average: MovingAverage | None = None,
-    ) -> None:
-        self.folder = folder
-        self.model = model
-        self.optimiser = optimiser
-        self.moving_average = moving_average
-        self._saved_step = -1
+    folder: Path
+    model: nn.Module
+    optimiser: torch.optim.Optimizer
+    moving_average: MovingAverage | None = None
+    _saved_step: int = field(default=-1, init=False)
 
     def validated(self, run: LoopState, validation: Validation) -> None:
         self._save(run)

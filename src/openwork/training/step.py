@@ -4,6 +4,7 @@ A model with batch norms learns from whole batches: half of one has other statis
 training moves the running statistics, so that a pass that does not count has to restore them.
 """
 
+import copy
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,13 +16,14 @@ import torch
 from torch import Tensor, nn
 
 from openwork.base.errors import OpenworkError, wants_memory
-from openwork.machine.precision import PrecisionName
+from openwork.machine.precision import TYPES, PrecisionName
 from openwork.machine.workers import Workers
 from openwork.models.interfaces import SequenceModel
+from openwork.models.weights import model_facts
 from openwork.nn.dropout import drawing_from
+from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.normalisation import has_batch_norms, running_statistics
 from openwork.training.batches.batch import TrainingBatch
-from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import make_objective
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser, set_rate
 from openwork.training.schedules import Schedule
@@ -53,6 +55,68 @@ def whole_batch_too_large(cause: str) -> OpenworkError:
 def seed_of(seed: int, step: int, part: int = 0) -> int:
     """A seed for each part of each update, all 32 bits of it mixed: torch's generator on a CPU uses no others."""
     return int(np.random.SeedSequence([seed, step, part]).generate_state(1)[0])
+
+
+class WorkingCopy:
+    """The model in the type of the matrix products, cast once an update; in float32 that is the model itself.
+
+    Left to itself, the framework's autocast casts each weight in each forward pass and each input of a product on its
+    way in, and all gradients back one by one: a tenth of an update on a CPU. Here the matrices of linear layers are
+    next to the model's in the narrow type, cast when the model's changed, and what flows between the sub-layers is
+    narrow from the embeddings on. Embeddings, norms with their statistics, and positions are the model's own, in
+    float32; so are all sums of gradients, what the optimiser remembers, and the loss.
+    """
+
+    def __init__(self, model: SequenceModel, precision: PrecisionName) -> None:
+        # A recurrent cell adds up its state over all positions, which wants float32 between the products.
+        recurrent = any(isinstance(module, nn.RNNBase | nn.RNNCellBase) for module in model.modules())
+        narrow = precision != "float32" and not recurrent
+        self.model = _narrowed(model, TYPES[precision]) if narrow else model
+        pairs = zip(model.parameters(), self.model.parameters(), strict=True)
+        trained = [(own, working) for own, working in pairs if own.requires_grad]
+        self.own = [own for own, _ in trained]
+        self.working = [working for _, working in trained]
+        self._cast = [(own, working) for own, working in trained if own is not working]
+
+    def refresh(self) -> None:
+        """Casts the weights, after they have changed."""
+        with torch.no_grad():
+            for own, working in self._cast:
+                working.copy_(own)
+
+    def take(self, gradients: Sequence[Sequence[Tensor | None]], *, more: bool = False) -> None:
+        """The sums of gradients by the working weights become the gradients of the model's own.
+
+        `more`: they come on top of those that were taken before.
+        """
+        for own, *parts in zip(self.own, *gradients, strict=True):
+            known = [part for part in parts if part is not None]
+            if not more and not known:
+                own.grad = None
+            for number, part in enumerate(known):
+                if number == 0 and not (more and own.grad is not None):
+                    # In the layout of the weight, which the optimiser's kernel takes for granted.
+                    own.grad = (torch.empty_like(own) if own.grad is None else own.grad).copy_(part)
+                else:
+                    assert own.grad is not None
+                    own.grad += part
+
+
+def _narrowed(model: SequenceModel, dtype: torch.dtype) -> SequenceModel:
+    """A copy that shares all weights but those of its linear layers, and whose embeddings give vectors of `dtype`.
+
+    It shares what the model keeps besides, too: running statistics that it moves are the model's own.
+    """
+    shared = [*model.parameters(), *model_facts(model).values()]
+    narrow = copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
+    for module in narrow.modules():
+        if isinstance(module, nn.Linear):
+            for name, parameter in list(module.named_parameters(recurse=False)):
+                cast = nn.Parameter(parameter.detach().to(dtype), requires_grad=parameter.requires_grad)
+                setattr(module, name, cast)
+        elif isinstance(module, TokenEmbedding):
+            module.register_forward_hook(lambda _module, _inputs, output: output.to(dtype))
+    return narrow
 
 
 @dataclass(frozen=True)

@@ -283,24 +283,23 @@ def overfitting_line(history: History) -> str:
     return f"held-out loss {losses[-1]:.2f}, at best {best:.2f}; on training pairs {training:.2f}"
 
 
+@dataclass(eq=False)
 class CoachingObserver(Observer):
     """Reports while a training runs why it may not learn: each symptom once until it has gone.
 
     `inspect` is called after each validation; `unigram_loss` as in `History`; `width` is the model's.
     """
 
-    def __init__(
-        self, inspect: Callable[[], Inspection], unigram_loss: float, width: int, report: Callable[[str], None]
-    ) -> None:
-        self.inspect = inspect
-        self.unigram_loss = unigram_loss
-        self.usual_rate = (width * PAPER_WARMUP) ** -0.5  # equation 3 of the paper at its peak
-        self.report = report
-        self._reported: dict[str, int] = {}  # symptom -> judgements since it was last seen
-        self._history: History | None = None
+    inspect: Callable[[], Inspection]
+    unigram_loss: float
+    width: int
+    report: Callable[[str], None]
+    _reported: dict[str, int] = field(default_factory=dict, init=False)  # symptom -> judgements since it was last seen
+    _history: History | None = field(default=None, init=False)
 
     def started(self, run: LoopState) -> None:
-        self._history = History(run.settings, self.unigram_loss, self.usual_rate)
+        usual_rate = (self.width * PAPER_WARMUP) ** -0.5  # equation 3 of the paper at its peak
+        self._history = History(run.settings, self.unigram_loss, usual_rate)
 
     def stepped(self, run: LoopState, report: StepReport) -> None:
         if self._history is not None and self._history.note(report):

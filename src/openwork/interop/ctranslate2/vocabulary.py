@@ -17,7 +17,7 @@ from openwork.base.errors import BundleError
 from openwork.base.files import open_binary
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.interop.vocabulary import Vocabulary
-from openwork.text.symbols import SYMBOL_NAMES
+from openwork.text.tokenizer import SYMBOL_NAMES
 
 CONFIG = "config.json"
 SHARED, SOURCE, TARGET = "shared_vocabulary", "source_vocabulary", "target_vocabulary"

@@ -44,7 +44,7 @@ from openwork.interop.vocabulary import token_names
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import LearnedPositions, NormalisedPositions, SinusoidalPositions
-from openwork.text.symbols import SYMBOLS
+from openwork.text.tokenizer import SYMBOLS
 
 SPECIFICATION = "TransformerSpec"
 FLAG, SMALL, WHOLE, REAL = np.int8, np.int16, np.int32, np.float32

@@ -26,8 +26,7 @@ from openwork.text.external.reading import load_tokenizer, read_tokenizer
 from openwork.text.forms import unwrapped
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
-from openwork.text.symbols import SYMBOLS
-from openwork.text.tokenizer import Tokenizer
+from openwork.text.tokenizer import SYMBOLS, Tokenizer
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 Frame = Literal["translation", "prompt", "classified"]

@@ -16,7 +16,7 @@ from openwork.runs.file.keys import section_of
 from openwork.runs.file.settings import DataSection
 from openwork.text.pieces.alphabet import COMMON, room_for_alphabet
 from openwork.text.settings import TextSettings
-from openwork.text.symbols import FIXED_NAMES
+from openwork.text.tokenizer import FIXED_NAMES
 
 
 @dataclass(frozen=True)

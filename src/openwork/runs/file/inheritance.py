@@ -16,7 +16,7 @@ from openwork.runs.file.settings import TuningSection
 from openwork.runs.usable import usable_bundle
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
-from openwork.text.symbols import SMALLEST_VOCABULARY
+from openwork.text.tokenizer import SMALLEST_VOCABULARY
 from openwork.training.settings import FineTuningSettings
 
 SECTION = "fine_tuning"

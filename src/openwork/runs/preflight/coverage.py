@@ -13,8 +13,7 @@ from openwork.runs.assembly import TrainingSetup
 from openwork.text.pieces.alphabet import room_for_alphabet
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.settings import TextSettings
-from openwork.text.symbols import FIXED_NAMES, SYMBOL_NAMES
-from openwork.text.tokenizer import Tokenizer
+from openwork.text.tokenizer import FIXED_NAMES, SYMBOL_NAMES, Tokenizer
 
 LEVEL = 0.01  # share of pieces for a warning: most of a text's characters are then too rare in the training
 SENTENCES = 20_000  # of a store, spread over all of it

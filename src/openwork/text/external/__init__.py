@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from openwork.text.symbols import Pieces
+from openwork.text.tokenizer import Pieces
 from openwork.text.work import WordWork
 
 

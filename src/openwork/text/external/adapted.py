@@ -15,8 +15,7 @@ from openwork.text.external import ExternalTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.external.marian import MarianTokenizer
 from openwork.text.external.sentence_piece import SentencePieceTokenizer
-from openwork.text.symbols import SYMBOL_NAMES, Pieces
-from openwork.text.tokenizer import Tokenizer
+from openwork.text.tokenizer import SYMBOL_NAMES, Pieces, Tokenizer
 from openwork.text.work import WordWork
 
 FORMAT = "openwork adopted tokenizer"

@@ -14,8 +14,7 @@ from openwork.text.external import ExternalTokenizer, Marks
 from openwork.text.external.untrusted import Result, call, check_growth, nested, panics_as_errors
 from openwork.text.pieces.bytelevel import SIGN_OF_BYTE, shown_signs
 from openwork.text.pieces.kinds import algorithm_of, model_type
-from openwork.text.symbols import Pieces
-from openwork.text.tokenizer import refuse_surrogates
+from openwork.text.tokenizer import Pieces, refuse_surrogates
 from openwork.text.work import Algorithm, WordWork, shown_work
 
 MOST_BYTES = 256 << 20  # of a file, far above any that is in use

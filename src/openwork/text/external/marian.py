@@ -13,7 +13,7 @@ from openwork.base.errors import DataError
 from openwork.text.external import ExternalTokenizer, Marks
 from openwork.text.external.library import MOST_IDS, is_text, read_json
 from openwork.text.external.sentence_piece import SentencePieceTokenizer, read_sentence_piece
-from openwork.text.symbols import Pieces
+from openwork.text.tokenizer import Pieces
 from openwork.text.work import WordWork
 
 UNKNOWN, END, PAD = "<unk>", "</s>", "<pad>"

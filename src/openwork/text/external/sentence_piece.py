@@ -22,8 +22,7 @@ from openwork.text.external.library import read_bounded
 from openwork.text.external.untrusted import longest_replacement, refuse_growth
 from openwork.text.pieces.bytepair import Merging
 from openwork.text.pieces.unigram import UNKNOWN_PENALTY, Lattice
-from openwork.text.symbols import Pieces
-from openwork.text.tokenizer import refuse_surrogates
+from openwork.text.tokenizer import Pieces, refuse_surrogates
 from openwork.text.work import Algorithm, Match, WordWork, byte_names
 
 # Fields of the file: its pieces and what the training was told; of a piece its text, score and type. And the rules

@@ -7,7 +7,7 @@ from itertools import chain
 from tokenizers import Regex, pre_tokenizers
 
 from openwork.base.errors import ConfigError
-from openwork.text.symbols import SMALLEST_VOCABULARY
+from openwork.text.tokenizer import SMALLEST_VOCABULARY
 
 RARE = "\x00"
 """Stands for a rare character while pieces are learnt; whole text files never hold it."""

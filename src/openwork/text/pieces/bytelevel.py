@@ -12,7 +12,7 @@ from tokenizers import decoders, models, pre_tokenizers
 
 from openwork.text.pieces.alphabet import isolated
 from openwork.text.pieces.bytepair import BytePair
-from openwork.text.symbols import SPLIT, SYMBOL_NAMES, SYMBOLS
+from openwork.text.tokenizer import SPLIT, SYMBOL_NAMES, SYMBOLS
 
 
 def _signs_of_bytes() -> dict[int, str]:

@@ -24,7 +24,7 @@ from openwork.text.pieces.alphabet import (
     words_of_common,
 )
 from openwork.text.pieces.learnt import LearntTokenizer, trained_model
-from openwork.text.symbols import SPLIT, SYMBOLS
+from openwork.text.tokenizer import SPLIT, SYMBOLS
 from openwork.text.work import Merge, SamplingAlgorithm, WordWork, byte_names
 
 _WORDS_REMEMBERED = 50_000

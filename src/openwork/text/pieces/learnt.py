@@ -21,8 +21,7 @@ from tokenizers import models, pre_tokenizers, trainers
 from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_write_text
 from openwork.text.pieces.alphabet import COMMON, read_twice, refuse_small
-from openwork.text.symbols import FIXED_NAMES, SYMBOL_NAMES, Pieces, placeholder_names
-from openwork.text.tokenizer import Tokenizer, refuse_surrogates
+from openwork.text.tokenizer import FIXED_NAMES, SYMBOL_NAMES, Pieces, Tokenizer, placeholder_names, refuse_surrogates
 from openwork.text.work import Algorithm, SamplingAlgorithm, WordWork, shown_work
 
 # A child made by fork must not use the library's threads, which exist only in its parent; the library says so with a
@@ -113,8 +112,6 @@ class LearntTokenizer(Tokenizer):
         """Names from new lines, the best first; some may be there already."""
         return self.learn(lines, size, placeholders=self.placeholders).learnt_names
 
-    # ------------------------------------------------------------------------------------------ text to ids
-
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         refuse_surrogates(texts)
         return [encoding.ids for encoding in self._library.encode_batch_fast(texts, add_special_tokens=False)]
@@ -147,8 +144,6 @@ class LearntTokenizer(Tokenizer):
         begins = [0, *ends][:-1]
         return [(character_of_byte[b], character_of_byte[e - 1] + 1) for b, e in zip(begins, ends, strict=True)]
 
-    # ------------------------------------------------------------------------------------------ ids to text
-
     def decode(self, ids: Iterable[int]) -> str:
         pieces = self.piece_bytes
         row = list(ids)
@@ -179,8 +174,6 @@ class LearntTokenizer(Tokenizer):
         if name is None:
             raise ValueError(f"id {number} is outside the vocabulary of {self.vocabulary_size} pieces")
         return name
-
-    # ------------------------------------------------------------------------------------------ how it is done
 
     @cached_property
     def algorithm(self) -> Algorithm:

@@ -15,7 +15,7 @@ from tokenizers import decoders, models, trainers
 
 from openwork.text.pieces.alphabet import common_characters, isolated, without_rare, words_of_common
 from openwork.text.pieces.learnt import LearntTokenizer, trained_model
-from openwork.text.symbols import FIXED_NAMES, SPLIT, SYMBOLS
+from openwork.text.tokenizer import FIXED_NAMES, SPLIT, SYMBOLS
 from openwork.text.work import Arc, SamplingAlgorithm, WordWork, byte_names
 
 UNKNOWN_PENALTY = 10.0

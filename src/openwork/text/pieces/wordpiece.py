@@ -15,7 +15,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.text.pieces.alphabet import LONGEST_PIECE, common_characters, isolated, without_rare, words_of_common
 from openwork.text.pieces.learnt import LearntTokenizer, trained_model
-from openwork.text.symbols import SPLIT, SYMBOLS
+from openwork.text.tokenizer import SPLIT, SYMBOLS
 from openwork.text.work import Match, WordWork, byte_names
 
 PREFIX = "##"

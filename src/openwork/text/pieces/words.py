@@ -24,8 +24,7 @@ from openwork.base.errors import ConfigError
 from openwork.text.pieces.alphabet import by_frequency, common_characters, isolated
 from openwork.text.pieces.bytepair import Merging
 from openwork.text.pieces.learnt import LearntTokenizer
-from openwork.text.symbols import SPLIT, SYMBOL_NAMES, SYMBOLS
-from openwork.text.tokenizer import refuse_surrogates
+from openwork.text.tokenizer import SPLIT, SYMBOL_NAMES, SYMBOLS, refuse_surrogates
 from openwork.text.work import Match, WordWork
 
 

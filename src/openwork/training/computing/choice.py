@@ -16,16 +16,15 @@ from openwork.machine.precision import PrecisionName
 from openwork.models.interfaces import MaskedModel, NextTokenModel, SequenceModel
 from openwork.nn.layers import CausalLayer, DecoderLayer, EncoderLayer
 from openwork.nn.normalisation import has_batch_norms
-from openwork.training.batches.batch import Stream, TensorBatch, TrainingBatch, to_tensors
+from openwork.training.batches.batch import Stream, TensorBatch, TrainingBatch, prefetched, to_tensors
 from openwork.training.batches.language_modelling import Masking, NextTokenBatches
 from openwork.training.batches.packing import choose_layout, pack
-from openwork.training.batches.prefetch import prefetched
 from openwork.training.loop import LoopState
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
 from openwork.training.step import Updater
 
-# On a CPU a batch is assembled in a two-thousandth of its update, and a thread beside would only take a core away.
+# On a CPU a batch is assembled in a two-thousandth of its update, and a thread next to it would only take a core away.
 AHEAD = {"cuda": 2}
 
 
@@ -33,38 +32,29 @@ def arrangement(
     settings: TrainingSettings, model: SequenceModel, precision: PrecisionName, device: torch.device
 ) -> Callable[[Batch, torch.device], TrainingBatch]:
     """What makes a training's batches of the store's: padded or packed, or with pieces that are masked."""
-    if isinstance(model, MaskedModel):
-        return Masking.of(model, settings.mask_share, settings.mask_whole_words, settings.seed)
-    if isinstance(model, NextTokenModel):
-        return NextTokenBatches(model.is_bidirectional)
-    packed = choose_layout(settings.layout, model, precision, device) == "packed"
-    return pack if packed else to_tensors
+    if isinstance(model, MaskedModel | NextTokenModel):
+        return validation_arrangement(settings, model, settings.seed)
+    return pack if choose_layout(settings.layout, model, precision, device) == "packed" else to_tensors
 
 
 def validation_arrangement(
-    settings: TrainingSettings, model: SequenceModel
+    settings: TrainingSettings, model: SequenceModel, seed: int = 0
 ) -> Callable[[Batch, torch.device], TensorBatch]:
     """The same for validation pairs: padded, and what is masked is the same each time and for every seed."""
     if isinstance(model, MaskedModel):
-        return Masking.of(model, settings.mask_share, settings.mask_whole_words, seed=0)
-    if isinstance(model, NextTokenModel):
-        return NextTokenBatches(model.is_bidirectional)
-    return to_tensors
+        return Masking.of(model, settings.mask_share, settings.mask_whole_words, seed)
+    return NextTokenBatches(model.is_bidirectional) if isinstance(model, NextTokenModel) else to_tensors
 
 
 @contextmanager
 def prepared_stream(
-    updater: Updater,
-    stream: Stream,
-    run: LoopState,
-    device: torch.device,
-    say: Callable[[str], None],
+    updater: Updater, stream: Stream, run: LoopState, device: torch.device, report: Callable[[str], None]
 ) -> Iterator[Stream]:
     """The stream to train with while the block runs: layers compiled and batches ahead, as the settings want it."""
     ahead = run.settings.prefetch
     with ExitStack() as ways:
         if wants_compiling(run.settings.compile, updater.model, device):
-            ways.enter_context(compiled_updates(updater, stream, run.progress, say))
+            ways.enter_context(compiled_updates(updater, stream, run.progress, report))
         yield ways.enter_context(prefetched(stream, AHEAD.get(device.type, 0) if ahead is None else ahead))
 
 
@@ -81,24 +71,23 @@ def wants_compiling(wanted: str, model: SequenceModel, device: torch.device) -> 
     return (wanted == "on" or (wanted == "auto" and device.type == "cuda")) and not has_batch_norms(model)
 
 
-class _CompiledForward:
+def _compiled_forward(layer: nn.Module, backend: str) -> Callable[..., Any]:
     """A layer's forward: compiled while it trains, otherwise as it was written."""
-
-    def __init__(self, layer: nn.Module, backend: str) -> None:
-        self.layer = layer
-        self.written = layer.forward
-        self.compiled = torch.compile(layer.forward, dynamic=True, backend=backend)
-
-    def __call__(self, *inputs: Any) -> Any:
-        return self.compiled(*inputs) if self.layer.training else self.written(*inputs)
+    written = layer.forward
+    compiled = torch.compile(written, dynamic=True, backend=backend)
+    return lambda *inputs: compiled(*inputs) if layer.training else written(*inputs)
 
 
 @contextmanager
 def compiled_layers(model: nn.Module, backend: str = "inductor") -> Iterator[None]:
-    """While the block runs, the layers of encoder and decoder train compiled, by one of the framework's compilers."""
+    """While the block runs, the layers of encoder and decoder train compiled, by one of the framework's compilers.
+
+    Each layer is compiled by itself; all layers of a stack share one compiled form, for all lengths. Weights and their
+    names stay as they are. The random numbers of dropout are others than without compiling.
+    """
     layers = [module for module in model.modules() if isinstance(module, EncoderLayer | DecoderLayer | CausalLayer)]
     for layer in layers:
-        vars(layer)["forward"] = _CompiledForward(layer, backend)
+        vars(layer)["forward"] = _compiled_forward(layer, backend)
     try:
         with torch._dynamo.config.patch(recompile_limit=FORMS):
             yield
@@ -109,11 +98,7 @@ def compiled_layers(model: nn.Module, backend: str = "inductor") -> Iterator[Non
 
 @contextmanager
 def compiled_updates(
-    updater: Updater,
-    stream: Stream,
-    progress: Progress,
-    say: Callable[[str], None],
-    backend: str = "inductor",
+    updater: Updater, stream: Stream, progress: Progress, report: Callable[[str], None], backend: str = "inductor"
 ) -> Iterator[None]:
     """While the block runs, updates are computed with compiled layers; where that fails, one line says so and why.
 
@@ -127,7 +112,7 @@ def compiled_updates(
             with torch._dynamo.config.patch(suppress_errors=True):
                 yield
             return
-    say(f"training without compiling: {problem}")
+    report(f"training without compiling: {problem}")
     yield
 
 

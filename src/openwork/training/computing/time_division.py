@@ -1,7 +1,10 @@
-"""Which part of a training step an operator of the framework belongs to.
+"""From a record of what ran when to what the time of the updates was spent on. No torch here.
 
-Three things tell, in this order: an operator that is a matrix product by its name; the place in the model where it was
-called, and for the backward pass the place of the forward operator that it is the gradient of; its own name.
+The group of an operator follows, in this order, from its name if it is a matrix product; from the place in the model
+where it was called, and for the backward pass the place of the forward operator that it is the gradient of; from its
+own name. An operator often calls others; a moment belongs to the innermost. Where several threads compute at once, it
+is divided evenly among what they do. So the parts add up to the time that has passed, and what no group claims is the
+rest: Python between the operators, and waiting for other threads.
 """
 
 from collections import defaultdict

@@ -13,24 +13,26 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from openwork.base.errors import OpenworkError
+from openwork.training.batches.batch import Place
 from openwork.training.loop import LoopState, Observer
 from openwork.training.progress import Progress, Validation
 from openwork.training.step import StepReport
 
 
+@dataclass(eq=False)
 class ValidationObserver(Observer):
     """Calls `validate(step)` and notes the result in the run's progress before the other observers see it.
 
     Not after an update that was skipped: what its weights are worth is not known, and no checkpoint should keep them.
     """
 
-    def __init__(self, validate: Callable[[int], Validation]) -> None:
-        self.validate = validate
+    validate: Callable[[int], Validation]
 
     def stepped(self, run: LoopState, report: StepReport) -> None:
         last = report.step == run.settings.steps
@@ -50,20 +52,19 @@ class StoppingObserver(Observer):
         self._judge(run)
 
     def _judge(self, run: LoopState) -> None:
-        settings = run.settings
-        since = run.progress.since_best(settings.metric)
-        if since >= settings.patience:
-            run.stop(f"no better {settings.metric} in {since} validations")
+        since = run.progress.since_best(run.settings.metric)
+        if since >= run.settings.patience:
+            run.stop(f"no better {run.settings.metric} in {since} validations")
 
 
+@dataclass(eq=False)
 class RunLockObserver(Observer):
     """Ends a training whose folder is no longer there: what it saves would go nowhere, or into another run.
 
     Calls `check` at times, and before anything is saved; it raises an error where the folder is not the run's.
     """
 
-    def __init__(self, check: Callable[[], None]) -> None:
-        self.check = check
+    check: Callable[[], None]
 
     def stepped(self, run: LoopState, report: StepReport) -> None:
         if report.step % run.settings.log_every == 0:
@@ -80,10 +81,8 @@ IN_A_ROW = 5  # updates that may be skipped before the weights of the last check
 RETURNS = 3  # how often they may
 SLOWER = 0.5  # what is left of the rate after each time
 
-Place = tuple[int, int]
-"""Epoch and batch."""
 
-
+@dataclass(eq=False)
 class RecoveryObserver(Observer):
     """Skips bad updates, returns to a checkpoint after several, and reports a lack of memory.
 
@@ -91,15 +90,12 @@ class RecoveryObserver(Observer):
     an update, which begin at a place, into a file.
     """
 
-    def __init__(
-        self, restore: Callable[[], int | None], keep: Callable[[Place, int], Path], report: Callable[[str], None]
-    ) -> None:
-        self.restore = restore
-        self.keep = keep
-        self.report = report
-        self._next: Place = (0, 0)
-        self._kept = False
-        self._divisions = 1
+    restore: Callable[[], int | None]
+    keep: Callable[[Place, int], Path]
+    report: Callable[[str], None]
+    _next: Place = field(default=(0, 0), init=False)
+    _kept: bool = field(default=False, init=False)
+    _divisions: int = field(default=1, init=False)
 
     def started(self, run: LoopState) -> None:
         self._next = run.progress.epoch, run.progress.batch
