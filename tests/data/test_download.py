@@ -69,7 +69,7 @@ def test_a_file_is_fetched_once(tmp_path: Path, server: Callable[..., list[str |
     told: list[tuple[str, int, int]] = []
     path = tmp_path / "new" / "file.tgz"
     for _ in range(2):
-        fetch(remote(algorithm=algorithm), path, hint="", told=lambda *all_: told.append(all_))
+        fetch(remote(algorithm=algorithm), path, hint="", progress=lambda *all_: told.append(all_))
     assert path.read_bytes() == CONTENT and asked == [None]
     assert told[0] == ("file.tgz", 1000, len(CONTENT)) and told[-1] == ("file.tgz", len(CONTENT), len(CONTENT))
     assert [other.name for other in path.parent.iterdir()] == ["file.tgz"]

@@ -78,7 +78,7 @@ def prepare(
 
     splits = {}
     filters = filter_settings(set_ or [])
-    for split in prepare_splits(name, out, filters, folder=folder, told=_Progress()):
+    for split in prepare_splits(name, out, filters, folder=folder, progress=_Progress()):
         splits[split.name] = split.to_json()
         for reason, count in (split.left_out or {}).items():
             report(f"{split.name}: left out {count:,}: {reason}")

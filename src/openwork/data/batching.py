@@ -43,7 +43,7 @@ class Batch:
 
     `source` (B, S): ids, then end. `target_input` (B, T): start, then ids. `target_output` (B, T): ids, then end, what
     the model is to predict at each position of `target_input`. Lengths (B) count the end symbol. `rows` (B): the pairs'
-    places in the store. `epoch`: the one that the batch belongs to, for what is drawn anew in each.
+    places in the store. `epoch`: the number of the epoch, a seed for random choices.
     """
 
     rows: NDArray[np.int64]

@@ -49,7 +49,7 @@ class Splits:
                 dropped[f"{reason}, in {part.pairs.description}"] = found
         return FilterReport(sum(part.report.kept for part in self.parts), dropped, unit="pair")
 
-    def tell(self, report: Callable[[str], None]) -> None:
+    def report_to(self, report: Callable[[str], None]) -> None:
         """Reports which pairs there are, what was left out, and how corpora are mixed."""
         for part in self.parts:
             report(f"training pairs: {part.pairs.description}")
@@ -104,7 +104,7 @@ def find_splits(
 
 
 def _mixture(parts: tuple[CorpusPart, ...], sources: list[PairSource]) -> CorpusMixture | None:
-    """How often an epoch takes the pairs of which source; None where it takes each once."""
+    """How often an epoch takes the pairs of each source; None where it takes each once."""
     weights = [part.weight for part in parts if part.weight is not None]
     if not weights:
         return None

@@ -65,7 +65,7 @@ class PairSource:
 
 @dataclass(frozen=True)
 class Side:
-    """The sentences of one side of the pairs, read anew each time, so that no corpus need fit into memory."""
+    """The sentences of one side of the pairs, read again each time, so that no corpus must fit into memory."""
 
     read: Callable[[], Iterator[Pair]]
     name: Literal["source", "target"]

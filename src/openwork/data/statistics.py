@@ -215,7 +215,7 @@ class MeasuredSplits:
         self.splits[name], self.filters[name] = statistics, report
 
     def overlaps(self) -> Iterator[tuple[str, str, dict[str, int]]]:
-        """(split, earlier split, how many of the one's sources, targets and pairs stand in the other)."""
+        """(split, earlier split, how many of the one's sources, targets and pairs are also in the other)."""
         for earlier, later in combinations(self.splits, 2):
             one, other = self.splits[later], self.splits[earlier]
             sources = one.source.seen.among(other.source.seen)

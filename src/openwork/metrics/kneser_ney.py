@@ -78,7 +78,7 @@ class KneserNey:
                 shorter["before"] = np.bincount(shorter["numbers"][ends], minlength=len(shorter["keys"]))
             begins = places[np.flatnonzero(inside)[first]] == length - 1
             found.append({"keys": unique, "raw": raw, "begins": begins, "numbers": numbers})
-            beginnings = np.concatenate(([0], numbers[:-1]))  # of what stands one place further on
+            beginnings = np.concatenate(([0], numbers[:-1]))  # of the next position
         grams = []
         for length, one in enumerate(found, start=1):
             counts = one["raw"] if length == len(found) else np.where(one["begins"], one["raw"], one["before"])
@@ -122,7 +122,7 @@ def _smoothed(keys: Numbers, counts: Numbers, beginnings: Numbers) -> _Grams:
 
 
 def discounts_of(counts: Numbers) -> tuple[float, float, float]:
-    """What is taken from counts of one, of two, and of three and more.
+    """The discounts of counts of one, of two, and of three and more.
 
     With n_i n-grams that occur i times and Y = n_1 / (n_1 + 2 n_2): i - (i + 1) Y n_(i+1) / n_i (equation 26).
     """

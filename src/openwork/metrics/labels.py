@@ -32,7 +32,7 @@ class Labelled:
     """The right and the predicted class of each example, as numbers."""
 
     right: NDArray[np.intp]
-    said: NDArray[np.intp]
+    predicted: NDArray[np.intp]
     classes: int
 
     @classmethod
@@ -40,12 +40,12 @@ class Labelled:
         """Classes are all labels that occur on either side. `DataError` if the two counts differ."""
         check_counts(references, hypotheses)
         numbers = {label: number for number, label in enumerate(dict.fromkeys([*references, *hypotheses]))}
-        right, said = (np.array([numbers[label] for label in side], np.intp) for side in (references, hypotheses))
-        return cls(right, said, len(numbers))
+        right, predicted = (np.array([numbers[label] for label in side], np.intp) for side in (references, hypotheses))
+        return cls(right, predicted, len(numbers))
 
     def __getitem__(self, examples: NDArray[np.intp]) -> "Labelled":
         """Some of the examples, by their numbers; one may come several times."""
-        return Labelled(self.right[examples], self.said[examples], self.classes)
+        return Labelled(self.right[examples], self.predicted[examples], self.classes)
 
     def __len__(self) -> int:
         return len(self.right)
@@ -53,13 +53,13 @@ class Labelled:
     @property
     def table(self) -> NDArray[np.intp]:
         """Counts (classes, classes): rows are right classes, columns predicted ones."""
-        flat = np.bincount(self.right * self.classes + self.said, minlength=self.classes**2)
+        flat = np.bincount(self.right * self.classes + self.predicted, minlength=self.classes**2)
         return flat.reshape(self.classes, self.classes)
 
 
 def accuracy(labelled: Labelled) -> float:
     """The share of examples whose label is right; with one label an example it equals micro F1."""
-    return float((labelled.right == labelled.said).mean()) if len(labelled) else float("nan")
+    return float((labelled.right == labelled.predicted).mean()) if len(labelled) else float("nan")
 
 
 def micro_f1(labelled: Labelled, left_out: Sequence[int] = ()) -> float:
@@ -73,11 +73,11 @@ def micro_f1(labelled: Labelled, left_out: Sequence[int] = ()) -> float:
 def macro_f1(labelled: Labelled) -> float:
     """The mean of the classes' F1, of the classes that occur on either side."""
     table = labelled.table
-    said, right = table.sum(axis=0), table.sum(axis=1)
-    occurring = np.nonzero(said + right)[0]
+    predicted, right = table.sum(axis=0), table.sum(axis=1)
+    occurring = np.nonzero(predicted + right)[0]
     if not occurring.size:
         return float("nan")
-    return float(np.mean([f1(float(table[k, k]), float(said[k]), float(right[k])) for k in occurring]))
+    return float(np.mean([f1(float(table[k, k]), float(predicted[k]), float(right[k])) for k in occurring]))
 
 
 def matthews(labelled: Labelled) -> float:
@@ -88,9 +88,9 @@ def matthews(labelled: Labelled) -> float:
     (2004).
     """
     table = labelled.table.astype(np.float64)
-    said, right, count, true = table.sum(axis=0), table.sum(axis=1), table.sum(), np.trace(table)
-    below = (count**2 - (said**2).sum()) * (count**2 - (right**2).sum())
-    return float((true * count - (said * right).sum()) / np.sqrt(below)) if below > 0 else 0.0
+    predicted, right, count, true = table.sum(axis=0), table.sum(axis=1), table.sum(), np.trace(table)
+    below = (count**2 - (predicted**2).sum()) * (count**2 - (right**2).sum())
+    return float((true * count - (predicted * right).sum()) / np.sqrt(below)) if below > 0 else 0.0
 
 
 class Span(NamedTuple):
@@ -105,18 +105,18 @@ class Spans(NamedTuple):
     """How many spans are right, are predicted, and are both; addable by fields."""
 
     right: int = 0
-    said: int = 0
+    predicted: int = 0
     true: int = 0
 
     @property
     def f1(self) -> float:
         """From 0 to 1; 0 where there are no spans."""
-        return f1(self.true, self.said, self.right)
+        return f1(self.true, self.predicted, self.right)
 
     @property
     def precision(self) -> float:
         """The share of predicted spans that are right; 0 where none is predicted."""
-        return self.true / self.said if self.said else 0.0
+        return self.true / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
@@ -145,9 +145,9 @@ def spans(tags: Sequence[str]) -> list[Span]:
     return found
 
 
-def count_spans(right: Sequence[str], said: Sequence[str]) -> Spans:
+def count_spans(right: Sequence[str], predicted: Sequence[str]) -> Spans:
     """The counts of one sentence, from its right and its predicted tags."""
-    true_spans, said_spans = set(spans(right)), set(spans(said))
+    true_spans, said_spans = set(spans(right)), set(spans(predicted))
     return Spans(len(true_spans), len(said_spans), len(true_spans & said_spans))
 
 

@@ -60,9 +60,9 @@ def placeholders_kept(sources: Sequence[Sequence[str]], hypotheses: Sequence[Seq
     return Ratio(float(sum(kept)), len(kept))
 
 
-def f1(true: float, said: float, right: float) -> float:
-    """2 true / (said + right), of what was predicted, what is right and what is both; 0 where there is nothing.
+def f1(true: float, predicted: float, right: float) -> float:
+    """2 true / (predicted + right), where `true` counts what is both predicted and right; 0 where there is nothing.
 
     The harmonic mean of precision and recall; van Rijsbergen, "Information Retrieval" (1979).
     """
-    return 2 * true / (said + right) if said + right else 0.0
+    return 2 * true / (predicted + right) if predicted + right else 0.0

@@ -79,7 +79,7 @@ def compare(
     language: str | None = None,
     effort: Effort | None = None,
 ) -> tuple[Difference, ...]:
-    """BLEU and chrF2 of two systems' translations of the same sentences, and what the two tests say of them."""
+    """BLEU and chrF2 of two systems' translations of the same sentences, and the p-values of the two tests."""
     effort = effort or Effort()
     check_aligned(first, references)
     check_aligned(second, references)
@@ -125,7 +125,7 @@ Statistic = Callable[[NDArray[np.intp]], float]
 
 
 def compare_statistic(name: str, statistic: Statistic, count: int, effort: Effort | None = None) -> Difference:
-    """Any score of two systems on the same `count` examples, and what the two tests say of the difference.
+    """Any score of two systems on the same `count` examples, and the p-values of the two tests of the difference.
 
     `statistic` knows 2 `count` answers, the first system's and behind them the second's. In the bootstrap it
     counts how far a resample's difference is from the one observed; in the randomisation, how large the difference is

@@ -61,7 +61,7 @@ def bleu(
 ) -> Score:
     """BLEU as WMT reports it: cased, sacreBLEU's tokenisation 13a, or that of Chinese, Japanese or Korean.
 
-    `language` is the code of the target language; without one, the script of the references tells those three.
+    `language` is the code of the target language; without one, the script of the references decides.
     `bootstrap` is the number of resamples, 0 for none. Papineni et al. (2002); Post, "A Call for Clarity in Reporting
     BLEU Scores" (2018).
     """
@@ -210,9 +210,9 @@ def rouge(reference: str, predicted: str) -> Rouge:
     A sequence counts as often as it occurs on both sides. Words are runs of a to z and 0 to 9 in lower case, without
     stemming, as in the package rouge_score, and single Chinese characters; other scripts do not count.
     """
-    right, said = words(reference), words(predicted)
-    common = longest_common(right, said)
-    return Rouge(_overlap(right, said, 1), _overlap(right, said, 2), f1(common, len(said), len(right)))
+    right, found = words(reference), words(predicted)
+    common = longest_common(right, found)
+    return Rouge(_overlap(right, found, 1), _overlap(right, found, 2), f1(common, len(found), len(right)))
 
 
 def words(text: str) -> list[str]:
@@ -230,6 +230,6 @@ def longest_common(first: Sequence[str], second: Sequence[str]) -> int:
     return row[-1]
 
 
-def _overlap(right: Sequence[str], said: Sequence[str], size: int) -> float:
-    counts = [Counter(zip(*(side[start:] for start in range(size)), strict=False)) for side in (right, said)]
+def _overlap(right: Sequence[str], predicted: Sequence[str], size: int) -> float:
+    counts = [Counter(zip(*(side[start:] for start in range(size)), strict=False)) for side in (right, predicted)]
     return f1((counts[0] & counts[1]).total(), counts[1].total(), counts[0].total())

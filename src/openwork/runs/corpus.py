@@ -60,7 +60,7 @@ class RunCorpus:
 def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> RunCorpus:
     """Reads and filters the pairs, learns the vocabulary, tokenises; what the folder has is used again."""
     splits = training_splits(settings)
-    splits.tell(report)
+    splits.report_to(report)
     begun = bool(checkpoints(folder.checkpoints))
     now = origins_of(splits.parts, splits.valid if settings.data.validation is not None else None)
     before = read_origins(folder.stores) if begun else None

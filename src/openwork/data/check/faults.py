@@ -46,7 +46,7 @@ class Fault(NamedTuple):
 
 @dataclass
 class Gathered:
-    """All faults of a split by kind: which lines with which partners, and of the first few what they say."""
+    """All faults of a split by kind: the lines and their partners, and the first few as examples."""
 
     pairs: int = 0
     lines: dict[FaultKind, "array[int]"] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.data.corpora import dates, dialogues, docstrings, labelled, parallel, synthetic, wmt14
 from openwork.data.corpora.corpus import SPLITS as ROLES
 from openwork.data.corpora.corpus import NamedCorpus
-from openwork.data.corpora.download import Told, silent
+from openwork.data.corpora.download import Progress, silent
 from openwork.data.records import Pair
 
 CORPORA: dict[str, NamedCorpus] = {
@@ -52,9 +52,9 @@ def load(
     )
 
 
-def fetch(name: str, folder: Path | None = None, told: Told = silent) -> None:
-    """Bring all that `load` needs onto this machine, however large; `told` receives the progress."""
-    find(name).fetch(folder, told)
+def fetch(name: str, folder: Path | None = None, progress: Progress = silent) -> None:
+    """Bring all that `load` needs onto this machine, however large; `progress` receives the progress."""
+    find(name).fetch(folder, progress)
 
 
 def find(name: str) -> NamedCorpus:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from openwork.base.cache import find_cache
 from openwork.base.compression import ENDINGS
-from openwork.data.corpora.download import Told
+from openwork.data.corpora.download import Progress
 from openwork.data.records import Pair
 
 VARIABLE = "OPENWORK_DATA"
@@ -25,7 +25,7 @@ def _built_in(folder: Path | None) -> str:
     return "built in"
 
 
-def _nothing_to_fetch(folder: Path | None, told: Told) -> None:
+def _nothing_to_fetch(folder: Path | None, progress: Progress) -> None:
     """For corpora that are generated, or that cannot be fetched."""
 
 
@@ -48,7 +48,7 @@ class NamedCorpus:
     pairs: tuple[int | None, int | None, int | None] = (None, None, None)
     names: tuple[str, str, str] = SPLITS
     found: Callable[[Path | None], str] = _built_in
-    fetch: Callable[[Path | None, Told], None] = _nothing_to_fetch
+    fetch: Callable[[Path | None, Progress], None] = _nothing_to_fetch
     generate: Callable[[str, int, int], Iterator[Pair]] | None = None
 
     def swapped(self) -> "NamedCorpus":

@@ -84,7 +84,7 @@ class DateFormat:
 
 @cache
 def formats_of(locale: str) -> tuple[DateFormat, ...]:
-    """Every distinct pattern of the locale that tells day, month and year; the four standard lengths come first."""
+    """Every distinct pattern of the locale with day, month and year; the four standard lengths come first."""
     language = Locale.parse(locale)
     patterns = {name: language.date_formats[name].pattern for name in _LENGTHS}
     skeletons = language.datetime_skeletons
@@ -99,7 +99,7 @@ def formats_of(locale: str) -> tuple[DateFormat, ...]:
 
 
 def _compile(pattern: str, locale: str) -> tuple[Part, ...] | None:
-    """The parts of a pattern, or None if it has a field of another calendar or does not tell the whole date."""
+    """The parts of a pattern, or None if it has a field of another calendar or lacks one of day, month and year."""
     parts: list[Part] = []
     for kind, value in tokenize_pattern(pattern):
         if kind == "chars":
@@ -135,7 +135,7 @@ def _numbers(locale: str, first: int, last: int, width: int) -> Mapping[int, str
 
 @cache
 def _names(locale: str, kind: str, field: str) -> Mapping[int, str]:
-    """The names of the months (1 to 12) or of the weekdays (from Monday = 0) in the form that `field` asks for."""
+    """The names of the months (1 to 12) or of the weekdays (from Monday = 0) in the form of `field`."""
     if kind == "month":
         return {month: _format_field(date(2001, month, 1), locale, field) for month in range(1, 13)}
     return {day: _format_field(date(2001, 1, 1 + day), locale, field) for day in range(7)}  # 1 January 2001: a Monday

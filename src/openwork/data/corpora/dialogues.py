@@ -46,7 +46,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class DialogueScript:
-    """What is booked, in one language; slots in the order in which they are asked for."""
+    """A kind of booking in one language; slots in the order of their questions."""
 
     name: str
     slots: Mapping[str, Slot]

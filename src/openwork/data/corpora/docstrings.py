@@ -1,9 +1,9 @@
-"""Summaries: what the docstrings of Python's standard library say at length, and the first sentence of each.
+"""Summaries: the docstrings of Python's standard library, and the first sentence of each.
 
 The source is the name of a class or function with its parameters, and the docstring without its first sentence; the
 target is that sentence. Read from the library's files without running them, on the machine itself; so the pairs are
 those of this Python version, and scores are comparable between runs on the same one. The splits are made by content,
-and no text stands in two of them. Test code is left out.
+and no text is in two of them. Test code is left out.
 
 `docstrings-more` has the same pairs held out, and to learn from also those of the packages that torch brings with it.
 """
@@ -48,7 +48,7 @@ def library_pairs() -> tuple[Pair, ...]:
 
 @cache
 def packages_pairs() -> tuple[Pair, ...]:
-    """Those of the packages that are installed, each once; they are looked for, not imported."""
+    """The pairs of the packages that are installed, each once; the packages are not imported."""
     found = (find_spec(name) for name in PACKAGES)
     roots = [Path(place) for spec in found if spec is not None for place in spec.submodule_search_locations or ()]
     return tuple(dict.fromkeys(pair for root in roots for pair in folder_pairs(root)))

@@ -20,7 +20,7 @@ from openwork.base.errors import DataError, OpenworkError
 from openwork.base.files import atomic_file
 
 MAX_BYTES = 64 << 20
-"""The most that is taken of a file whose size is not known beforehand."""
+"""The most that is read of a file whose size is not known beforehand."""
 
 MOST = 100
 """How many times as large as its archive a member may be; text packs to a third or a tenth of its size."""
@@ -28,7 +28,7 @@ MOST = 100
 _TIMEOUT_SECONDS = 20
 _CHUNK = 1 << 20
 
-Told = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 """(name, bytes that are here, bytes in all; 0 if not known) -> None: receives the progress of a download."""
 
 
@@ -49,7 +49,7 @@ class RemoteFile:
         return self.url.rpartition("/")[2]
 
     def is_at(self, path: Path) -> bool:
-        """Whether this very file lies there."""
+        """Whether the file is there, with the right checksum."""
         if not path.is_file() or self.size not in (None, path.stat().st_size):
             return False
         algorithm, _, expected = self.checksum.partition(":")
@@ -57,7 +57,7 @@ class RemoteFile:
             return hashlib.file_digest(file, algorithm).hexdigest() == expected
 
 
-def fetch(remote: RemoteFile, path: Path, *, hint: str, told: Told = silent) -> None:
+def fetch(remote: RemoteFile, path: Path, *, hint: str, progress: Progress = silent) -> None:
     """Put the file into `path` once its checksum is right; a file that is there already and right stays.
 
     The next call continues an interrupted download where the size is known. A second process that fetches the same
@@ -78,7 +78,7 @@ def fetch(remote: RemoteFile, path: Path, *, hint: str, told: Told = silent) -> 
             if remote.is_at(path):  # the other process has fetched it
                 return
             with partial.open("ab") as file:
-                _complete(remote, file, hint, told)
+                _complete(remote, file, hint, progress)
                 os.fsync(file.fileno())
             if not remote.is_at(partial):
                 partial.unlink()
@@ -96,7 +96,7 @@ def fetch(remote: RemoteFile, path: Path, *, hint: str, told: Told = silent) -> 
                 lock.unlink()
 
 
-def _complete(remote: RemoteFile, file: BinaryIO, hint: str, told: Told) -> None:
+def _complete(remote: RemoteFile, file: BinaryIO, hint: str, progress: Progress) -> None:
     """Append what is still missing."""
     done = file.seek(0, os.SEEK_END)
     if remote.size is None or done > remote.size:
@@ -126,7 +126,7 @@ def _complete(remote: RemoteFile, file: BinaryIO, hint: str, told: Told) -> None
             file.flush()
         except OSError as error:
             raise _not_writable(file.name, error) from error
-        told(remote.name, done, remote.size or 0)
+        progress(remote.name, done, remote.size or 0)
     if remote.size is not None and done < remote.size:
         raise DataError(
             f"{remote.url}: the connection ended after {done:,} of {remote.size:,} bytes",

@@ -32,7 +32,7 @@ from openwork.base.cache import find_cache, need_cache
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
 from openwork.data.corpora.corpus import NamedCorpus, both_ways, divide, find_file, find_folder
-from openwork.data.corpora.download import RemoteFile, Told, fetch, silent
+from openwork.data.corpora.download import Progress, RemoteFile, fetch, silent
 from openwork.data.readers.lines import read_parallel
 from openwork.data.records import Pair
 
@@ -77,9 +77,9 @@ def _multi30k(source: str, target: str) -> NamedCorpus:
         names = [f"{split}.{language}" for split, language in product(_MULTI30K_SPLITS, (source, target))]
         return find_folder(_MULTI30K, names, folder)
 
-    def bring(folder: Path | None, told: Told) -> None:
+    def bring(folder: Path | None, progress: Progress) -> None:
         for split, language in product(_MULTI30K_SPLITS, (source, target)):
-            _multi30k_file(split, language, folder, told)
+            _multi30k_file(split, language, folder, progress)
 
     return NamedCorpus(
         "Multi30k, task 1, raw (github.com/multi30k/dataset); for research and education",
@@ -93,7 +93,7 @@ def _multi30k(source: str, target: str) -> NamedCorpus:
     )
 
 
-def _multi30k_file(split: str, language: str, folder: Path | None, told: Told = silent) -> Path:
+def _multi30k_file(split: str, language: str, folder: Path | None, progress: Progress = silent) -> Path:
     """One side of a split as a file on this machine, fetched if need be; `DataError` where that fails."""
     name = f"{split}.{language}"
     found, cache = find_file(_MULTI30K, name, folder), find_cache(_MULTI30K)
@@ -102,7 +102,7 @@ def _multi30k_file(split: str, language: str, folder: Path | None, told: Told = 
     cached = need_cache(_MULTI30K) / f"{name}.gz"
     remote = RemoteFile(_MULTI30K_AT + cached.name, f"sha256:{_SHA256[cached.name]}")
     hint = f"put {cached.name} into a folder FOLDER/multi30k, by hand if need be, and set OPENWORK_DATA=FOLDER"
-    fetch(remote, cached, hint=hint, told=told)
+    fetch(remote, cached, hint=hint, progress=progress)
     return cached
 
 

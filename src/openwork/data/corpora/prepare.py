@@ -14,7 +14,7 @@ from openwork.base.limits import LENGTH, RATIO
 from openwork.base.outputs import check_new_folder
 from openwork.base.printing import json_text
 from openwork.data.corpora import catalogue as corpora
-from openwork.data.corpora.download import Told, silent
+from openwork.data.corpora.download import Progress, silent
 from openwork.data.filters import FilterSettings, apply
 from openwork.data.records import Pair
 
@@ -41,11 +41,11 @@ class PreparedSplit:
 
 
 def prepare(
-    name: str, out: Path, filters: FilterSettings, *, folder: Path | None = None, told: Told = silent
+    name: str, out: Path, filters: FilterSettings, *, folder: Path | None = None, progress: Progress = silent
 ) -> Iterator[PreparedSplit]:
     """Write train, valid and test of a corpus into the folder `out`, and yield each split when it is there.
 
-    Only training pairs are filtered. A split that an earlier call has written in the same way stays. `told`
+    Only training pairs are filtered. A split that an earlier call has written in the same way stays. `progress`
     receives the progress of a download. `OpenworkError` for a folder that holds anything else than what an earlier call
     has written.
     """
@@ -55,7 +55,7 @@ def prepare(
     planned = {split: (f"{split}.{endings[0]}", f"{split}.{endings[1]}") for split in corpora.ROLES}
     for files in planned.values():
         record.need_free(files)
-    corpora.fetch(name, folder, told)
+    corpora.fetch(name, folder, progress)
     for split, files in planned.items():
         chosen = fingerprint(filters) if split == "train" else ""
         if (before := record.whole(split, files, chosen)) is not None:

@@ -19,7 +19,7 @@ from openwork.base.cache import need_cache
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
 from openwork.data.corpora.corpus import SPLITS, NamedCorpus, find_file, find_folder
-from openwork.data.corpora.download import RemoteFile, Told, extract, fetch
+from openwork.data.corpora.download import Progress, RemoteFile, extract, fetch
 from openwork.data.readers.lines import read_parallel
 from openwork.data.records import Pair
 
@@ -111,9 +111,9 @@ def _direction(source: str, target: str) -> NamedCorpus:
     def found(folder: Path | None) -> str:
         return find_folder(HOME, [file for part in every for file in part.files()], folder)
 
-    def bring(folder: Path | None, told: Told) -> None:
+    def bring(folder: Path | None, progress: Progress) -> None:
         for part in every:
-            _bring(part, folder, told)
+            _bring(part, folder, progress)
 
     size = sum(archive.size or 0 for archive in {part.archive for part in every})
     return NamedCorpus(
@@ -140,8 +140,8 @@ def _locate(name: str, part: ArchivePart, folder: Path | None) -> tuple[Path, Pa
     return source, target
 
 
-def _bring(part: ArchivePart, folder: Path | None, told: Told) -> None:
-    """Unpack the two files into the cache, from an archive that lies here or is fetched."""
+def _bring(part: ArchivePart, folder: Path | None, progress: Progress) -> None:
+    """Unpack the two files into the cache, from an archive that is here or is fetched."""
     members = dict(zip(part.members, part.files(), strict=True))
     wanted = {member: name for member, name in members.items() if find_file(HOME, name, folder) is None}
     if not wanted:
@@ -150,7 +150,7 @@ def _bring(part: ArchivePart, folder: Path | None, told: Told) -> None:
     archive = find_file(HOME, part.archive.name, folder) or cache / part.archive.name
     hint = f"put {archive.name} into a folder FOLDER/{HOME}, by hand if need be, and set OPENWORK_DATA=FOLDER"
     if archive.parent == cache:
-        fetch(part.archive, archive, hint=hint, told=told)
+        fetch(part.archive, archive, hint=hint, progress=progress)
     elif not part.archive.is_at(archive):
         raise DataError(
             f"{archive}: this is not the file that was expected",

@@ -1,4 +1,4 @@
-"""The formats that hold both sides in one file: a table. To add one: a reader beside this file, and a line here."""
+"""The table of formats with both sides in one file. To add one: a reader in this folder, and a line here."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from openwork.data.readers.po import read_po
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 Skips = dict[str, Dropped]
-"""What a reading passed over: for each reason how many entries, and the lines of the first few."""
+"""The entries that a reading skipped: for each reason how many, and the lines of the first few."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ def read_file(
 ) -> Iterator[Pair]:
     """The pairs of a file that holds both sides; the ending of its name chooses the format if none is named.
 
-    `skips` is filled anew by each reading, at its end. `DataError` for an ending that says nothing, and for each fault
-    of the file, with its line.
+    Each reading replaces the content of `skips` at its end. `DataError` for an unknown ending, and for each fault of
+    the file, with its line.
     """
     path = Path(path)
     chosen = format_of(path, format_name)
@@ -60,7 +60,7 @@ def read_file(
 
 
 def format_of(path: Path, format_name: str | None = None) -> Format:
-    """The format of that name, or without one that which the file's ending tells; `DataError` if it tells none."""
+    """The format of that name, or without one that of the file's ending; `DataError` for an unknown ending."""
     if format_name is not None:
         return FORMATS[format_name]
     name = path.name.lower()

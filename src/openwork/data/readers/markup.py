@@ -1,6 +1,6 @@
-"""XML as a stream of events, from files that strangers wrote.
+"""XML as a stream of events, from untrusted files.
 
-Over expat, which the standard library brings. No entity can be declared, so none can expand into more than it is; no
+The parser is expat, from the standard library. No entity can be declared, so none can expand into more than it is; no
 other file is ever opened; memory is bounded by one piece of the file, whatever the file holds.
 """
 
@@ -51,8 +51,8 @@ Event = Start | Text | End
 def read_events(path: Path, root: str) -> Iterator[Event]:
     """The events of an XML file (plain, gzip or xz) whose outermost element is `root`.
 
-    Elements of another namespace than the root's keep it in their names, so that nothing mistakes them. `DataError`
-    names the line of what is not well-formed, of a declared entity, and of elements that are nested beyond measure.
+    Elements of another namespace than the root's keep it in their names. `DataError` names the line that is not
+    well-formed, of a declared entity, and of elements that are nested too deeply.
     """
     reader = _MarkupReader(path, root)
     with open_binary(path) as file:
@@ -62,7 +62,7 @@ def read_events(path: Path, root: str) -> Iterator[Event]:
 
 
 class _MarkupReader:
-    """Expat's handlers; events gather in a list that is emptied after each piece of the file."""
+    """Expat's handlers; the list of events is emptied after each chunk of the file."""
 
     def __init__(self, path: Path, root: str) -> None:
         self._path = path

@@ -1,6 +1,6 @@
 r"""PO, the catalogues of gettext: `msgid` is the source, `msgstr` the target.
 
-Fuzzy and obsolete entries are no translations and are passed over with a count. Of an entry with plural forms, the
+Fuzzy and obsolete entries are no translations: they are skipped and counted. Of an entry with plural forms, the
 first form translates `msgid` and every further one `msgid_plural`; a language with one form alone, such as Chinese,
 translates both with it.
 """
@@ -20,7 +20,7 @@ _ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|(.))")
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _OBSOLETE = re.compile(r"#~\s*msgid\s*\"")
 _CHARSET = re.compile(r"charset=([\w.:-]+)")
-_UTF8 = ("utf-8", "utf8", "us-ascii", "ascii", "charset")  # the last stands in templates
+_UTF8 = ("utf-8", "utf8", "us-ascii", "ascii", "charset")  # the last is in templates
 
 
 @dataclass
@@ -44,8 +44,8 @@ class _Entry:
 def read_po(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair | Skipped]:
     """Yield the pairs of each entry of a file (plain, gzip or xz); an entry without a translation gives a blank target.
 
-    If the header's `Language` is the source that is asked for, and not the target, the pairs are turned round.
-    `DataError` names the line of what is no PO, of an encoding other than UTF-8, and of an entry without its half.
+    If the header's `Language` is the source that is wanted, and not the target, the pairs are reversed.
+    `DataError` names the line that is not PO, of an encoding other than UTF-8, and of an incomplete entry.
     """
     path = Path(path)
     backwards = False
@@ -76,7 +76,7 @@ def _entries(path: Path) -> Iterator[_Entry | Skipped]:
         elif line.startswith("#,"):
             entry.is_fuzzy |= "fuzzy" in re.split(r"[,\s]+", line)
         elif _OBSOLETE.match(line):
-            entry.is_fuzzy = False  # its flags stand before it
+            entry.is_fuzzy = False  # its flags precede it
             yield Skipped("obsolete", number)
         elif line and not line.startswith("#"):
             raise DataError(

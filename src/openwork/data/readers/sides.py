@@ -14,7 +14,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def as_sentence(text: str, path: Path, line: int) -> str:
     """The text as one line: line ends inside it, with the indents around them, become one space; those around it go.
 
-    `DataError` names `line`, where the text began, for what `read_lines` refuses too and what escapes can smuggle in.
+    `DataError` names `line`, the first of the text, for the faults that `read_lines` refuses and for escaped ones.
     """
     if len(text) > MAX_LINE_CHARACTERS:
         raise too_long(path, line)
