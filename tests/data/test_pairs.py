@@ -30,7 +30,7 @@ def lines(folder: Path, name: str, count: int, word: str = "line") -> str:
 
 def told(found: Splits) -> list[str]:
     said: list[str] = []
-    found.tell(said.append)
+    found.report_to(said.append)
     return said
 
 

@@ -6,11 +6,10 @@ other file is ever opened; memory is bounded by one piece of the file, whatever 
 
 import pyexpat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from html import escape
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from openwork.base.errors import DataError
 from openwork.base.files import MAX_LINE_CHARACTERS, open_binary
@@ -21,25 +20,22 @@ _MOST_PENDING = 4 << 20  # bytes of one tag that has not ended
 _DEEPEST = 200  # elements within each other
 
 
-@dataclass(frozen=True)
-class Start:
-    """An element begins. Names are without their prefix; `xml:lang` is `lang`."""
+class Start(NamedTuple):
+    """The start of an element. Names are without their prefix; `xml:lang` is `lang`."""
 
     name: str
     line: int
-    attributes: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Text:
-    """A run of characters; the characters of one element may come in several runs."""
+class Text(NamedTuple):
+    """A run of characters; an element may have several."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class End:
-    """An element ends."""
+class End(NamedTuple):
+    """The end of an element."""
 
     name: str
     line: int
@@ -148,7 +144,7 @@ class _MarkupReader:
 
 
 class Inline(Enum):
-    """What an element within a sentence becomes."""
+    """The text that an element within a sentence becomes."""
 
     THROUGH = auto()  # its content, the element itself leaves no trace
     SPAN = auto()  # its content between an opening and a closing tag
@@ -157,7 +153,7 @@ class Inline(Enum):
     NOTHING = auto()
 
 
-_NAMING = ("id", "x", "i", "startRef", "hex")  # attributes that tell one tag from another and agree on both sides
+_NAMING = ("id", "x", "i", "startRef", "hex")  # attributes that identify a tag and agree on both sides
 
 
 def read_sentence(events: Iterator[Event], inline: Mapping[str, Inline], path: Path, line: int) -> str:
@@ -197,8 +193,8 @@ def _close(parts: list[str], how: Inline, element: Start, begin: int) -> None:
 
 
 def _tag(element: Start) -> str:
-    """The inside of a tag: its name, and the first attribute that tells it from others."""
-    for name in _NAMING:
-        if name in element.attributes:
-            return f'{element.name} {name}="{escape(element.attributes[name])}"'
-    return element.name
+    """The inside of a tag: its name, and the first attribute that identifies it."""
+    named = (
+        f'{element.name} {key}="{escape(element.attributes[key])}"' for key in _NAMING if key in element.attributes
+    )
+    return next(named, element.name)

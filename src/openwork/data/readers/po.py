@@ -57,8 +57,13 @@ def read_po(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair | 
         elif entry.is_fuzzy:
             yield Skipped("fuzzy", entry.line)
         else:
-            for source, target in _pairs(entry, path):
-                yield Pair(target, source) if backwards else Pair(source, target)
+            first, *others = entry.forms
+            texts = [(entry.texts["msgid"], first)]
+            if "msgid_plural" in entry.texts:
+                texts += [(entry.texts["msgid_plural"], form) for form in others or [first]]
+            for source, target in texts:
+                pair = Pair(as_sentence(source, path, entry.line), as_sentence(target, path, entry.line))
+                yield Pair(*pair[::-1]) if backwards else pair
 
 
 def _entries(path: Path) -> Iterator[_Entry | Skipped]:
@@ -100,14 +105,12 @@ def _add(entry: _Entry, keyword: str, text: str, path: Path, number: int, *, is_
             code="D045" if keyword else "D046",
         )
     if is_new and keyword in entry.texts:
-        raise (
-            _incomplete(path, number)
-            if keyword == "msgid"
-            else DataError(
-                f"{path}:{number}: a second {keyword}",
-                hint="put an empty line between two entries; `msgfmt --check FILE` checks the file",
-                code="D047",
-            )
+        if keyword == "msgid":
+            raise _incomplete(path, number)
+        raise DataError(
+            f"{path}:{number}: a second {keyword}",
+            hint="put an empty line between two entries; `msgfmt --check FILE` checks the file",
+            code="D047",
         )
     if keyword == "msgid" and is_new:
         entry.line = number
@@ -156,12 +159,3 @@ def _is_backwards(header: _Entry, languages: Languages, path: Path) -> bool:
         )
     found, (source, target) = fields.get("language", ""), languages
     return bool(found and source and is_kind_of(found, source) and not (target and is_kind_of(found, target)))
-
-
-def _pairs(entry: _Entry, path: Path) -> Iterator[Pair]:
-    singular = as_sentence(entry.texts["msgid"], path, entry.line)
-    first, *others = (as_sentence(form, path, entry.line) for form in entry.forms)
-    yield Pair(singular, first)
-    if "msgid_plural" in entry.texts:
-        plural = as_sentence(entry.texts["msgid_plural"], path, entry.line)
-        yield from (Pair(plural, form) for form in others or [first])
