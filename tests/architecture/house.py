@@ -57,7 +57,6 @@ TORCH_FREE_MODULES = (
     "evaluation.saved",
     "inference.filters.tokenize",
     "migration.report",
-    "runs.file.check",
     "runs.file.keys",
     "runs.file.resolve",
     "runs.usable",

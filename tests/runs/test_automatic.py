@@ -17,8 +17,7 @@ from openwork.base.errors import UsageError
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.corpora.catalogue import load
 from openwork.data.records import Pair
-from openwork.runs.corpus_size import CorpusSize, measure
-from openwork.runs.file.automatic import SIZES, choose
+from openwork.runs.file.automatic import SIZES, CorpusSize, choose, measure
 from openwork.runs.file.resolve import resolve_layer, resolve_run
 from openwork.runs.preflight.coverage import unknown_ids
 from openwork.text.pair import train_pair
@@ -27,7 +26,7 @@ from openwork.text.settings import TextSettings
 
 def test_measure_counts_pairs_and_characters_of_both_sides():
     found = measure([Pair("ab", "c"), Pair("", "de")])
-    assert (found.pairs, found.characters, len(found.sample)) == (2, 5, 2)
+    assert (found.pairs, sum(side.total() for side in found.used), len(found.sample)) == (2, 5, 2)
     assert [dict(side) for side in found.used] == [{"a": 1, "b": 1}, {"c": 1, "d": 1, "e": 1}]
 
 

@@ -16,7 +16,7 @@ from openwork.base.config import read_run_file
 from openwork.runs import corpus as corpus_module
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
-from openwork.runs.preflight import disk
+from openwork.runs.preflight import resources
 from openwork.runs.train import train_bundle
 from openwork.text.pair import TokenizerPair
 from openwork.training.loop import LoopState, Observer
@@ -198,7 +198,7 @@ def test_disk_gets_full_while_saving(call: Call, run: Path, small_disk: Path, mo
     before = tree(here / "out/checkpoints")
     told(go_on(call, here), 1, "the disk has too little room for the checkpoints", "free some")
     with monkeypatch.context() as before_it_got_full:
-        before_it_got_full.setattr(disk, "free_disk", lambda place: 1 << 40)
+        before_it_got_full.setattr(resources, "free_disk", lambda place: 1 << 40)
         told(go_on(call, here), 1, "step-00000012: the disk is full", "what was there before is unchanged", "free some")
     assert tree(here / "out/checkpoints") == before
     filler.unlink()

@@ -6,9 +6,8 @@ import pytest
 
 from openwork.base.config import Layer, apply_assignments
 from openwork.base.errors import UsageError
-from openwork.runs.file.check import Checked, check_run_file
 from openwork.runs.file.keys import known_keys
-from openwork.runs.file.resolve import resolve_run
+from openwork.runs.file.resolve import Checked, check_run_file, resolve_run
 from openwork.runs.file.warnings import find_conflicts, find_warnings, idle_warnings
 
 WRONG = """[data]

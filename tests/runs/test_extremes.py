@@ -10,8 +10,7 @@ from openwork.base.config import apply_assignments, read_run_file, to_toml
 from openwork.base.errors import OpenworkError
 from openwork.base.fields import Key, all_keys
 from openwork.inference.settings import TranslationSettings, read_translation_file
-from openwork.runs.file.check import check_run_file
-from openwork.runs.file.resolve import resolve_run
+from openwork.runs.file.resolve import check_run_file, resolve_run
 from openwork.runs.file.settings import RunSettings
 
 EXTREMES = {

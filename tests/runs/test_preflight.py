@@ -20,10 +20,10 @@ from openwork.runs import train as training_module
 from openwork.runs.assembly import TrainingSetup, prepare_training, resolve_computing
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.folder import RunFolder
-from openwork.runs.preflight import disk, memory, trials
+from openwork.runs.preflight import resources, trials
 from openwork.runs.preflight.check import preflight
-from openwork.runs.preflight.memory import beyond_budget, demanding_batches
 from openwork.runs.preflight.report import clock, preflight_lines, preflight_warnings
+from openwork.runs.preflight.resources import beyond_budget, demanding_batches
 from openwork.runs.train import train_bundle
 from openwork.training.checkpoint import OPTIMISER, WEIGHTS, CheckpointObserver, checkpoints, kept_at_once
 from openwork.training.loop import LoopState
@@ -217,7 +217,7 @@ def test_only_the_longest_are_translated(setup: TrainingSetup, monkeypatch: pyte
 
 
 def free(monkeypatch: pytest.MonkeyPatch, count: float | None) -> None:
-    monkeypatch.setattr(memory, "free_memory", lambda: count)
+    monkeypatch.setattr(resources, "free_memory", lambda: count)
 
 
 def test_a_model_too_large_for_the_machine_is_refused(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -246,8 +246,8 @@ def test_moments_and_parts_count(setup: TrainingSetup, monkeypatch: pytest.Monke
     free(monkeypatch, 1e18)
     weights = sum(parameter.numel() for parameter in setup.model.parameters())
     batch = demanding_batches(setup)[0]
-    adam = memory.estimate_memory(setup, batch).needed
-    assert adam - memory.estimate_memory(changed(setup, optimiser="adafactor"), batch).needed == 8 * weights
+    adam = resources.estimate_memory(setup, batch).needed
+    assert adam - resources.estimate_memory(changed(setup, optimiser="adafactor"), batch).needed == 8 * weights
     assert adam > (1 + 2) * 4 * weights
 
 
@@ -255,7 +255,7 @@ def test_moments_and_parts_count(setup: TrainingSetup, monkeypatch: pytest.Monke
 
 
 def room(monkeypatch: pytest.MonkeyPatch, count: float) -> None:
-    monkeypatch.setattr(disk, "free_disk", lambda place: count)
+    monkeypatch.setattr(resources, "free_disk", lambda place: count)
 
 
 def test_a_disk_too_small_is_refused_with_numbers(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -320,11 +320,11 @@ def test_a_resumed_run_wants_room_for_one_more(tmp_path: Path, setup: TrainingSe
     for step in (4, 8):
         (tmp_path / f"checkpoints/step-{step:08d}").mkdir(parents=True)
     room(monkeypatch, 1e9)
-    estimate = disk.estimate_disk(there)
+    estimate = resources.estimate_disk(there)
     assert estimate.most == 3
     room(monkeypatch, estimate.least_needed - 1)
     with pytest.raises(OpenworkError, match="too little room"):
-        disk.estimate_disk(there)
+        resources.estimate_disk(there)
 
 
 # ------------------------------------------------------------------------------------------------ time

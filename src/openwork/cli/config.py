@@ -152,7 +152,7 @@ def check(
 
     openwork config check run.toml --set model.heads=16
     """
-    from openwork.runs.file.check import check_run_file
+    from openwork.runs.file.resolve import check_run_file
 
     checked = check_run_file(file, assignments or [])
     if as_json:

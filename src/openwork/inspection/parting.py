@@ -1,4 +1,4 @@
-"""Where two computations of the same numbers part: the first module whose input is still alike and whose output is not.
+"""Where two computations of the same numbers diverge: the first module with the same input and another output.
 
 Modules are watched from outside, by hooks that are gone afterwards; nothing is stored on them.
 """
@@ -6,7 +6,7 @@ Modules are watched from outside, by hooks that are gone afterwards; nothing is 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,12 +18,11 @@ Key = tuple[str, str, torch.Size, torch.Size]
 """Side and name of a module, and the axes behind the positions before and after it: a dropout may serve two widths."""
 
 
-@dataclass
-class Calls:
-    """What went into a module and what came out, over all its calls: (rows, position, ...)."""
+class Calls(NamedTuple):
+    """The inputs and outputs of a module, over all its calls: (rows, position, ...)."""
 
-    before: list[Tensor] = field(default_factory=list)
-    after: list[Tensor] = field(default_factory=list)
+    before: list[Tensor]
+    after: list[Tensor]
 
 
 @dataclass
@@ -37,17 +36,17 @@ class Record:
     calls: dict[Key, Calls] = field(default_factory=dict)
 
     def note(self, name: str, before: Tensor | None, after: Tensor | None) -> None:
-        """Adds one call, if it has tensors on both sides."""
+        """Adds one call, if its input and output are tensors."""
         if before is not None and after is not None:
             before, after = _with_positions(before.detach()), _with_positions(after.detach())
-            calls = self.calls.setdefault((self.side, name, before.shape[2:], after.shape[2:]), Calls())
+            calls = self.calls.setdefault((self.side, name, before.shape[2:], after.shape[2:]), Calls([], []))
             calls.before.append(before)
             calls.after.append(after)
 
 
 @dataclass(frozen=True)
 class DivergencePlace:
-    """A module and the position, counted from 0 on the source's or target's side, at which it is the first to part."""
+    """The first module that diverges, and the position, counted from 0 on the source's or target's side."""
 
     module: str
     side: str
@@ -56,7 +55,7 @@ class DivergencePlace:
 
 @contextmanager
 def watching(model: nn.Module) -> Iterator[Record]:
-    """While the block runs, the record that is given notes every call of a part of the model."""
+    """While the block runs, the record notes every call of a part of the model."""
     record = Record()
 
     def watch(name: str, module: nn.Module) -> Any:
@@ -82,23 +81,22 @@ def difference(one: Tensor, other: Tensor) -> Tensor:
 def first_parting(
     one: Record, other: Record, rows: tuple[int, int], limits: Mapping[str, int], tolerance: float
 ) -> DivergencePlace | None:
-    """The first module of which the outputs part though the inputs do not; None if there is none.
+    """The first module whose outputs diverge though its inputs do not; None if there is none.
 
-    `rows`: which row of each record is compared; `limits`: how many positions of each side. Two tensors part where
+    `rows`: which row of each record is compared; `limits`: how many positions of each side. Two tensors diverge where
     they differ by more than `tolerance` times their largest number (at least 1).
     """
     for key, calls in one.calls.items():
         theirs, (side, name, *_) = other.calls.get(key), key
-        if theirs is None:
-            continue
-        position = _parting(calls.after, theirs.after, rows, limits[side], tolerance)
-        if position is not None and _parting(calls.before, theirs.before, rows, limits[side], tolerance) is None:
-            return DivergencePlace(name, side, position)
+        if theirs is not None:
+            position = _parting(calls.after, theirs.after, rows, limits[side], tolerance)
+            if position is not None and _parting(calls.before, theirs.before, rows, limits[side], tolerance) is None:
+                return DivergencePlace(name, side, position)
     return None
 
 
 def first_endless(record: Record) -> DivergencePlace | None:
-    """The first module that gives something that is no finite number."""
+    """The first module whose output is not finite."""
     for (side, name, *_), calls in record.calls.items():
         positions = [~after.isfinite().flatten(2).all(-1).all(0) for after in calls.after]
         endless = torch.cat(positions).nonzero()
@@ -125,7 +123,7 @@ def _first_tensor(values: Any) -> Tensor | None:
 
 
 def _with_positions(x: Tensor) -> Tensor:
-    """(rows, position, ...): a cell's vectors, of one step each, get the axis that they lack; ids have theirs."""
+    """(rows, position, ...): vectors of a recurrent cell get a position, ids a last axis."""
     if x.dim() == 2 and x.is_floating_point():
         return x[:, None]
     return x[..., None] if x.dim() == 2 else x

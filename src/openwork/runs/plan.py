@@ -1,4 +1,4 @@
-"""What a run would take, from its settings alone: weights, operations, memory, time and money. No torch here."""
+"""The plan of a run, from its settings alone: weights, operations, memory, time and money. No torch here."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +10,7 @@ from openwork.models.presets import PRESETS
 from openwork.runs.file.settings import RunSettings
 
 P100 = 9.5e12
-"""Operations a second in single precision that the paper reckons with for its P100s (section 6.1, footnote 5)."""
+"""Operations a second in single precision of the paper's P100s (section 6.1, footnote 5)."""
 
 NARROW = 2  # bytes of a bfloat16
 UNITS = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
@@ -20,7 +20,7 @@ KEPT = {"adam": 2, "adamw": 2, "sgd": 1, "adagrad": 1, "adafactor": 0}
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run with these settings would take, at most: every batch full, every update made."""
+    """The most that a run with these settings takes: every batch full, every update made."""
 
     settings: RunSettings
     machine: Machine
@@ -47,20 +47,17 @@ def capacity(machine: Machine, hours: float) -> float:
 
 def make_plan(settings: RunSettings, machine: Machine) -> Plan:
     """Counts two passes an update where R-Drop wants them; validations are not counted."""
-    training = settings.training
-    cost = cost_of(settings.model, settings.text.vocabulary_size)
+    training, cost = settings.training, cost_of(settings.model, settings.text.vocabulary_size)
     tokens = settings.batches.tokens * training.accumulate * training.steps
-    passes = 2 if training.r_drop else 1
-    bill = cost.training(tokens * passes, machine)
+    bill = cost.training(tokens * (2 if training.r_drop else 1), machine)
     return Plan(settings, machine, cost, tokens, bill, memory_of(settings, cost, settings.batches.tokens))
 
 
 def memory_of(settings: RunSettings, cost: Cost, tokens: float) -> MemoryCost:
-    """What an update with so many target tokens in a batch needs, by these settings."""
+    """The memory of an update with so many target tokens in a batch."""
     training = settings.training
-    passes = 2 if training.r_drop else 1
-    size = NARROW if training.precision == "bfloat16" else BYTES  # "auto" may come to either: the larger one
-    memory = cost.memory(tokens * passes, size, training.workers or 1)
+    size = NARROW if training.precision == "bfloat16" else BYTES  # of "auto" the larger one
+    memory = cost.memory(tokens * (2 if training.r_drop else 1), size, training.workers or 1)
     moments = KEPT[training.optimiser] + (training.ema > 0)
     return replace(memory, moments=moments * BYTES * cost.weights)
 
@@ -127,13 +124,11 @@ def size_text(count: float) -> str:
 
 
 def duration(seconds: float, digits: int = 3) -> str:
-    """In the unit that gives a number one can imagine, rounded to so many digits; a day has more of them."""
+    """In seconds, minutes or hours, rounded to so many digits; hours have one more."""
     if seconds < 120:
-        return f"{_rounded(seconds, digits):g} seconds"
-    if seconds < 7200:
-        return f"{_rounded(seconds / 60, digits):g} minutes"
-    return f"{_rounded(seconds / 3600, digits + 1):g} hours"
-
-
-def _rounded(value: float, digits: int) -> float:
-    return float(f"{value:.{digits}g}")
+        value, unit = seconds, "seconds"
+    elif seconds < 7200:
+        value, unit = seconds / 60, "minutes"
+    else:
+        value, unit, digits = seconds / 3600, "hours", digits + 1
+    return f"{float(f'{value:.{digits}g}'):g} {unit}"

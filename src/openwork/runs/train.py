@@ -20,8 +20,8 @@ from openwork.runs.folder import NewLength, RunFolder, RunLock
 from openwork.runs.languages import with_languages
 from openwork.runs.length import MinutesBudget
 from openwork.runs.preflight.check import preflight, within
-from openwork.runs.preflight.disk import estimate_disk
 from openwork.runs.preflight.report import preflight_lines
+from openwork.runs.preflight.resources import estimate_disk
 from openwork.runs.probe import LearningProbe, frequency_entropy
 from openwork.training.checkpoint import CheckpointObserver, checkpoints
 from openwork.training.computing.choice import prepared_stream

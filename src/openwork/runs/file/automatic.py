@@ -1,19 +1,24 @@
 """Settings chosen from the size of the data by the table of sizes, each with its reason."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from random import Random
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from openwork.base.config import Layer, Settings, build
 from openwork.base.toml import ValueOrigin
-from openwork.data.batching import BatchSettings
+from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.pairs import training_pairs
+from openwork.data.records import Pair
 from openwork.data.sources import nothing_to_train_on
-from openwork.runs.corpus_size import CorpusSize, measure, updates_a_pass
 from openwork.runs.file.inheritance import read_tuning
 from openwork.runs.file.keys import section_of
 from openwork.runs.file.settings import DataSection
+from openwork.text.pair import train_pair
 from openwork.text.pieces.alphabet import COMMON, room_for_alphabet
 from openwork.text.settings import TextSettings
 from openwork.text.tokenizer import FIXED_NAMES
@@ -52,7 +57,54 @@ BEAM, LENGTH_PENALTY = 5, 1.4  # the best on Multi30k's val; the paper's 4 and 0
 PLACEHOLDERS = 10  # of a sentence; what has none of its own is spelt out
 SMALLEST_WITH_PLACEHOLDERS = 1_000  # pieces
 LARGEST_VOCABULARY = 4  # times the table's, for scripts of many characters
+SAMPLE = 20_000  # pairs of which a vocabulary is learnt on trial: seconds
+MOST_CHARACTERS = 4_000_000  # of the sample
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class CorpusSize:
+    """The size of a corpus. `used`: how often each side has each character; `sample`: pairs drawn by chance.
+
+    `trained`: the share of the pairs that is trained on; the others are held out.
+    """
+
+    pairs: int
+    used: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    sample: tuple[Pair, ...] = ()
+    trained: float = 1.0
+
+
+def measure(pairs: Iterable[Pair]) -> CorpusSize:
+    """Counts a corpus in one reading."""
+    generator = Random(0)
+    used = Counter[str](), Counter[str]()
+    sample: list[Pair] = []
+    count = 0
+    for count, pair in enumerate(pairs, start=1):
+        for counts, text in zip(used, pair, strict=True):
+            counts.update(text)
+        if count <= SAMPLE:
+            sample.append(pair)
+        elif (place := generator.randrange(count)) < SAMPLE:
+            sample[place] = pair
+    characters = sum(len(text) for pair in sample for text in pair)
+    return CorpusSize(count, used, tuple(sample[:: max(1, -(-characters // MOST_CHARACTERS))]))
+
+
+def updates_a_pass(corpus: CorpusSize, text: TextSettings, batches: BatchSettings) -> float:
+    """How many batches the whole corpus makes with a vocabulary as the settings want it; at least a part of one.
+
+    The vocabulary is learnt from the sample, and the sample is divided into batches as the training does it.
+    """
+    if not corpus.sample:
+        return 1.0
+    sides = [pair.source for pair in corpus.sample], [pair.target for pair in corpus.sample]
+    tokenizers = train_pair(*sides, text)
+    encoded = tokenizers.source.encode_batch(sides[0]), tokenizers.target.encode_batch(sides[1])
+    source, target = (np.array([len(row) for row in rows], np.int64) for rows in encoded)
+    plan = BatchPlan(source, target, batches, seed=0)
+    return len(plan.epoch(0)) * corpus.pairs * corpus.trained / len(corpus.sample)
 
 
 class _TextSection(Settings):

@@ -1,28 +1,38 @@
-"""Final settings of a run from all their sources, step by step, with the origin of each value. No torch here.
+"""Final settings of a run from all their sources, with the origin of each value; and all mistakes of a run file.
 
 Sources, the strongest first: options and assignments of the command line, a rehearsal, the run file and those it is
-based on, what is chosen by the size of the data (without a run file), a bundle to fine-tune, a preset, defaults.
+based on, the choice by the size of the data (without a run file), a bundle to fine-tune, a preset, defaults. No torch.
 """
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from openwork.base.config import Layer, build, lay_over, read_run, to_toml
-from openwork.base.errors import ConfigError, UsageError
+from openwork.base.config import (
+    Layer,
+    apply_assignments,
+    build,
+    find_mistakes,
+    lay_over,
+    read_run,
+    read_run_file,
+    to_toml,
+)
+from openwork.base.errors import ConfigError, DataError, OpenworkError, UsageError
 from openwork.base.outputs import is_run
 from openwork.base.phrases import Joined
 from openwork.data.batching import BatchSettings
+from openwork.data.corpora import catalogue as corpora
 from openwork.models.presets import PRESETS
 from openwork.runs.file.automatic import choose_layer, chosen_lengths, tuning_lengths
 from openwork.runs.file.inheritance import inherit, read_tuning
 from openwork.runs.file.keys import holds, leaves, section_of
 from openwork.runs.file.recipes import run_file_of
 from openwork.runs.file.settings import RunSettings
-from openwork.runs.file.warnings import find_conflicts
+from openwork.runs.file.warnings import find_conflicts, find_warnings
 from openwork.runs.length import follow_steps
 
 DEFAULT = "default"
@@ -163,3 +173,56 @@ def with_preset(layer: Layer) -> dict[str, Any]:
         if all(isinstance(part, Mapping) and ("text" in part or "side" in part) for part in parts):
             mapping["training"] = {"metric": "loss", **training}  # texts alone have no translations to score
     return mapping
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The mistakes, in the order of their places, and the warnings."""
+
+    mistakes: tuple[OpenworkError, ...]
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        mistakes = [{name: getattr(error, name) for name in ("code", "what", "why", "hint")} for error in self.mistakes]
+        return {"valid": not self.mistakes, "mistakes": mistakes, "warnings": list(self.warnings)}
+
+
+def check_run_file(path: Path, assignments: list[str]) -> Checked:
+    """Every mistake of a file; of a file that is not TOML, this one alone.
+
+    UsageError for an assignment that is none.
+    """
+    try:
+        layer = read_run_file(run_file_of(path))
+    except OpenworkError as error:
+        return Checked((error,))
+    layer = apply_assignments(layer, assignments)
+    mistakes: list[OpenworkError] = []
+    try:
+        mapping = with_preset(layer)
+    except OpenworkError as error:
+        mistakes.append(error)
+        model = {key: value for key, value in layer.mapping["model"].items() if key != "preset"}
+        layer = Layer({**layer.mapping, "model": model}, layer.origins)
+        mapping = with_preset(layer)
+    mistakes += find_mistakes(RunSettings, mapping, layer.origins)
+    mistakes += _unknown_corpora(layer)
+    if mistakes:
+        return Checked(tuple(mistakes))
+    try:
+        settings = resolve_run(inherit(layer))
+    except OpenworkError as error:  # the bundle of a fine-tuning is not there, or does not fit
+        return Checked((error,))
+    return Checked((), tuple(find_warnings(settings, layer)))
+
+
+def _unknown_corpora(layer: Layer) -> Iterator[OpenworkError]:
+    for key in ("corpus", "valid_corpus"):
+        name = section_of(layer, "data").get(key)
+        try:
+            if isinstance(name, str):
+                corpora.find(name)
+        except OpenworkError as error:
+            where = layer.origins.get(f"data.{key}") or f"data.{key}"
+            yield DataError(f"{where}: {error.what}", why=error.why, hint=error.hint, code=error.code)

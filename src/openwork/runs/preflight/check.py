@@ -14,12 +14,13 @@ from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.runs.length import MinutesBudget
 from openwork.runs.preflight.coverage import Coverage, coverages
-from openwork.runs.preflight.disk import DiskEstimate, estimate_disk
-from openwork.runs.preflight.memory import (
+from openwork.runs.preflight.resources import (
     DemandingBatch,
+    DiskEstimate,
     MemoryEstimate,
     beyond_budget,
     demanding_batches,
+    estimate_disk,
     estimate_memory,
 )
 from openwork.runs.preflight.trials import UpdateTrial, ValidationTrial, try_updates, try_validation

@@ -8,7 +8,7 @@ from openwork.base.phrases import AsIs, Joined
 from openwork.runs.plan import duration, size_text
 from openwork.runs.preflight.check import Preflight
 from openwork.runs.preflight.coverage import Coverage
-from openwork.runs.preflight.memory import NEAR
+from openwork.runs.preflight.resources import NEAR
 
 
 def clock(seconds: float, now: datetime) -> str:

@@ -12,7 +12,7 @@ from openwork.data.batching import assemble
 from openwork.decoding.scoring import length_limits
 from openwork.inference.translator import BatchTranslator
 from openwork.runs.assembly import TrainingSetup
-from openwork.runs.preflight.memory import DemandingBatch, MemoryEstimate
+from openwork.runs.preflight.resources import DemandingBatch, MemoryEstimate
 from openwork.training.progress import Progress
 from openwork.training.step import is_out_of_memory, timed_trial
 
