@@ -12,9 +12,9 @@ from openwork.runs.coach.learning import (
     no_future,
     overfit,
     padding,
-    said_freely,
+    predicts_freely,
     shifted,
-    source_felt,
+    source_matters,
 )
 from openwork.runs.coach.pieces import comes_back, few_unknown, pieces_a_word, sides_differ
 from openwork.runs.coach.trial import Observation, Trial, trial_of
@@ -126,7 +126,7 @@ LESSONS: tuple[Lesson, ...] = (
         "the encoder is not heard: its mask hides everything, or the decoder does not ask it",
         "look at the mask and the memory that cross-attention is given",
         "docs/coach.md, masks; the paper, section 3.2.3",
-        source_felt,
+        source_matters,
     ),
     Lesson(
         "shift",
@@ -144,7 +144,7 @@ LESSONS: tuple[Lesson, ...] = (
         "than training reads",
         "look at the lines above; then at openwork verify, which compares steps with whole targets",
         "docs/coach.md, teacher-forced and free; Bengio et al. 2015",
-        said_freely,
+        predicts_freely,
         ("frame", "future", "shift"),
     ),
 )

@@ -1,7 +1,6 @@
-"""Checks of what may see what (padding, the future, the source, the shift), and of learning: loss and overfitting."""
+"""Checks of padding, masks, the source and the shift of targets, and of learning: first loss and overfitting."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -9,7 +8,6 @@ import torch
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import LargestDifference, NotApplicable
 from openwork.checks.ways import TOLERANCE, TwoPasses, compare, future, padded, reading
-from openwork.data.store import TokenStore
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.inspection.parting import difference
@@ -19,7 +17,7 @@ PADDING = 3
 FRAMED = "it reads start first and is asked for the stored targets and end"
 FELT = 1e-6  # of the largest number: less than that is no effect
 BELOW, ABOVE, TIED = 1.0, 1.5, 3.0  # nats around ln V; the last for an output matrix that is also the embedding
-SAID = 0.75  # least share of the batch that must be said freely
+SAID = 0.75  # least share of the batch that greedy search must repeat
 
 
 def padding(trial: Trial) -> Observation:
@@ -33,38 +31,43 @@ def no_future(trial: Trial) -> Observation:
     return _as_seen(future(trial))
 
 
-def source_felt(trial: Trial) -> Observation:
-    """Every real piece of a source changes something of what is predicted."""
-    least = min(_felt(trial, probe_number) for probe_number in range(len(trial.probes)))
+def source_matters(trial: Trial) -> Observation:
+    """Every real piece of a source changes a prediction: the least change of any logit, relative to the largest one."""
+    least = float("inf")
+    for probe in trial.probes:
+        plain = reading(trial, [probe]).logits()
+        for place, token in enumerate(probe.source[:-1]):  # without the end symbol
+            source = (*probe.source[:place], trial.other(token, target=False), *probe.source[place + 1 :])
+            moved = difference(plain, reading(trial, [replace(probe, source=source)]).logits())
+            least = min(least, float(moved.max() / plain.abs().max().clamp_min(torch.finfo(torch.float32).tiny)))
     return seen(least > FELT, f"{least:.1e}", f"more than {FELT:.0e}")
 
 
 def framed(trial: Trial) -> Observation:
     """The decoder reads start and the target; it is asked for the target and end, and for no padding."""
     batch = trial.batch()
-    targets = [trial.store.pair(row)[1].tolist() for row in trial.rows]
     begins = bool((batch.target_input[:, 0] == SYMBOL_IDS.start).all())
-    asked = [number for target in targets for number in (*target, SYMBOL_IDS.end)]
-    same = batch.real_targets.tolist() == asked
-    if not same:
+    if batch.real_targets.tolist() != [number for target in trial.targets for number in (*target, SYMBOL_IDS.end)]:
         return seen(False, "it is asked for other tokens than the stored targets and end", FRAMED)
     return seen(begins, FRAMED if begins else "it does not read start first", FRAMED)
 
 
 def shifted(trial: Trial) -> Observation:
-    """Whoever is asked for a token has read those before it, the last one too, and not the token itself.
+    """A token is predicted from all tokens before it, the last one too, and not from itself.
 
-    One token in the middle of each stored target is exchanged, and the batch is made anew as a training makes it: what
-    predicts that token, and all before, must stay as it was; what predicts the next one must change.
+    One token in the middle of each stored target is exchanged, and the batch is made again as a training makes it: the
+    predictions of that token, and of all before, must stay as they were; the prediction of the next one must change.
     """
-    targets = [trial.store.pair(row)[1].tolist() for row in trial.rows]
-    places = [len(target) // 2 for target in targets]
-    before, after = trial.batch(), trial.batch(_exchanged(trial, targets, places), range(len(targets)))
+    places, pairs = [len(target) // 2 for target in trial.targets], []
+    for row, target, place in zip(trial.rows, trial.targets, places, strict=True):
+        changed = [*target[:place], trial.other(target[place]), *target[place + 1 :]]
+        pairs.append((trial.store.pair(row)[0].tolist(), changed))
+    before, after = trial.batch(), trial.batch(trial.stored(iter(pairs), "exchanged"), range(len(pairs)))
     with torch.inference_mode():
         vectors = [trial.model.project(batch.hidden(trial.model)) for batch in (before, after)]
     apart = difference(*vectors).amax(dim=-1) / vectors[0].abs().max()
     seen_itself, felt_next, first = 0.0, float("inf"), 0
-    for target, place in zip(targets, places, strict=True):
+    for target, place in zip(trial.targets, places, strict=True):
         seen_itself = max(seen_itself, float(apart[first : first + place + 1].max()))
         felt_next = min(felt_next, float(apart[first + place + 1]))
         first += len(target) + 1
@@ -73,15 +76,6 @@ def shifted(trial: Trial) -> Observation:
         f"a token moves what predicts it by {seen_itself:.1e}, what predicts the next by {felt_next:.1e}",
         f"at most {TOLERANCE:.0e}, and more than {FELT:.0e}",
     )
-
-
-def _exchanged(trial: Trial, targets: list[list[int]], places: list[int]) -> TokenStore:
-    def pairs() -> Iterator[tuple[list[int], list[int]]]:
-        for row, target, place in zip(trial.rows, targets, places, strict=True):
-            changed = [*target[:place], trial.other(target[place]), *target[place + 1 :]]
-            yield trial.store.pair(row)[0].tolist(), changed
-
-    return trial.stored(pairs(), "exchanged")
 
 
 def _target_padded(trial: Trial) -> LargestDifference:
@@ -101,17 +95,6 @@ def _counted_reason(counted: int) -> str:
     return f"the loss counts {counted} tokens of padding"
 
 
-def _felt(trial: Trial, number: int) -> float:
-    """The largest change of any logit, relative to the largest, by the piece of a source that changes them least."""
-    probe, least = trial.probes[number], float("inf")
-    plain = reading(trial, [probe]).logits()
-    for place in range(len(probe.source) - 1):  # without the end symbol
-        source = (*probe.source[:place], trial.other(probe.source[place], target=False), *probe.source[place + 1 :])
-        moved = difference(plain, reading(trial, [replace(probe, source=source)]).logits())
-        least = min(least, float(moved.max() / plain.abs().max().clamp_min(torch.finfo(torch.float32).tiny)))
-    return least
-
-
 def _as_seen(found: LargestDifference) -> Observation:
     return Observation(
         found.difference, found.tolerance, found.spot, found.wrong,
@@ -128,9 +111,8 @@ def initial_loss(trial: Trial) -> Observation:
     """
     uniform, first = math.log(trial.tokenizers.target.vocabulary_size), trial.learning.first
     most = TIED if trial.settings.model.tying != "none" else ABOVE
-    held = uniform - BELOW <= first <= uniform + most
     return seen(
-        held,
+        uniform - BELOW <= first <= uniform + most,
         f"{first:.2f} nats a token",
         f"ln V = {uniform:.2f}, from {BELOW:g} below to {most:g} above",
     )
@@ -148,17 +130,13 @@ def overfit(trial: Trial) -> Observation:
     )
 
 
-def said_freely(trial: Trial) -> Observation:
-    """What was learnt with the right beginnings given, the model must also say from nothing but the source.
-
-    Compared are pieces, so that this is not about the tokenizer's text.
-    """
+def predicts_freely(trial: Trial) -> Observation:
+    """Greedy search repeats what the model has learnt with teacher forcing; pieces are compared, not their text."""
     if trial.learning.excess > GOOD:
         raise NotApplicable("nothing was learnt that could be said")
     translator = BatchTranslator(trial.model, trial.tokenizers, DecodingSettings(beam=1))
-    said = translator.translate([trial.pairs[row].source for row in trial.rows])
-    wanted = [tuple(trial.store.pair(row)[1].tolist()) for row in trial.rows]
-    right = sum(best.pieces == target for (best, *_), target in zip(said, wanted, strict=True))
+    found, wanted = translator.translate([trial.pairs[row].source for row in trial.rows]), trial.targets
+    right = sum(list(best.pieces) == target for (best, *_), target in zip(found, wanted, strict=True))
     return seen(
         right >= SAID * len(wanted),
         f"{right} of {len(wanted)} said",

@@ -112,6 +112,11 @@ class Trial(VerifyContext):
             )
         return found
 
+    @cached_property
+    def targets(self) -> list[list[int]]:
+        """The ids of the targets to overfit."""
+        return [self.store.pair(row)[1].tolist() for row in self.rows]
+
     def batch(self, store: TokenStore | None = None, rows: Sequence[int] | None = None) -> TensorBatch:
         """The pairs to overfit as a training has them; or those of another store."""
         places = np.array(self.rows if rows is None else rows)
