@@ -12,18 +12,20 @@ from openwork.nn.layers import Encoder
 from openwork.nn.masks import EVERYTHING
 from openwork.nn.positions import LearnedPositions, exact_sinusoids
 from openwork.study.studies import depth, layers, order, recurrence, rotation, scale
-from openwork.study.studies.settings import (
+from openwork.study.studies.layers import serial_products, shortest_way
+from openwork.study.studies.showing import list_lines, page, result_lines
+from openwork.study.studies.study import Claim, Result
+from openwork.study.studies.table import (
+    STUDIES,
     DepthSettings,
     LayerStudySettings,
     OrderSettings,
     RecurrenceSettings,
     RotationSettings,
     ScaleSettings,
+    find_study,
+    sizes_of,
 )
-from openwork.study.studies.showing import list_lines, page, result_lines
-from openwork.study.studies.study import Claim, Result
-from openwork.study.studies.table import STUDIES, find_study, sizes_of
-from openwork.study.studies.way import serial_products, shortest_way
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from openwork.runs.plan import P100, Plan, capacity, make_plan
 from openwork.study.paper.cited import OTHERS, PARSER_MODEL, PARSER_SEARCH, PARSER_VOCABULARIES, PARSERS, TRANSFORMERS
 from openwork.study.paper.exhibit import Computed, Exhibit, exhibit
 from openwork.study.studies.layers import KINDS, TABLE_1, measure
-from openwork.study.studies.settings import LayerStudySettings
 from openwork.study.studies.study import Figures, Variant, figures
+from openwork.study.studies.table import LayerStudySettings
 
 LENGTHS = (16, 32, 64)  # at which layers are counted
 

@@ -16,8 +16,8 @@ from openwork.nn.feedforward import FeedForward
 from openwork.nn.layers import EncoderLayer
 from openwork.nn.masks import EVERYTHING
 from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
-from openwork.study.studies.settings import DepthSettings
-from openwork.study.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result, Variant
+from openwork.study.studies.study import Chart, ChartLine, Claim, Result, Variant, figures
+from openwork.study.studies.table import DepthSettings
 
 NONE = Variant("none", "no residual")
 POST = Variant("post_norm", "post-norm")
@@ -98,11 +98,11 @@ def run(sizes: DepthSettings) -> Result:
         Claim("with them and pre-norm at least a hundredth reaches the first layer", data.kept(PRE) > FREE),
         Claim("post-norm loses more than pre-norm: its norms stand in the way", data.kept(POST) < data.kept(PRE)),
     )
-    shares = tuple(FiguresRow(kind.words, (f"{data.kept(kind):.3g}",)) for kind in KINDS)
-    powers = tuple(FiguresRow(factor, (f"{whole:.6g}",)) for factor, whole in data.compounded.items())
+    shares = [(kind.words, f"{data.kept(kind):.3g}") for kind in KINDS]
+    powers = [(factor, f"{whole:.6g}") for factor, whole in data.compounded.items()]
     tables = (
-        Figures("gradient at the first layer", ("wiring", "share of the last layer's"), shares),
-        Figures("the same with one number a layer", ("factor of one layer", f"of {sizes.layers} layers"), powers),
+        figures("gradient at the first layer", ("wiring", "share of the last layer's"), shares),
+        figures("the same with one number a layer", ("factor of one layer", f"of {sizes.layers} layers"), powers),
     )
     lines = tuple(ChartLine(kind.words, list(enumerate(data.gradients[kind.key], 1))) for kind in KINDS)
     chart = Chart("Gradient through the layers", "layer", "norm of the gradient", lines, log_y=True)

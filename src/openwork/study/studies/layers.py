@@ -6,9 +6,10 @@ shortest way through the graph of the calculation, so all three come from layers
 row, attention restricted to a neighbourhood, has no layer here.
 """
 
-import time
-from collections.abc import Callable
+import timeit
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,9 +20,8 @@ from openwork.nn.cells import CELLS, GateWeights, unroll
 from openwork.nn.kernels import fused, reference
 from openwork.nn.masks import EVERYTHING
 from openwork.study.studies.recurrence import Outputs, PlainSelfAttention, recurrent_layer
-from openwork.study.studies.settings import LayerStudySettings
-from openwork.study.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result, Variant
-from openwork.study.studies.way import serial_products, shortest_way
+from openwork.study.studies.study import Chart, ChartLine, Claim, Result, Variant, figures
+from openwork.study.studies.table import LayerStudySettings
 
 ATTENTION = Variant("self_attention", "self-attention")
 RECURRENT = Variant("recurrent", "recurrent")
@@ -30,8 +30,7 @@ DILATED = Variant("dilated", "dilated")
 KINDS = (ATTENTION, RECURRENT, CONVOLUTION, DILATED)
 
 
-@dataclass(frozen=True)
-class PaperRow:
+class PaperRow(NamedTuple):
     """What table 1 states of a type of layer; `products` is its complexity as a number, of n, d and k."""
 
     complexity: str
@@ -109,13 +108,9 @@ class LayerData:
         """Whether they are the same multiple of the paper's at each length, for each type."""
         return all(max(ratios) == min(ratios) for ratios in map(self.ratios, KINDS))
 
-    def grows(self, kind: Variant, field: str) -> bool:
-        """Whether a count rises by one for each further position."""
-        return len({getattr(one, field) - one.length for one in self.layers[kind.key]}) == 1
-
-    def is_constant(self, kind: Variant, field: str) -> bool:
-        """Whether a count is the same at each length."""
-        return len({getattr(one, field) for one in self.layers[kind.key]}) == 1
+    def rises_by(self, kind: Variant, field: str, each: int) -> bool:
+        """Whether a count rises by so many for each further position."""
+        return len({getattr(one, field) - each * one.length for one in self.layers[kind.key]}) == 1
 
 
 def measure(sizes: LayerStudySettings) -> LayerData:
@@ -124,10 +119,7 @@ def measure(sizes: LayerStudySettings) -> LayerData:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(sizes.seed)
         recurrent = recurrent_layer(width, 1.0)
-        near, far = (
-            CausalConvolutionLayer(width, kernel).double(),
-            CausalConvolutionLayer(width, kernel, kernel).double(),
-        )
+        near, far = (CausalConvolutionLayer(width, kernel, dilation).double() for dilation in (1, kernel))
         found: dict[str, list[Measured]] = {kind.key: [] for kind in KINDS}
         for length in sizes.lengths:
             x = torch.randn(1, length, width, dtype=torch.float64)
@@ -154,9 +146,9 @@ def _attention(x: Tensor, repeats: int) -> Measured:
     layer, quick = (
         PlainSelfAttention(x.shape[-1], kernel).double() for kernel in (reference.attention, fused.attention)
     )
-    asked = layer.attention.keys_values(x)
+    memory = layer.attention.keys_values(x)
     query, scale = layer.attention.queries(x), layer.attention.scale
-    operations = _operations(lambda: reference.attention(query, asked.key, asked.value, EVERYTHING, scale))
+    operations = _operations(lambda: reference.attention(query, memory.key, memory.value, EVERYTHING, scale))
     places = _places(x)
     outputs = layer(torch.stack(places, dim=1))
     way = shortest_way(outputs[:, -1], places[0])
@@ -164,7 +156,7 @@ def _attention(x: Tensor, repeats: int) -> Measured:
 
 
 def _recurrent(layer: nn.RNN, x: Tensor, repeats: int) -> Measured:
-    """Step by step by the formula, so that each step stands in the graph; timed with the framework's own loop."""
+    """Step by step by the formula, so that each step is in the graph; timed with the framework's own loop."""
     places = _places(x)
     cell, weights, whole = CELLS["rnn"], GateWeights.of(layer, "_l0"), Outputs(layer)
     nothing = cell.beginning(x, layer.hidden_size)
@@ -176,7 +168,7 @@ def _recurrent(layer: nn.RNN, x: Tensor, repeats: int) -> Measured:
 
 
 def _places(x: Tensor) -> list[Tensor]:
-    """Each position's vector (batch, width), as a beginning of the graph of its own."""
+    """Each position's vector (batch, width), as a leaf of the graph."""
     return [place.detach().requires_grad_() for place in x.unbind(dim=1)]
 
 
@@ -188,13 +180,45 @@ def _operations(work: Callable[[], object]) -> int:
 
 def _seconds(work: Callable[[], object], repeats: int) -> float:
     """The shortest of several times, after one that is not counted."""
-    times = []
     with torch.no_grad():
-        for _ in range(repeats + 1):
-            begun = time.perf_counter()
-            work()
-            times.append(time.perf_counter() - begun)
-    return min(times[1:])
+        return min(timeit.repeat(work, number=1, repeat=repeats + 1)[1:])
+
+
+PRODUCTS = ("MmBackward", "AddmmBackward", "BmmBackward", "ConvolutionBackward")
+
+
+def serial_products(output: Tensor, inputs: Sequence[Tensor]) -> int:
+    """Products on the longest way from any of the inputs: they must be done one after the other on any machine."""
+    return _products(output, inputs, max)
+
+
+def shortest_way(output: Tensor, one: Tensor) -> int:
+    """Products on the shortest way from one input: how far the gradient has to travel."""
+    return _products(output, [one], min)
+
+
+def _products(output: Tensor, leaves: Sequence[Tensor], choose: Callable[[list[int]], int]) -> int:
+    """Depth first, without recursion, as a way may be thousands of nodes long. ValueError: there is no way."""
+    ends = {id(leaf) for leaf in leaves}
+    found: dict[Any, int | None] = {}
+    waiting: list[Any] = [output.grad_fn]
+    while waiting:
+        node = waiting[-1]
+        below = [further for further, _ in node.next_functions if further is not None]
+        ahead = [further for further in below if further not in found]
+        if ahead:
+            waiting += ahead
+            continue
+        waiting.pop()
+        counts = [count for further in below if (count := found[further]) is not None]
+        if id(getattr(node, "variable", None)) in ends:
+            found[node] = 0
+        else:
+            found[node] = choose(counts) + node.name().startswith(PRODUCTS) if counts else None
+    whole = found[output.grad_fn]
+    if whole is None:
+        raise ValueError("the output does not depend on this input")
+    return whole
 
 
 def run(sizes: LayerStudySettings) -> Result:
@@ -204,55 +228,47 @@ def run(sizes: LayerStudySettings) -> Result:
         Claim("the counted operations are the paper's, times a constant for each type", data.operations_are_the_papers),
         Claim(
             "a recurrent layer takes one serial step more for each position, the others always the same number",
-            data.grows(RECURRENT, "serial")
-            and all(data.is_constant(kind, "serial") for kind in (ATTENTION, CONVOLUTION)),
+            data.rises_by(RECURRENT, "serial", 1)
+            and all(data.rises_by(kind, "serial", 0) for kind in (ATTENTION, CONVOLUTION)),
         ),
         Claim(
             "a recurrent layer's path between the ends grows with each position, self-attention's has the same length",
-            data.grows(RECURRENT, "path") and data.is_constant(ATTENTION, "path"),
+            data.rises_by(RECURRENT, "path", 1) and data.rises_by(ATTENTION, "path", 0),
         ),
     )
-    return Result(data, claims, _tables(data), _charts(data))
-
-
-def _tables(data: LayerData) -> tuple[Figures, ...]:
-    paper = tuple(
-        FiguresRow(kind.words, (row.complexity, row.serial, row.path, f"{data.ratios(kind)[0]:g}"))
-        for kind in KINDS
-        for row in (TABLE_1[kind.key],)
-    )
-    measured = tuple(
-        FiguresRow(
-            kind.words,
-            (f"{one.length}", f"{one.operations:,}", f"{one.serial}", f"{one.path}", f"{1e6 * one.seconds:,.0f}"),
-        )
-        for kind in KINDS
-        for one in data.layers[kind.key]
-    )
-    return (
-        Figures(
+    tables = (
+        figures(
             "the paper's table 1, and operations counted for each of its",
             ("layer", "complexity", "serial steps", "path length", "counted / paper's"),
-            paper,
+            [(kind.words, *TABLE_1[kind.key][:3], f"{data.ratios(kind)[0]:g}") for kind in KINDS],
         ),
-        Figures(
+        figures(
             f"measured at d = {data.width}, k = {data.kernel}",
             ("layer", "n", "operations", "serial steps", "path length", "microseconds"),
-            measured,
+            [
+                (
+                    kind.words,
+                    f"{one.length}",
+                    f"{one.operations:,}",
+                    f"{one.serial}",
+                    f"{one.path}",
+                    f"{1e6 * one.seconds:,.0f}",
+                )
+                for kind in KINDS
+                for one in data.layers[kind.key]
+            ],
         ),
     )
 
-
-def _charts(data: LayerData) -> tuple[Chart, ...]:
-    def lines(field: str, kinds: tuple[Variant, ...]) -> tuple[ChartLine, ...]:
+    def lines(field: str, kinds: tuple[Variant, ...] = (ATTENTION, RECURRENT, CONVOLUTION)) -> tuple[ChartLine, ...]:
         return tuple(
             ChartLine(kind.words, [(one.length, getattr(one, field)) for one in data.layers[kind.key]])
             for kind in kinds
         )
 
-    three = (ATTENTION, RECURRENT, CONVOLUTION)
-    return (
-        Chart("Operations", "length n", "operations", lines("operations", three), log_x=True, log_y=True),
+    charts = (
+        Chart("Operations", "length n", "operations", lines("operations"), True, True),
         Chart("Path from the first to the last position", "length n", "steps", lines("path", KINDS), True, True),
-        Chart("Time of one layer on this machine", "length n", "seconds", lines("seconds", three), True, True),
+        Chart("Time of one layer on this machine", "length n", "seconds", lines("seconds"), True, True),
     )
+    return Result(data, claims, tables, charts)

@@ -7,6 +7,7 @@ inside attention, break this, and so does a causal mask.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,8 +20,8 @@ from openwork.nn.layers import Encoder, EncoderLayer
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
 from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
 from openwork.nn.residual import PostNorm
-from openwork.study.studies.settings import OrderSettings
-from openwork.study.studies.study import Claim, Figures, FiguresRow, Result, Variant
+from openwork.study.studies.study import Claim, Result, Variant, figures
+from openwork.study.studies.table import OrderSettings
 
 HEADS = 4
 NONE = Variant("none", "no positions")
@@ -35,8 +36,7 @@ KINDS = (NONE, CAUSAL_ONLY, SINUSOIDAL, LEARNED, ROTARY, ALIBI, RELATIVE)
 ROUNDING, BROKEN = 1e-10, 1e-3  # differences that are rounding alone, and that are none
 
 
-@dataclass(frozen=True)
-class PositionedEncoder:
+class PositionedEncoder(NamedTuple):
     """An encoder with the positions that are added before it, and its mask."""
 
     positions: Callable[[Tensor], Tensor]
@@ -90,21 +90,6 @@ class OrderData:
     shifted: dict[str, float]
     reversed: dict[str, float]
 
-    @property
-    def is_equivariant_without(self) -> bool:
-        """Whether, without positions, nothing but rounding is left."""
-        return max(self.shifted[NONE.key], self.reversed[NONE.key]) < ROUNDING
-
-    @property
-    def is_broken_by_each(self) -> bool:
-        """Whether every other kind tells the orders apart."""
-        return all(value > BROKEN for key, value in self.shifted.items() if key != NONE.key)
-
-    @property
-    def is_alibi_blind_to_direction(self) -> bool:
-        """Whether ALiBi, as an encoder has it, takes a reversed sentence for the same."""
-        return self.reversed[ALIBI.key] < ROUNDING
-
 
 def measure(sizes: OrderSettings) -> OrderData:
     """The same vectors in three orders, through an encoder for each kind of positions."""
@@ -122,19 +107,18 @@ def measure(sizes: OrderSettings) -> OrderData:
 def run(sizes: OrderSettings) -> Result:
     """The figures, and what is claimed of them."""
     data = measure(sizes)
+    others = [value for key, value in data.shifted.items() if key != NONE.key]
     claims = (
         Claim(
-            "without positions the output is permuted as the input is, and nothing else", data.is_equivariant_without
+            "without positions the output is permuted as the input is, and nothing else",
+            max(data.shifted[NONE.key], data.reversed[NONE.key]) < ROUNDING,
         ),
-        Claim("every kind of positions, and a causal mask alone, tells the orders apart", data.is_broken_by_each),
+        Claim("every kind of positions, and a causal mask alone, tells the orders apart", min(others) > BROKEN),
         Claim(
             "ALiBi in an encoder knows distances without direction: a reversed sentence is the same to it",
-            data.is_alibi_blind_to_direction,
+            data.reversed[ALIBI.key] < ROUNDING,
         ),
     )
-    rows = tuple(
-        FiguresRow(kind.words, tuple(f"{found[kind.key]:.3g}" for found in (data.shifted, data.reversed)))
-        for kind in KINDS
-    )
-    table = Figures("largest number in f(P x) - P f(x)", ("positions", "P: last one first", "P: reversed"), rows)
+    rows = [(kind.words, *(f"{found[kind.key]:.3g}" for found in (data.shifted, data.reversed))) for kind in KINDS]
+    table = figures("largest number in f(P x) - P f(x)", ("positions", "P: last one first", "P: reversed"), rows)
     return Result(data, claims, (table,), ())

@@ -17,8 +17,8 @@ from openwork.nn.embedding import initialise
 from openwork.nn.kernels import Kernel, fused
 from openwork.nn.masks import CAUSAL
 from openwork.nn.recurrent import cell_layers
-from openwork.study.studies.settings import RecurrenceSettings
-from openwork.study.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result, Variant
+from openwork.study.studies.study import Chart, ChartLine, Claim, Result, Variant, figures
+from openwork.study.studies.table import RecurrenceSettings
 
 RECURRENT = Variant("recurrent", "RNN")
 GATED = Variant("lstm", "LSTM")
@@ -129,20 +129,12 @@ def run(sizes: RecurrenceSettings) -> Result:
         ),
         Claim("self-attention gives all earlier positions the like", 0.5 < data.kept(ATTENTION) < 2),
     )
-    rows = tuple(
-        FiguresRow(kind.words, tuple(f"{value:.3g}" for value in (*_ends(data.gradients[kind.key]), data.kept(kind))))
-        for kind in KINDS
-    )
-    table = Figures("norm of the gradient", ("layer", "one step back", f"{sizes.steps} steps back", "share kept"), rows)
-    return Result(data, claims, (table,), (_chart(data),))
-
-
-def _ends(norms: tuple[float, ...]) -> tuple[float, float]:
-    return norms[1], norms[-1]
-
-
-def _chart(data: RecurrenceData) -> Chart:
+    rows = []
+    for kind in KINDS:
+        near, *_, far = data.gradients[kind.key][1:]
+        rows.append((kind.words, *(f"{value:.3g}" for value in (near, far, data.kept(kind)))))
+    table = figures("norm of the gradient", ("layer", "one step back", f"{sizes.steps} steps back", "share kept"), rows)
     lines = [ChartLine(kind.words, list(enumerate(data.gradients[kind.key]))[1:]) for kind in KINDS]
-    steps = range(1, len(data.gradients[RECURRENT.key]))
-    lines.append(ChartLine("bound", [(back, data.recurrent_norm**back) for back in steps]))
-    return Chart("Gradient of the last output", "steps back", "norm of the gradient", tuple(lines), log_y=True)
+    lines.append(ChartLine("bound", [(back, norm**back) for back in range(1, sizes.steps + 1)]))
+    chart = Chart("Gradient of the last output", "steps back", "norm of the gradient", tuple(lines), log_y=True)
+    return Result(data, claims, (table,), (chart,))

@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from openwork.nn.positions import exact_sinusoids
-from openwork.study.studies.settings import RotationSettings
-from openwork.study.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result
+from openwork.study.studies.study import Chart, ChartLine, Claim, Result, figures
+from openwork.study.studies.table import RotationSettings
 
 ROUNDING, REFUTED = 1e-10, 1e-2
 
@@ -49,16 +49,6 @@ class RotationData:
     products: tuple[float, ...]
     spread: float
 
-    @property
-    def is_rotation(self) -> bool:
-        """Whether R(k) leaves nothing but rounding at each offset."""
-        return max(self.rotation_errors) < ROUNDING
-
-    @property
-    def is_special(self) -> bool:
-        """Whether no matrix does that for the random table."""
-        return min(self.random_errors) > REFUTED
-
 
 def measure(sizes: RotationSettings) -> RotationData:
     """The paper's sinusoids, and a table of normal numbers in their place."""
@@ -81,13 +71,15 @@ def run(sizes: RotationSettings) -> Result:
     """The figures, and what is claimed of them."""
     data = measure(sizes)
     claims = (
-        Claim("one matrix R(k) takes every PE(pos) to PE(pos + k), but for rounding", data.is_rotation),
+        Claim(
+            "one matrix R(k) takes every PE(pos) to PE(pos + k), but for rounding", max(data.rotation_errors) < ROUNDING
+        ),
         Claim("the product of two positions' vectors depends on their distance alone", data.spread < ROUNDING),
-        Claim("for random vectors no such matrix exists", data.is_special),
+        Claim("for random vectors no such matrix exists", min(data.random_errors) > REFUTED),
     )
     measured = zip(data.offsets, data.rotation_errors, data.random_errors, strict=True)
-    rows = tuple(FiguresRow(f"{offset}", (f"{ours:.2e}", f"{other:.2e}")) for offset, ours, other in measured)
-    table = Figures("largest error at any position", ("k", "sinusoids, R(k)", "random vectors, best matrix"), rows)
+    rows = [(f"{offset}", f"{ours:.2e}", f"{other:.2e}") for offset, ours, other in measured]
+    table = figures("largest error at any position", ("k", "sinusoids, R(k)", "random vectors, best matrix"), rows)
     lines = (ChartLine("sinusoids", list(enumerate(data.products))),)
     chart = Chart("PE(pos) · PE(pos + k), the same at every pos", "k", "product", lines)
     return Result(data, claims, (table,), (chart,))

@@ -11,8 +11,8 @@ import torch
 from openwork.nn.kernels import scale_of
 from openwork.nn.kernels.backward import softmax_jacobian
 from openwork.nn.kernels.reference import attention_scores, softmax_over
-from openwork.study.studies.settings import ScaleSettings
-from openwork.study.studies.study import Chart, ChartLine, Claim, Figures, FiguresRow, Result
+from openwork.study.studies.study import Chart, ChartLine, Claim, Result, figures
+from openwork.study.studies.table import ScaleSettings
 
 NEAR = 0.2  # how far a sample's variance may be from what is expected, as a share of it
 SATURATED = 0.2  # below this share of the scaled scores' Jacobian
@@ -43,21 +43,6 @@ class ScaleData:
     plain: tuple[Attended, ...]
     scaled: tuple[Attended, ...]
 
-    @property
-    def plain_variance_is_width(self) -> bool:
-        """Whether it is d_k at each d_k."""
-        return all(abs(one.variance / width - 1) < NEAR for width, one in zip(self.widths, self.plain, strict=True))
-
-    @property
-    def scaled_variance_is_one(self) -> bool:
-        """Whether it is 1 at each d_k."""
-        return all(abs(one.variance - 1) < NEAR for one in self.scaled)
-
-    @property
-    def plain_saturates(self) -> bool:
-        """Whether, at the largest d_k, plain scores leave little of the Jacobian that scaled ones have."""
-        return self.plain[-1].jacobian < SATURATED * self.scaled[-1].jacobian
-
 
 def attend(query: torch.Tensor, key: torch.Tensor, scale: float) -> Attended:
     """What the scores of (batch, head, position, head_width) queries and keys are like."""
@@ -84,28 +69,23 @@ def measure(sizes: ScaleSettings) -> ScaleData:
 def run(sizes: ScaleSettings) -> Result:
     """The figures, and what is claimed of them."""
     data = measure(sizes)
+    by_width = list(zip(data.widths, data.plain, data.scaled, strict=True))
     claims = (
-        Claim("the variance of plain products is d_k", data.plain_variance_is_width),
-        Claim("divided by sqrt(d_k), the scores have variance 1 at each d_k", data.scaled_variance_is_one),
+        Claim(
+            "the variance of plain products is d_k",
+            all(abs(plain.variance / width - 1) < NEAR for width, plain, _ in by_width),
+        ),
+        Claim(
+            "divided by sqrt(d_k), the scores have variance 1 at each d_k",
+            all(abs(scaled.variance - 1) < NEAR for scaled in data.scaled),
+        ),
         Claim(
             f"at d_k = {sizes.widths[-1]} plain scores leave the softmax less than a fifth of its slope",
-            data.plain_saturates,
+            data.plain[-1].jacobian < SATURATED * data.scaled[-1].jacobian,
         ),
     )
-    return Result(data, claims, (_table(data),), _charts(data))
-
-
-def _table(data: ScaleData) -> Figures:
-    rows = []
-    for width, plain, scaled in zip(data.widths, data.plain, data.scaled, strict=True):
-        pairs = (
-            (f"{plain.variance:.2f}", f"{scaled.variance:.2f}"),
-            (f"{plain.largest:.3f}", f"{scaled.largest:.3f}"),
-            (f"{plain.entropy:.3f}", f"{scaled.entropy:.3f}"),
-            (f"{plain.jacobian:.2e}", f"{scaled.jacobian:.2e}"),
-        )
-        rows.append(FiguresRow(f"{width}", tuple(cell for pair in pairs for cell in pair)))
-    return Figures(
+    forms = {"variance": ".2f", "largest": ".3f", "entropy": ".3f", "jacobian": ".2e"}
+    table = figures(
         "plain products, and each time beside them divided by sqrt(d_k)",
         (
             "d_k",
@@ -114,11 +94,12 @@ def _table(data: ScaleData) -> Figures:
             *("entropy, share", "scaled"),
             *("norm of the Jacobian", "scaled"),
         ),
-        tuple(rows),
+        [
+            (f"{width}", *(f"{getattr(one, field):{form}}" for field, form in forms.items() for one in pair))
+            for width, *pair in by_width
+        ],
     )
 
-
-def _charts(data: ScaleData) -> tuple[Chart, ...]:
     def lines(field: str) -> tuple[ChartLine, ...]:
         plain, scaled = (
             [(float(width), getattr(one, field)) for width, one in zip(data.widths, measured, strict=True)]
@@ -126,14 +107,8 @@ def _charts(data: ScaleData) -> tuple[Chart, ...]:
         )
         return ChartLine("plain", plain), ChartLine("scaled", scaled)
 
-    return (
-        Chart("Variance of the scores", "d_k", "variance", lines("variance"), log_x=True, log_y=True),
-        Chart(
-            "How far the softmax can still learn",
-            "d_k",
-            "norm of the Jacobian",
-            lines("jacobian"),
-            log_x=True,
-            log_y=True,
-        ),
+    charts = (
+        Chart("Variance of the scores", "d_k", "variance", lines("variance"), True, True),
+        Chart("How far the softmax can still learn", "d_k", "norm of the Jacobian", lines("jacobian"), True, True),
     )
+    return Result(data, claims, (table,), charts)

@@ -7,7 +7,8 @@ from markupsafe import Markup
 from openwork.base.pages import render, translator
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.inspection.plots import Series, line_chart
-from openwork.study.studies.study import Chart, Figures, Result, Study
+from openwork.study.studies.study import Chart, Figures, Result
+from openwork.study.studies.table import Study
 
 _NUMBER = "+-0123456789"  # how a number begins
 

@@ -1,35 +1,27 @@
-"""What a study is: sizes in, figures out, and the claims that the figures are held to.
+"""The result of a study: figures, the claims that they are held to, tables and charts.
 
 Figures are plain values in a dataclass of the study's own; charts, tables and claims are made from them alone.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
-
-from openwork.base.config import Settings
-
-SCHEMA = 1  # of `to_json`; a change that readers must know of raises it
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """One of the things that a study compares: its key in the figures, and its name in words."""
 
     key: str
     words: str
 
 
-@dataclass(frozen=True)
-class ChartLine:
+class ChartLine(NamedTuple):
     """A named curve: (x, y) in the order of x."""
 
     name: str
     points: Sequence[tuple[float, float]]
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(NamedTuple):
     """Several curves over the same axes, both of which may be logarithmic."""
 
     title: str
@@ -40,16 +32,14 @@ class Chart:
     log_y: bool = False
 
 
-@dataclass(frozen=True)
-class FiguresRow:
+class FiguresRow(NamedTuple):
     """A row of a table: what it is of, and its cells, already written out."""
 
     name: str
     cells: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(NamedTuple):
     """A table; `columns` names the first column too."""
 
     title: str
@@ -62,60 +52,17 @@ def figures(title: str, columns: tuple[str, ...], rows: Iterable[Sequence[str]])
     return Figures(title, columns, tuple(FiguresRow(name, tuple(cells)) for name, *cells in rows))
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """A sentence about the figures, and whether they bear it out."""
 
     sentence: str
     holds: bool
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What came out of one run of a study."""
 
     data: Any  # the study's own dataclass
     claims: tuple[Claim, ...]
     tables: tuple[Figures, ...]
     charts: tuple[Chart, ...]
-
-
-@dataclass(frozen=True)
-class Study:
-    """One question, and how it is answered.
-
-    Args:
-        name: what it is asked for by.
-        title: what is studied.
-        see: what to see in the figures.
-        source: who says so.
-        settings: the sizes, with their defaults.
-        run: from sizes to figures and claims.
-    """
-
-    name: str
-    title: str
-    see: str
-    source: str
-    settings: type[Settings]
-    run: Callable[[Any], Result]
-
-    def summary(self) -> dict[str, Any]:
-        """What it is, with the defaults of its sizes, as plain values."""
-        return {
-            "study": self.name,
-            "title": self.title,
-            "see": self.see,
-            "source": self.source,
-            "settings": self.settings().model_dump(mode="json"),
-        }
-
-    def to_json(self, sizes: Settings, result: Result) -> dict[str, Any]:
-        """Plain values, with the version of their form."""
-        return {
-            "schema": SCHEMA,
-            **self.summary(),
-            "settings": sizes.model_dump(mode="json"),
-            "data": asdict(result.data),
-            "claims": [asdict(claim) for claim in result.claims],
-        }

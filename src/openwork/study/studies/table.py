@@ -1,29 +1,131 @@
-"""Every study, in one table, and how one is run. No torch here: what calculates a study is loaded when it is run."""
+"""Every study in one table with its sizes, whose defaults take seconds on one core, and how one is run.
 
-from collections.abc import Callable, Sequence
+No torch here: what calculates a study is loaded when it is run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
 
 from openwork.base.config import Layer, Settings, apply_assignments, build
 from openwork.base.errors import UsageError
-from openwork.study.studies.settings import (
-    DepthSettings,
-    LayerStudySettings,
-    OrderSettings,
-    RecurrenceSettings,
-    RotationSettings,
-    ScaleSettings,
-)
-from openwork.study.studies.study import Result, Study
+from openwork.base.limits import FACTOR, KERNEL, LAYERS, SEED
+from openwork.study.studies.study import Result
+
+SCHEMA = 1  # of `to_json`; a change that readers must know of raises it
+_SIZE = 10_000  # numbers in a vector, positions, steps
+_Size = Annotated[int, Field(ge=1, le=_SIZE)]
+_SEED = Field(default=0, ge=0, le=SEED, description="of the weights and inputs")
 
 
-def calculated_by(file: str) -> Callable[[Any], Result]:
-    """The function `run` of a file beside this one."""
+class RecurrenceSettings(Settings):
+    """Of gradients through time."""
 
-    def run(sizes: Any) -> Result:
-        return import_module(f"openwork.study.studies.{file}").run(sizes)
+    steps: int = Field(default=100, ge=2, le=_SIZE, description="time steps that the gradient goes back")
+    width: int = Field(default=32, ge=4, le=_SIZE, multiple_of=4, description="numbers in a vector")
+    batch: int = Field(default=8, ge=1, le=KERNEL, description="sequences that the mean is taken over")
+    recurrent_norm: float = Field(default=0.9, gt=0, le=FACTOR, description="norm of the recurrent matrix")
+    closed_bias: float = Field(
+        default=-5.0, ge=-FACTOR, le=FACTOR, description="bias of the forget gates that start closed"
+    )
+    input_deviation: float = Field(default=0.1, gt=0, le=FACTOR, description="standard deviation of the inputs")
+    seed: int = _SEED
 
-    return run
+
+class DepthSettings(Settings):
+    """Of gradients through layers."""
+
+    layers: int = Field(default=100, ge=2, le=LAYERS, description="encoder layers, of two sub-layers each")
+    width: int = Field(default=16, ge=4, le=_SIZE, multiple_of=4, description="numbers in a vector")
+    positions: int = Field(default=6, ge=2, le=_SIZE, description="positions of a sentence")
+    batch: int = Field(default=2, ge=1, le=KERNEL, description="sentences that the mean is taken over")
+    seed: int = _SEED
+
+
+class ScaleSettings(Settings):
+    """Of the scores' scale."""
+
+    widths: tuple[_Size, ...] = Field(default=(4, 16, 64, 256, 512), min_length=2, description="values of d_k, rising")
+    positions: int = Field(default=32, ge=2, le=_SIZE, description="positions of a sentence")
+    batch: int = Field(default=16, ge=1, le=KERNEL, description="sentences that the figures are taken over")
+    deviation: float = Field(default=1.0, gt=0, le=FACTOR, description="standard deviation of queries and keys")
+    seed: int = _SEED
+
+
+class OrderSettings(Settings):
+    """Of the order of positions."""
+
+    layers: int = Field(default=2, ge=1, le=LAYERS, description="encoder layers")
+    width: int = Field(default=16, ge=8, le=_SIZE, multiple_of=8, description="numbers in a vector")
+    positions: int = Field(default=7, ge=3, le=_SIZE, description="positions of a sentence")
+    batch: int = Field(default=2, ge=1, le=KERNEL, description="sentences that are permuted")
+    seed: int = _SEED
+
+
+class RotationSettings(Settings):
+    """Of the sinusoids' rotation."""
+
+    width: int = Field(default=64, ge=2, le=_SIZE, multiple_of=2, description="numbers in a vector")
+    positions: int = Field(default=128, ge=2, le=_SIZE, description="positions that one matrix is tried at")
+    offsets: tuple[_Size, ...] = Field(default=(1, 5, 20), min_length=1, description="values of k")
+    seed: int = _SEED
+
+
+class LayerStudySettings(Settings):
+    """Of the costs of layer types."""
+
+    lengths: tuple[_Size, ...] = Field(default=(16, 32, 64, 128, 256), min_length=2, description="values of n, rising")
+    width: int = Field(default=64, ge=4, le=_SIZE, multiple_of=4, description="numbers in a vector")
+    kernel: int = Field(default=3, ge=2, le=KERNEL, description="positions that a convolution sees")
+    repeats: int = Field(default=3, ge=1, le=KERNEL, description="times that each layer is timed; the shortest counts")
+    seed: int = _SEED
+
+
+class Study(NamedTuple):
+    """One question, and how it is answered.
+
+    Args:
+        name: what it is asked for by.
+        title: what is studied.
+        see: what to see in the figures.
+        source: who says so.
+        settings: the sizes, with their defaults.
+        file: of this folder, whose function `run` calculates figures and claims from the sizes.
+    """
+
+    name: str
+    title: str
+    see: str
+    source: str
+    settings: type[Settings]
+    file: str
+
+    def run(self, sizes: Settings) -> Result:
+        """Calculates it."""
+        return import_module(f"openwork.study.studies.{self.file}").run(sizes)
+
+    def summary(self) -> dict[str, Any]:
+        """What it is, with the defaults of its sizes, as plain values."""
+        return {
+            "study": self.name,
+            "title": self.title,
+            "see": self.see,
+            "source": self.source,
+            "settings": self.settings().model_dump(mode="json"),
+        }
+
+    def to_json(self, sizes: Settings, result: Result) -> dict[str, Any]:
+        """Plain values, with the version of their form."""
+        return {
+            "schema": SCHEMA,
+            **self.summary(),
+            "settings": sizes.model_dump(mode="json"),
+            "data": asdict(result.data),
+            "claims": [claim._asdict() for claim in result.claims],
+        }
 
 
 _ALL = (
@@ -34,7 +136,7 @@ _ALL = (
         "more of it as long as its forget gates are open, and self-attention reaches every position in one step.",
         "Hochreiter et al. 2001, section 2; Pascanu et al. 2013, section 2; Vaswani et al. 2017, section 4",
         RecurrenceSettings,
-        calculated_by("recurrence"),
+        "recurrence",
     ),
     Study(
         "depth",
@@ -43,7 +145,7 @@ _ALL = (
         "carries it. Norms between the sums change it too, so the paper's post-norm is not free of loss.",
         "He et al. 2016, section 3; Vaswani et al. 2017, section 3.1; Xiong et al. 2020, section 3",
         DepthSettings,
-        calculated_by("depth"),
+        "depth",
     ),
     Study(
         "score-scale",
@@ -52,7 +154,7 @@ _ALL = (
         "to learn by; divided by sqrt(d_k), all three stay where they are.",
         "Vaswani et al. 2017, section 3.2.1 and footnote 4",
         ScaleSettings,
-        calculated_by("scale"),
+        "scale",
     ),
     Study(
         "order",
@@ -61,7 +163,7 @@ _ALL = (
         "make it a different sentence.",
         "Vaswani et al. 2017, section 3.5; Lee et al. 2019, property 1",
         OrderSettings,
-        calculated_by("order"),
+        "order",
     ),
     Study(
         "position-rotation",
@@ -70,7 +172,7 @@ _ALL = (
         "look a fixed distance away.",
         "Vaswani et al. 2017, section 3.5",
         RotationSettings,
-        calculated_by("rotation"),
+        "rotation",
     ),
     Study(
         "layer-costs",
@@ -79,10 +181,10 @@ _ALL = (
         "pays with operations that grow with the square of the length.",
         "Vaswani et al. 2017, table 1 and section 4",
         LayerStudySettings,
-        calculated_by("layers"),
+        "layers",
     ),
 )
-STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
+STUDIES = {study.name: study for study in _ALL}
 
 
 def find_study(name: str) -> Study:
