@@ -8,7 +8,7 @@ from pathlib import Path
 
 from openwork.base.files import atomic_write_text
 from openwork.bundles.bundle import load_bundle
-from openwork.demo.attention import draw_attention
+from openwork.demo.demo import draw_attention
 from openwork.inspection.attention_view import attention_map
 from openwork.runs.usable import usable_bundle
 

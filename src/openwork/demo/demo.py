@@ -3,17 +3,20 @@
 import shlex
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+import torch
+
 from openwork.base.config import read_run_file
+from openwork.base.messages import msg
 from openwork.base.outputs import check_file, is_page
 from openwork.base.records import read_records
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.data.corpora import dates
-from openwork.demo.attention import draw_attention
-from openwork.demo.report import demo_content
-from openwork.demo.result import DemoResult
+from openwork.demo.report import DemoResult, demo_content
 from openwork.inference.translator import BatchTranslator
+from openwork.inspection.capture import cross_attention
 from openwork.inspection.report import AttentionExample, write_report
 from openwork.metrics.ratio import Ratio
 from openwork.runs.file.resolve import resolve_run
@@ -21,37 +24,38 @@ from openwork.runs.folder import RunFolder
 from openwork.runs.train import train_bundle
 from openwork.training.loop import Observer
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 RUN_FILE = Path(__file__).with_name("demo.toml")
 TEST_SIZE = 98 * 50  # a hundred expressions for each of the 49 locales
 SHOWN = 8
 EXAMPLES = (("de_DE", "long"), ("ja_JP", "full"), ("ar_EG", "full"))  # whose attention is drawn
 
 
-def run_demo(out: Path, expressions: Sequence[str], say: Say, watchers: Sequence[Observer] = ()) -> bool:
+def run_demo(out: Path, expressions: Sequence[str], report: Report, watchers: Sequence[Observer] = ()) -> bool:
     """Trains (or takes what an earlier demo has trained), evaluates, translates, reports. False: interrupted."""
-    folder, report = RunFolder(out), out / "report.html"
-    check_file(report, is_page)
+    folder, page = RunFolder(out), out / "report.html"
+    check_file(page, is_page)
     settings = resolve_run(read_run_file(RUN_FILE))
     if (folder.bundle / "bundle.json").is_file():
-        say(f"{folder.bundle} is trained already; delete {out} to see it learn again")
+        report(f"{folder.bundle} is trained already; delete {out} to see it learn again")
     else:
-        say("a Transformer learns to read dates in many languages from nothing: 4 to 7 minutes on two cores")
-        if train_bundle(settings, out, say, watchers).bundle is None:
+        report("a Transformer learns to read dates in many languages from nothing: 4 to 7 minutes on two cores")
+        if train_bundle(settings, out, report, watchers).bundle is None:
             return False
     bundle = load_bundle(folder.bundle)
     result = judge(bundle)
-    say("")
+    report("")
     for line in summary(result):
-        say(line)
-    given = translate_given(bundle, expressions)
+        report(line)
+    given = list(zip(expressions, BatchTranslator.of(bundle).best(expressions), strict=True))
     for source, translation in given:
-        say(f"  {source}  ->  {translation}")
-    examples = attention_examples(bundle)
-    write_report(report, demo_content(result, settings, read_records(folder.records), examples, given))
-    say("")
-    for line in what_next(out, report):
-        say(line)
+        report(f"  {source}  ->  {translation}")
+    first = {(one.locale, one.format): one.expression for one in reversed(result.examples)}
+    attention = tuple(draw_attention(bundle, first[example]) for example in EXAMPLES if example in first)
+    write_report(page, demo_content(result, settings, read_records(folder.records), attention, given))
+    report("")
+    for line in what_next(out, page):
+        report(line)
     return True
 
 
@@ -82,23 +86,33 @@ def summary(result: DemoResult) -> list[str]:
     return lines
 
 
-def translate_given(bundle: Bundle, expressions: Sequence[str]) -> list[tuple[str, str]]:
-    """Dates that the person at the terminal has asked for."""
-    return list(zip(expressions, BatchTranslator.of(bundle).best(expressions), strict=True))
+def draw_attention(bundle: Bundle, text: str) -> AttentionExample:
+    """The weights of the last decoder layer, the mean over its heads, for the bundle's own translation of `text`."""
+    source_tokenizer, target_tokenizer = bundle.tokenizers.source, bundle.tokenizers.target
+    source = [*source_tokenizer.encode(text), source_tokenizer.end_id]
+    translator = BatchTranslator.of(bundle)
+    translation = translator.best([text])[0]
+    target_input = [target_tokenizer.start_id, *target_tokenizer.encode(translation)]
+    inputs = [torch.tensor([source]), torch.tensor([len(source)]), torch.tensor([target_input])]
+    layers = cross_attention(bundle.model, *(tensor.to(translator.device) for tensor in inputs))
+    weights = layers[max(layers)][0].mean(dim=0)
+    pieces = [target_tokenizer.piece(number) for number in [*target_input, target_tokenizer.end_id]]
+    return AttentionExample(
+        title=f"{text} → {translation}",
+        weights=weights.float().cpu().numpy(),
+        row_labels=tuple(pairwise(pieces)),
+        column_labels=tuple(source_tokenizer.piece(number) for number in source),
+        caption=msg(
+            "Cross-attention of the last decoder layer, the mean over its heads. Each row sums to 1. "
+            "Attention shows where the model looks; it is not by itself an explanation of what it says."
+        ),
+    )
 
 
-def attention_examples(bundle: Bundle) -> tuple[AttentionExample, ...]:
-    """Where the decoder looks while it writes three of the held-out dates."""
-    chosen: dict[tuple[str, str], str] = {}
-    for example in dates.generate("test", TEST_SIZE):
-        chosen.setdefault((example.locale, example.format), example.expression)
-    return tuple(draw_attention(bundle, chosen[example]) for example in EXAMPLES if example in chosen)
-
-
-def what_next(out: Path, report: Path) -> list[str]:
+def what_next(out: Path, page: Path) -> list[str]:
     """Commands that work now."""
     return [
-        f"the report, with curves and attention: {report}",
+        f"the report, with curves and attention: {page}",
         "what to try next:",
         f"  echo '14. März 2031' | openwork translate {shlex.quote(str(out))}",
         f"  openwork info {shlex.quote(str(out))}",

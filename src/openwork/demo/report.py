@@ -1,21 +1,42 @@
-"""What the demo's report says."""
+"""The result of the demo on dates that its model has never seen, and the report of it."""
 
 import os
 import platform
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from openwork.base.messages import find_language, msg
-from openwork.data.corpora.dates import LOCALES
-from openwork.demo.result import DemoResult
+from openwork.data.corpora.dates import LOCALES, DateExample
 from openwork.inspection.plots import Series
 from openwork.inspection.report import AttentionExample, Curve, Facts, NextStep, ReportContent, Sample, ScoreTable
+from openwork.metrics.ratio import Ratio
 from openwork.runs.file.settings import RunSettings
 
 SAMPLES = 24
 Records = Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """The held-out dates, what the model made of them, and the share that is exactly right."""
+
+    examples: Sequence[DateExample]
+    translations: Sequence[str]
+    by_locale: dict[str, Ratio]
+    seconds: float  # for translating all examples
+
+    @property
+    def total(self) -> Ratio:
+        """Over all locales."""
+        return sum(self.by_locale.values(), Ratio())
+
+    @property
+    def worst_locale(self) -> str:
+        """Where it errs most."""
+        return min(self.by_locale, key=lambda locale: self.by_locale[locale].value)
 
 
 def demo_content(
