@@ -8,18 +8,7 @@ from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.kernels import scale_of
 from openwork.nn.kernels.reference import attention_scores, masked_scores, softmax_over, weighted_sum
 from openwork.nn.masks import causal
-from openwork.study.steps import (
-    EQUATION_1,
-    MASK,
-    SCORES,
-    SOFTMAX,
-    SQUARE,
-    WEIGHTED_SUM,
-    Part,
-    Quoted,
-    Worked,
-    worked,
-)
+from openwork.study.steps import EQUATION_1, MASK, SCORES, SOFTMAX, SQUARE, WEIGHTED_SUM, Part, Quoted, Worked, worked
 
 X = ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
 X_WEIGHTS = [[0.4223, 0.1554, 0.4223], [0.2119, 0.394, 0.394], [0.2119, 0.2119, 0.5762]]

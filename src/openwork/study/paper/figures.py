@@ -108,23 +108,15 @@ def draw_stacks(left: Sequence[Drawn], right: Sequence[Drawn], reads: int, ends:
     That box stands below the top of the left stack. `ends`: what goes in on the left and on the right, and what comes
     out on the right.
     """
+
+    def line(left: str, joint: str, right: str) -> str:
+        return f"{left:<{MARK + 2 + CELL}}{joint:<6}{right}".rstrip()
+
     top = len(left) - 1
     source, target, output = (" " * (MARK + 2) + end for end in ends)
-    rows = [
-        _line(_cell(left, place), _joint(place, reads, top), _cell(right, place))
-        for place in reversed(range(len(right)))
-    ]
-    return [_line("", "", output), *rows, _line(source, "", target)]
-
-
-def _line(left: str, joint: str, right: str) -> str:
-    width = MARK + 2 + CELL
-    return f"{left:<{width}}{joint:<6}{right}".rstrip()
-
-
-def _joint(place: int, reads: int, top: int) -> str:
-    """The way from the top of the left stack down to the box that reads it."""
-    return {top: "─┐", reads: " └──▶"}.get(place, " │" if reads < place < top else "")
+    joints = dict.fromkeys(range(reads + 1, top), " │") | {top: "─┐", reads: " └──▶"}  # down from the top of the left
+    rows = [line(_cell(left, at), joints.get(at, ""), _cell(right, at)) for at in reversed(range(len(right)))]
+    return [line("", "", output), *rows, line(source, "", target)]
 
 
 def _cell(stack: Sequence[Drawn], place: int) -> str:
@@ -143,19 +135,17 @@ def _cell(stack: Sequence[Drawn], place: int) -> str:
 def draw_attention(heads: int) -> list[str]:
     """Both halves of figure 2: equation 1 by the functions of the reference kernel, and the heads around it."""
     values = CELL + MARK  # the column in which the values go up
-    up = f"{'▲':<{values}}│"
+    above = f"{weighted_sum.__name__} ◀{'─' * (values - len(weighted_sum.__name__) - 2)}┐"
     rows = (
-        (f"{weighted_sum.__name__} ◀{'─' * (values - len(weighted_sum.__name__) - 2)}┐", "output"),
-        (up, "▲"),
+        (above, "output"),
         (f"{softmax_over.__name__:<{values}}│", MultiHeadAttention.join.__name__),
-        (up, "▲"),
         (f"{masked_scores.__name__:<{values}}│", f"{heads} × {attention.__name__}"),
-        (up, "▲"),
         (f"{attention_scores.__name__ + ', scale':<{values}}│", MultiHeadAttention.split.__name__),
-        (up, "▲"),
         (f"{'Q, K':<{values}}V", "query, key, value"),
     )
-    return [f"{left:<{values + 5}}{right}" for left, right in rows]
+    up = f"{'▲':<{values}}│"
+    lines = [f"{left:<{values + 5}}{right}" for row in rows for left, right in ((up, "▲"), row)]
+    return lines[1:]
 
 
 @exhibit(

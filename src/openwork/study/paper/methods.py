@@ -90,10 +90,7 @@ def _label_smoothing() -> Computed:
 
 
 @exhibit(
-    "formula averaging",
-    (average,),
-    "tests/runs/test_average.py::test_mean_by_hand",
-    formula="(w_1 + ... + w_n) / n",
+    "formula averaging", (average,), "tests/runs/test_average.py::test_mean_by_hand", formula="(w_1 + ... + w_n) / n"
 )
 def _averaging() -> Computed:
     """The model that translates is the mean of the last checkpoints: of 5, written ten minutes apart, for the base

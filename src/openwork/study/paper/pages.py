@@ -46,11 +46,7 @@ class Page(NamedTuple):
             "trace": None if self.trace is None else self.trace.to_json(),
             "values": dict(self.values),
             "tables": [
-                {
-                    "title": table.title,
-                    "columns": table.columns,
-                    "rows": [[row.name, *row.cells] for row in table.rows],
-                }
+                {"title": table.title, "columns": table.columns, "rows": [[row.name, *row.cells] for row in table.rows]}
                 for table in self.tables
             ],
         }

@@ -158,11 +158,7 @@ def _table_3() -> Computed:
     return Computed(tables=(table,), values={"vocabulary": VOCABULARY, "rows": [one.to_json() for one in counted]})
 
 
-@exhibit(
-    "table 4",
-    (cost_of,),
-    "tests/cost/test_cost.py::test_weights_are_those_of_the_model",
-)
+@exhibit("table 4", (cost_of,), "tests/cost/test_cost.py::test_weights_are_those_of_the_model")
 def _table_4() -> Computed:
     """The same model writes the parse of an English sentence as a sequence. Not built here: openwork reads no
     treebanks, does not turn trees into sequences and back, and does not score F1. The figures are cited.

@@ -19,7 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from openwork.nn.cells import CELLS, GateWeights, unroll
 from openwork.nn.kernels import fused, reference
 from openwork.nn.masks import EVERYTHING
-from openwork.study.studies.recurrence import Outputs, PlainSelfAttention, recurrent_layer
+from openwork.study.studies.recurrence import PlainSelfAttention, recurrent_layer
 from openwork.study.studies.study import Chart, ChartLine, Claim, Result, Variant, figures
 from openwork.study.studies.table import LayerStudySettings
 
@@ -131,13 +131,6 @@ def measure(sizes: LayerStudySettings) -> LayerData:
     return LayerData(width, kernel, {key: tuple(measured) for key, measured in found.items()})
 
 
-def _convolution(layer: CausalConvolutionLayer, x: Tensor, path: int, repeats: int) -> Measured:
-    places = _places(x)
-    serial = serial_products(layer(torch.stack(places, dim=1)), places)
-    seconds = _seconds(lambda: layer(x), repeats)
-    return Measured(x.shape[1], _operations(lambda: layer(x)), serial, path, seconds)
-
-
 def _attention(x: Tensor, repeats: int) -> Measured:
     """Counted as in the paper's table: equation 1 without the projections, which are O(n d^2) in every type.
 
@@ -151,20 +144,25 @@ def _attention(x: Tensor, repeats: int) -> Measured:
     operations = _operations(lambda: reference.attention(query, memory.key, memory.value, EVERYTHING, scale))
     places = _places(x)
     outputs = layer(torch.stack(places, dim=1))
-    way = shortest_way(outputs[:, -1], places[0])
-    return Measured(x.shape[1], operations, serial_products(outputs, places), way, _seconds(lambda: quick(x), repeats))
+    path = shortest_way(outputs[:, -1], places[0])
+    return Measured(x.shape[1], operations, serial_products(outputs, places), path, _seconds(lambda: quick(x), repeats))
 
 
 def _recurrent(layer: nn.RNN, x: Tensor, repeats: int) -> Measured:
     """Step by step by the formula, so that each step is in the graph; timed with the framework's own loop."""
     places = _places(x)
-    cell, weights, whole = CELLS["rnn"], GateWeights.of(layer, "_l0"), Outputs(layer)
-    nothing = cell.beginning(x, layer.hidden_size)
-    _, last = unroll(cell, places, nothing, weights)
-    operations = _operations(lambda: unroll(cell, places, nothing, weights))
-    way = shortest_way(last.hidden, places[0])
-    seconds = _seconds(lambda: whole(x), repeats)
-    return Measured(x.shape[1], operations, serial_products(last.hidden, places), way, seconds)
+    cell, weights = CELLS["rnn"], GateWeights.of(layer, "_l0")
+    start = cell.beginning(x, layer.hidden_size)
+    last = unroll(cell, places, start, weights)[1].hidden
+    operations = _operations(lambda: unroll(cell, places, start, weights))
+    path, seconds = shortest_way(last, places[0]), _seconds(lambda: layer(x), repeats)
+    return Measured(x.shape[1], operations, serial_products(last, places), path, seconds)
+
+
+def _convolution(layer: CausalConvolutionLayer, x: Tensor, path: int, repeats: int) -> Measured:
+    places = _places(x)
+    serial = serial_products(layer(torch.stack(places, dim=1)), places)
+    return Measured(x.shape[1], _operations(lambda: layer(x)), serial, path, _seconds(lambda: layer(x), repeats))
 
 
 def _places(x: Tensor) -> list[Tensor]:
@@ -205,16 +203,15 @@ def _products(output: Tensor, leaves: Sequence[Tensor], choose: Callable[[list[i
     while waiting:
         node = waiting[-1]
         below = [further for further, _ in node.next_functions if further is not None]
-        ahead = [further for further in below if further not in found]
-        if ahead:
+        if ahead := [further for further in below if further not in found]:
             waiting += ahead
             continue
-        waiting.pop()
         counts = [count for further in below if (count := found[further]) is not None]
         if id(getattr(node, "variable", None)) in ends:
             found[node] = 0
         else:
             found[node] = choose(counts) + node.name().startswith(PRODUCTS) if counts else None
+        waiting.pop()
     whole = found[output.grad_fn]
     if whole is None:
         raise ValueError("the output does not depend on this input")

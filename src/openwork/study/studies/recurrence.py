@@ -6,6 +6,7 @@ as the tanh takes away. Along an LSTM's cell it is multiplied by the forget gate
 not by itself. Self-attention reaches each position in one step.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,18 +43,6 @@ class PlainSelfAttention(nn.Module):
         return self.attention(x, self.attention.keys_values(x), CAUSAL)
 
 
-class Outputs(nn.Module):
-    """The outputs of torch's recurrent layers, without the last state."""
-
-    def __init__(self, layer: nn.RNNBase) -> None:
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(batch, position, width) -> the same."""
-        return self.layer(x)[0]
-
-
 @dataclass(frozen=True)
 class RecurrenceData:
     """For each kind of layer the norm of the gradient 0, 1, ... `steps` steps back, mean over the batch."""
@@ -84,7 +73,7 @@ def recurrent_layer(width: int, norm: float) -> nn.RNN:
     return layer
 
 
-def gradient_norms(layer: nn.Module, x: Tensor) -> tuple[float, ...]:
+def gradient_norms(layer: Callable[[Tensor], Tensor], x: Tensor) -> tuple[float, ...]:
     """Norm of the gradient by the input 0, 1, 2... steps back, of the last output in a random direction of length 1."""
     x = x.detach().requires_grad_()
     last = layer(x)[:, -1]
@@ -102,11 +91,12 @@ def measure(sizes: RecurrenceSettings) -> RecurrenceData:
         gated, closed = (cell_layers("lstm", width, width, 1, 0.0).double() for _ in range(2))
         biases: Any = closed.bias_ih_l0  # of the input, forget, cell and output gates
         nn.init.constant_(biases.detach().chunk(4)[1], sizes.closed_bias)
-        layers = {
-            RECURRENT: Outputs(recurrent_layer(width, sizes.recurrent_norm)),
-            GATED: Outputs(gated),
-            CLOSED: Outputs(closed),
-            ATTENTION: PlainSelfAttention(width).double(),
+        recurrent, attention = recurrent_layer(width, sizes.recurrent_norm), PlainSelfAttention(width).double()
+        layers: dict[Variant, Callable[[Tensor], Tensor]] = {
+            RECURRENT: lambda x: recurrent(x)[0],
+            GATED: lambda x: gated(x)[0],
+            CLOSED: lambda x: closed(x)[0],
+            ATTENTION: attention,
         }
         gradients = {kind.key: gradient_norms(layer, x) for kind, layer in layers.items()}
     return RecurrenceData(sizes.recurrent_norm, gradients)
