@@ -42,7 +42,6 @@ TOLD = {
     "Pictured": slice(1, 2),
     "worked": slice(1, 2),
     "Quoted": slice(3, 4),
-    "Reason": slice(None),
     # what became of an option of another toolkit
     "warn": slice(1, 2),
     "missing": slice(1, 2),

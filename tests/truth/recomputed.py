@@ -30,7 +30,7 @@ from openwork.nn.normalisation import EPSILON, layer_norm
 from openwork.nn.positions import LearnedPositions, SinusoidalPositions, exact_sinusoids
 from openwork.nn.recurrent import cell_layers
 from openwork.nn.residual import PostNorm, ProjectedResidual
-from openwork.study.documents import EXAMPLES, model_parts, training
+from openwork.study.documents import EXAMPLES, model_and_training
 from openwork.study.documents import attention as attending
 from openwork.study.documents import chapter_eight as eight
 from openwork.study.documents import chapter_eight_given as given
@@ -258,12 +258,12 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
     "000.ffn.shapes": lambda e: step("000-shapes", "feedforward"),
     "001.dk": lambda e: TransformerSettings().key_width,
     "001.embed.scale": lambda e: TokenEmbedding(1, 512).scale,
-    "001.out.shape": lambda e: model_parts.output_shape(),
-    "001.params.code": lambda e: model_parts.weights_of_the_code()["all"],
-    "001.params.unused": lambda e: model_parts.weights_of_the_code()["unused"],
-    "001.xavier.bound": lambda e: model_parts.glorot_bound(512),
+    "001.out.shape": lambda e: model_and_training.output_shape(),
+    "001.params.code": lambda e: model_and_training.weights_of_the_code()["all"],
+    "001.params.unused": lambda e: model_and_training.weights_of_the_code()["unused"],
+    "001.xavier.bound": lambda e: model_and_training.glorot_bound(512),
     "001.layernorm.std": lambda e: normed(e.inputs["x"]),
-    "002.rnn.decay": lambda e: model_parts.slope(100, 0.9, residual=False),
+    "002.rnn.decay": lambda e: model_and_training.slope(100, 0.9, residual=False),
     "002.rnn.serial": lambda e: serial_steps(512) / serial_steps(1),
     "002.lstm.params": lambda e: weights_of_cells("lstm", e) / weights_of_cells("rnn", e),
     "002.gru.params": lambda e: weights_of_cells("gru", e) / weights_of_cells("lstm", e),
@@ -287,10 +287,10 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
     "002.mask.softmax.row*": lambda e: attending.masked_weights(tensor(attending.MASKABLE))[int(e.id[-1]) - 1],
     "002.pe.rotation": lambda e: rotation_error(e.inputs["pos"], e.inputs["k"]),
     "002.pe.learned_params": lambda e: count_weights(LearnedPositions(512, 512)),
-    "002.res.decay": lambda e: model_parts.slope(100, 0.9, residual=False),
-    "002.res.factors": lambda e: [model_parts.slope(1, factor, residual=True) for factor in (0.1, -0.1, 0.0)],
-    "002.res.compound": lambda e: [model_parts.slope(100, factor, residual=True) for factor in (0.1, -0.1)],
-    "002.batch": lambda e: [training.sentences_a_batch(length) for length in (10, 500)],
+    "002.res.decay": lambda e: model_and_training.slope(100, 0.9, residual=False),
+    "002.res.factors": lambda e: [model_and_training.slope(1, factor, residual=True) for factor in (0.1, -0.1, 0.0)],
+    "002.res.compound": lambda e: [model_and_training.slope(100, factor, residual=True) for factor in (0.1, -0.1)],
+    "002.batch": lambda e: [model_and_training.sentences_a_batch(length) for length in (10, 500)],
     "002.adam": lambda e: (lambda s: [s.beta1, s.beta2, s.epsilon])(TrainingSettings()),
     "002.lr.scale": lambda e: step("002-7.2", "factors")[0],
     "002.lr.sqrt4000": lambda e: step("002-7.2", "factors")[1],
@@ -300,9 +300,9 @@ RECOMPUTED: dict[str, Callable[[Entry], Any]] = {
         paper_rate(s, e.inputs["d_model"], e.inputs["warmup"]) for s in (1, 100, 4000, 10**4, 10**5, 300_000)
     ],
     "002.dropout": lambda e: [model_settings(PRESETS[name]).dropout for name in (BASE, BIG)],
-    "002.ls.other": lambda e: training.smoothed_target(0.1, 37_000)[1],
-    "002.ls.true": lambda e: training.smoothed_target(0.1, 37_000)[0],
-    "002.ls.count": lambda e: (training.smoothed_target(0.1, 37_000) < 0.5).sum(),
+    "002.ls.other": lambda e: model_and_training.smoothed_target(0.1, 37_000)[1],
+    "002.ls.true": lambda e: model_and_training.smoothed_target(0.1, 37_000)[0],
+    "002.ls.count": lambda e: (model_and_training.smoothed_target(0.1, 37_000) < 0.5).sum(),
     "002.ch8.pe.unrounded.pos*": lambda e: exact_sinusoids(4, 4)[int(e.id[-1])],
     "002.ch8.pe.sin003": lambda e: exact_sinusoids(4, 4)[3, 2],
     "002.ch8.pe.shortened": lambda e: exact_sinusoids(4, 4)[1:, 2],

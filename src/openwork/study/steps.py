@@ -33,10 +33,6 @@ WEIGHTED_SUM = Part("openwork.nn.kernels.reference.weighted_sum", EQUATION_1, ("
 MASK = Part("openwork.nn.masks.causal", MASKING, SQUARE)
 
 
-class Reason(str):
-    """A reason that several verdicts share."""
-
-
 class Quoted(NamedTuple):
     """The figures that a document prints for a value. The last printed digit is worth `unit`, one number or several.
 
@@ -52,19 +48,16 @@ class Quoted(NamedTuple):
 
     def judged(self, right: Any) -> Printed:
         """The verdict."""
-        printed = array(self.figures)
-        verdict = self._verdict(array(right), printed)
-        return Printed(self.document, printed, verdict, "" if verdict == "equal" else self.reason)
-
-    def _verdict(self, right: np.ndarray, printed: np.ndarray) -> Verdict:
-        if right.shape != printed.shape:
-            return "wrong"
-        with np.errstate(invalid="ignore"):
-            away = np.where(right == printed, 0.0, np.abs(right - printed))  # two infinities are not a difference
-        units = away / np.asarray(self.unit, float)
-        if bool((units <= 0.5 + 1e-6).all()):
-            return "equal"
-        return "rounding" if bool((units < self.slack).all()) else "wrong"
+        exact, printed = array(right), array(self.figures)
+        verdict: Verdict = "wrong"
+        if exact.shape == printed.shape:
+            with np.errstate(invalid="ignore"):
+                away = np.where(exact == printed, 0.0, np.abs(exact - printed))  # two infinities are not a difference
+            units = away / np.asarray(self.unit, float)
+            if bool((units <= 0.5 + 1e-6).all()):
+                return Printed(self.document, printed, "equal")
+            verdict = "rounding" if bool((units < self.slack).all()) else "wrong"
+        return Printed(self.document, printed, verdict, self.reason)
 
 
 class Worked(NamedTuple):

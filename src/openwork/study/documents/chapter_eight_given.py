@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from openwork.base.messages import msg
 from openwork.study.steps import (
     EQUATION_2,
     EXACT,
@@ -13,7 +14,6 @@ from openwork.study.steps import (
     WEIGHTED_SUM,
     Part,
     Quoted,
-    Reason,
 )
 
 SOURCE_WORDS, SOURCE = ("我", "爱", "机器学习"), (1, 2, 3)
@@ -73,17 +73,17 @@ ENCODER = {
         [[-1.25, 1.32, 0.35, -0.42], [1.05, 0.48, 0.42, 1.01], [0.28, -0.31, -0.41, 0.44]], 0.01,
         "row 2 does not have mean 0, and row 3 not variance 1"),
 }  # fmt: skip
-INHERITED = Reason(
+INHERITED = msg(
     "it follows from the document's own figures, but these are off since the positions: their third column is ten "
     "times too small"
 )
-ROUNDED = Reason("calculated with rounded figures")
+ROUNDED = msg("calculated with rounded figures")
 
 NEVER = float("-inf")
 MASKED_SCORES = [[3.2, NEVER, NEVER, NEVER], [2.8, 4.1, NEVER, NEVER], [2.5, 3.9, 3.7, NEVER], [2.1, 3.5, 3.3, 4.5]]
 CLAIMED = {4: 0.94, 5: 0.92, 6: 0.93, 7: 0.95}  # right token of each position -> its probability; others have 0.01
 # The other steps; the document calls most of these examples, and none of them follows from its matrices.
-EXAMPLE = Reason("an example of the document's that does not follow from its matrices")
+EXAMPLE = msg("an example of the document's that does not follow from its matrices")
 OTHERS = {
     "positions": Quoted("002, 8.1.3", POSITIONS, [0.01, 0.01, 0.001, 0.1],
         "0.0099998 was shortened to 0.001 and not to 0.010, and so on down the column"),

@@ -146,18 +146,37 @@ def _worked(
     """The document's sentence comes first. `own_heads`: it also says that each relation has a head of its own."""
     if bundle is not None:
         _check(bundle, "".join(sentences[0].words))
-    used = bundle or trained()
+    used, own = bundle or trained(), sentences[0]
     reader = PronounReader(used.model, used.tokenizers.source, " " if bundle is None else "")
     first_weights = replace(reader, model=untrained(used))
     after, before = (_counted(one, sentences, relations) for one in (reader, first_weights))
     counts = Counts(after, before, len(sentences))
     said = [_said(counts, row, relation) for row, relation in enumerate(relations)]
     if own_heads:
-        said.append(_said_together(counts))
-    shown = _attention_steps(reader, used, sentences[0])
-    *others, last = _relation_steps(sentences[0], relations, reader, counts)
-    assumptions = tuple(_assumption_lines(reader, used, sentences, bundle is None))
-    return Worked((*shown, *others, replace(last, said=tuple(said))), assumptions)
+        shown = counts.shown.reshape(len(relations), -1)
+        said.append(
+            Statement(
+                "002, 4.1",
+                "each of the four relations has a head of its own",
+                have_heads_of_their_own(shown),
+                f"{shown.any(1).sum()} of the {len(shown)} are borne out",
+            )
+        )
+    looks, places = reader.looks(own), [relation.places(own) for relation in relations]
+    weights = np.stack([looks[:, :, query, key] for query, key in places])
+    labels = {"relation": tuple(f"{own.words[query]}→{own.words[key]}" for query, key in places)}
+    encoder = tuple(f"encoder.layers.{layer}.self_attention.weights" for layer in range(len(looks)))
+    read, first = f"{__name__}.PronounReader.looks", f"{__name__}.first_of_all"
+    steps = (
+        *_attention_steps(reader, used, own),
+        Step("relations", "How much the one word takes from the other", "sum of the weights of a word's pieces",
+             weights, OVER, encoder, read, "", labels),
+        Step("counts.untrained", "In how many such sentences the head looks there most, before a training", "count",
+             before, OVER, (), first, "", labels),
+        Step("counts", "In how many such sentences the head looks there more than at any other word", "count",
+             after, OVER, (), first, "", labels, said=tuple(said)),
+    )  # fmt: skip
+    return Worked(steps, tuple(_assumption_lines(reader, used, sentences, bundle is None)))
 
 
 def _check(bundle: Bundle, text: str) -> None:
@@ -188,23 +207,6 @@ def _attention_steps(reader: PronounReader, bundle: Bundle, own: Sentence) -> li
     return [replace(step, inputs=()) for step in (*filter(is_encoders, steps), cross[-1])]
 
 
-def _relation_steps(own: Sentence, relations: Sequence[Relation], reader: PronounReader, counts: Counts) -> list[Step]:
-    looks = reader.looks(own)
-    places = [relation.places(own) for relation in relations]
-    weights = np.stack([looks[:, :, query, key] for query, key in places])
-    labels = {"relation": tuple(f"{own.words[query]}→{own.words[key]}" for query, key in places)}
-    encoder = tuple(f"encoder.layers.{layer}.self_attention.weights" for layer in range(len(looks)))
-    read, first = f"{__name__}.PronounReader.looks", f"{__name__}.first_of_all"
-    return [
-        Step("relations", "How much the one word takes from the other", "sum of the weights of a word's pieces",
-             weights, OVER, encoder, read, "", labels),
-        Step("counts.untrained", "In how many such sentences the head looks there most, before a training", "count",
-             counts.before, OVER, (), first, "", labels),
-        Step("counts", "In how many such sentences the head looks there more than at any other word", "count",
-             counts.after, OVER, (), first, "", labels),
-    ]  # fmt: skip
-
-
 def _said(counts: Counts, row: int, relation: Relation) -> Statement:
     own = counts.after[row]
     layer, head = np.unravel_index(own.argmax(), own.shape)
@@ -214,16 +216,6 @@ def _said(counts: Counts, row: int, relation: Relation) -> Statement:
         bool(counts.shown[row].any()),
         f"most often layer {layer}, head {head}: in {own.max()} of {counts.total} sentences; before a training, a head "
         f"in {counts.before[row].max()}",
-    )
-
-
-def _said_together(counts: Counts) -> Statement:
-    shown = counts.shown
-    return Statement(
-        "002, 4.1",
-        "each of the four relations has a head of its own",
-        have_heads_of_their_own(shown.reshape(len(shown), -1)),
-        f"{shown.any((1, 2)).sum()} of the {len(shown)} are borne out",
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import torch
 
+from openwork.base.messages import msg
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.inspection.recorder import Recorder
 from openwork.inspection.trace import Trace, bridged
@@ -42,16 +43,13 @@ def forward_trace(*names: str, within: str = "") -> Trace:
     missing = wanted - {step.name for step in recorder.steps}
     if missing:
         raise KeyError(f"the forward pass has no steps {sorted(missing)}")
+    drawn = msg(
+        f"The weights are drawn at random (seed {SEED}): the model has learnt nothing, its shapes are the paper's."
+    )
+    vocabulary = msg(f"The vocabulary has {len(PIECES)} entries; numbers are in float64, and nothing is dropped.")
     return Trace(
         "forward",
         "A forward pass with the sizes of the paper's base model, one layer on each side",
         tuple(bridged(recorder.steps, wanted)),
-        tuple(_assumption_lines(len(PIECES))),
+        (drawn, vocabulary),
     )
-
-
-def _assumption_lines(vocabulary: int) -> list[str]:
-    return [
-        f"The weights are drawn at random (seed {SEED}): the model has learnt nothing, its shapes are the paper's.",
-        f"The vocabulary has {vocabulary} entries; numbers are in float64, and nothing is dropped.",
-    ]

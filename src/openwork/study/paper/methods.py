@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import torch
 
+from openwork.base.messages import msg
 from openwork.decoding.scoring import length_penalty
 from openwork.decoding.settings import DecodingSettings
 from openwork.inspection.trace import Trace
@@ -47,7 +48,8 @@ def _learning_rate() -> Computed:
                   "d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5)",
                   [[rate(update) for update in UPDATES] for rate in schedules], made_by(paper_rate, EQUATION_3),
                   axes={"model": tuple(widths), "update": tuple(f"{update:,}" for update in UPDATES)})  # fmt: skip
-    return Computed(Trace("learning-rate", "The learning rate of the paper's models", (step,), _rate_lines()))
+    highest = msg(f"warmup_steps is {settings.warmup:,}, where the rate is highest.")
+    return Computed(Trace("learning-rate", "The learning rate of the paper's models", (step,), (highest,)))
 
 
 @exhibit(
@@ -147,15 +149,6 @@ def _bleu() -> Computed:
     score = bleu([HYPOTHESIS], [REFERENCE])
     step = worked("bleu", "BLEU of one translation with one wrong word", "100 BP (p_1 p_2 p_3 p_4)^(1/4)", score.value,
                   made_by(bleu, "Papineni et al. 2002"), axes=())  # fmt: skip
-    return Computed(Trace("bleu", "BLEU of one sentence", (step,), _bleu_lines(score.signature)))
-
-
-def _rate_lines() -> tuple[str, ...]:
-    return (f"warmup_steps is {TrainingSettings().warmup:,}, where the rate is highest.",)
-
-
-def _bleu_lines(signature: str) -> tuple[str, ...]:
-    return (
-        f"The translation is {HYPOTHESIS!r}, the reference {REFERENCE!r}.",
-        f"The signature says how it was computed: {signature}",
-    )
+    texts = msg(f"The translation is {HYPOTHESIS!r}, the reference {REFERENCE!r}.")
+    signature = msg(f"The signature says how it was computed: {score.signature}")
+    return Computed(Trace("bleu", "BLEU of one sentence", (step,), (texts, signature)))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.inspection.trace import Trace
 from openwork.inspection.trace_table import shape_text
@@ -117,21 +118,19 @@ def document(pages: Sequence[Page], translate: Translate) -> str:
             for page in pages
         ],
     )
-    lines = [f"# {translate('The paper, object by object')}", "", *map(translate, _introduction_lines()), ""]
-    lines += _markdown_table(overview, translate)
+    introduction = msg(
+        "What Vaswani et al. number in Attention Is All You Need (2017), and the formulas that they do not number: "
+        "which code each of them is here, and which tests hold it to that."
+    )
+    origin = msg(
+        "This document is written by `openwork paper --markdown` and held equal to it by a test; `openwork paper eq 1` "
+        "shows the lines of code and the numbers of a forward pass too."
+    )
+    lines = [f"# {translate('The paper, object by object')}"]
+    lines += ["", translate(introduction), "", translate(origin), "", *_markdown_table(overview, translate)]
     for page in pages:
         lines += ["", *_section(page, translate)]
     return "\n".join(lines) + "\n"
-
-
-def _introduction_lines() -> list[str]:
-    return [
-        "What Vaswani et al. number in Attention Is All You Need (2017), and the formulas that they do not number: "
-        "which code each of them is here, and which tests hold it to that.",
-        "",
-        "This document is written by `openwork paper --markdown` and held equal to it by a test; "
-        "`openwork paper eq 1` shows the lines of code and the numbers of a forward pass too.",
-    ]
 
 
 def _files(files: Iterable[str], above: str, folder: str) -> str:

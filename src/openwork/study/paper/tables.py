@@ -2,6 +2,7 @@
 
 from openwork.base.config import read_run_file
 from openwork.base.errors import UsageError
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
 from openwork.cost.cost import Machine, cost_of
 from openwork.cost.table3 import NEARER, VOCABULARY, CountedRow, count_table
@@ -11,7 +12,7 @@ from openwork.models.presets import PRESETS
 from openwork.models.table3 import BASE, TRAININGS
 from openwork.runs.file.recipes import recipes
 from openwork.runs.file.resolve import resolve_run
-from openwork.runs.plan import P100, Plan, capacity, make_plan
+from openwork.runs.plan import P100, capacity, make_plan
 from openwork.study.paper.cited import OTHERS, PARSER_MODEL, PARSER_SEARCH, PARSER_VOCABULARIES, PARSERS, TRANSFORMERS
 from openwork.study.paper.exhibit import Computed, Exhibit, exhibit
 from openwork.study.studies.layers import KINDS, TABLE_1, measure
@@ -60,12 +61,6 @@ def _table_1() -> Computed:
     return Computed(tables=(table,), values={"width": data.width, "kernel": data.kernel, "layers": counted})
 
 
-def paper_plans() -> dict[str, Plan]:
-    """What each of the paper's recipes would take on its eight P100s, by name."""
-    files = {path.stem: path for path in recipes() if path.stem.startswith("paper-")}
-    return {name: make_plan(resolve_run(read_run_file(path)), Machine(P100, devices=8)) for name, path in files.items()}
-
-
 @exhibit(
     "table 2",
     (make_plan, capacity),
@@ -86,7 +81,9 @@ def _table_2() -> Computed:
     stated = {name: TRAININGS[name] for name in TRANSFORMERS}
     systems = dict.fromkeys(OTHERS, "")  # -> one figure for both languages
     systems |= {one: f"{stated[name].flops:.1e}" for name, one in TRANSFORMERS.items()}
-    plans = paper_plans()
+    files = {path.stem: path for path in recipes() if path.stem.startswith("paper-")}
+    machine = Machine(P100, devices=8)
+    plans = {name: make_plan(resolve_run(read_run_file(path)), machine) for name, path in files.items()}
     tables = (
         figures(
             "cited: what the paper reports",
@@ -210,7 +207,16 @@ def row_exhibit(counted: CountedRow) -> Exhibit:
     return Exhibit(
         f"table 3 --row {row.name}",
         "",
-        tuple(_row_lines(row.preset)),
+        (
+            msg(
+                "One row of table 3 as our settings, with its weights counted by formula; the tests build its model "
+                "and count them there. Where the paper leaves a cell blank, it has the base's value."
+            ),
+            msg(
+                f"Perplexity and BLEU are the paper's. To train it: --set model.preset={row.preset} over the run file "
+                "of the base model, and the settings of the training that it changes."
+            ),
+        ),
         (cost_of,),
         (
             "tests/cost/test_model_info.py::test_the_rows_are_counted_as_the_model_is_built",
@@ -221,15 +227,6 @@ def row_exhibit(counted: CountedRow) -> Exhibit:
             values=counted.to_json() | {"model": model_settings(PRESETS[row.preset]).model_dump(mode="json")},
         ),
     )
-
-
-def _row_lines(preset: str) -> list[str]:
-    return [
-        "One row of table 3 as our settings, with its weights counted by formula; the tests build its model and "
-        "count them there. Where the paper leaves a cell blank, it has the base's value.",
-        f"Perplexity and BLEU are the paper's. To train it: --set model.preset={preset} over the run file of the base "
-        "model, and the settings of the training that it changes.",
-    ]
 
 
 def _row_tables(counted: CountedRow) -> tuple[Figures, ...]:
