@@ -129,7 +129,7 @@ def test_weights_of_words_are_those_of_their_pieces(reading_bundle: Bundle) -> N
         characters = range(*pieces.offsets[piece])
         return sum(owner[at] == word for at in characters) / len(characters)
 
-    looks = PronounReader(reading_bundle.model, tokenizer, "").looks(sentence)
+    looks = PronounReader(reading_bundle.model, tokenizer, "").word_weights(sentence)
     for query, key in ((0, 3), (6, 0), (2, 8)):
         askers = [(piece, shares(piece, query)) for piece in range(len(pieces.ids)) if shares(piece, query)]
         taken = sum(

@@ -104,7 +104,7 @@ def draw_attention(bundle: Bundle, text: str) -> AttentionExample:
         column_labels=tuple(source_tokenizer.piece(number) for number in source),
         caption=msg(
             "Cross-attention of the last decoder layer, the mean over its heads. Each row sums to 1. "
-            "Attention shows where the model looks; it is not by itself an explanation of what it says."
+            "Attention shows what the model attends to; it is not by itself an explanation of its output."
         ),
     )
 

@@ -46,9 +46,9 @@ def of_positions(mask: AnyMask) -> Mask:
 
 
 def of_target(mask: AnyMask) -> Mask:
-    """The mask of a decoder's own positions, which never shows the future unless it was asked to.
+    """The mask of a decoder's own positions, which shows the future only where a mask says so.
 
-    A mask that says nothing of the queries, None among them, is joined with the causal one. One that has a row for each
+    A mask without a row for each query, None among them, is joined with the causal one. One that has a row for each
     query says all there is to say, and so does a description.
     """
     described = of_positions(mask)

@@ -46,7 +46,7 @@ def three_words() -> Worked:
         (
             worked("query", "Queries, keys and values: the words themselves", "Q = K = V = X W, W = I", made["query"],
                    queries, (), Quoted("000, 1.1.7", X)),
-            worked("scores", "Each query meets each key", "Q K^T", made["scores"], SCORES, ("query",),
+            worked("scores", "The product of each query and each key", "Q K^T", made["scores"], SCORES, ("query",),
                    Quoted("000, 1.1.7", [[1, 0, 1], [0, 1, 1], [1, 1, 2]])),
             worked("weights", "A softmax over the keys makes weights", "A = softmax(Q K^T)", made["weights"], SOFTMAX,
                    ("scores",), Quoted("000, 1.1.7", X_WEIGHTS, 0.0001,
@@ -100,7 +100,7 @@ def database() -> Worked:
                    (), Quoted("004", [19]), ages),
             worked("prefix", "The mean age of all whose surname is 张", "mean", [mean_age("张")], softmax,
                    (), Quoted("004", [19]), ages),
-            worked("scores", "The query vector meets each key", "q K^T", scores, SCORES,
+            worked("scores", "The product of the query vector and each key", "q K^T", scores, SCORES,
                    (), Quoted("004", [1, 1, 0, 1]), keys),
             worked("weights", "A softmax over the keys makes weights", "softmax(q K^T)", weights, SOFTMAX, ("scores",),
                    Quoted("004", third, 0.001, "a softmax gives no exact 0: these are the scores divided by their sum"),
@@ -181,7 +181,7 @@ def mask() -> Worked:
     return Worked(
         (
             worked("scores", "Scaled scores, as the document gives them", "S", scores, Part(axes=SQUARE)),
-            worked("mask", "The mask: no position looks at a later one", "0 where key <= query, else -inf",
+            worked("mask", "The mask: no position attends to a later one", "0 where key <= query, else -inf",
                    mask_as_numbers(4), MASK, (), Quoted("002, 5.2.1", CAUSAL)),
             worked("weights", "A softmax over the keys that remain", "softmax(S + mask)", masked_weights(scores),
                    SOFTMAX, ("scores", "mask"),

@@ -46,7 +46,7 @@ class PronounReader:
         trace_forward(self.model, recorder, [*pieces.ids, end], target)
         return recorder.steps
 
-    def looks(self, sentence: Sentence) -> np.ndarray:
+    def word_weights(self, sentence: Sentence) -> np.ndarray:
         """How much of its attention each word gives to each: (layer, head, word, word).
 
         Of a word of several pieces, weights are summed where it is the key, and averaged where it is the query.
@@ -76,10 +76,10 @@ def is_encoders(step: Step) -> bool:
     return step.name.startswith("encoder.") and step.name.endswith("self_attention.weights")
 
 
-def first_of_all(looks: np.ndarray, query: int, key: int) -> np.ndarray:
+def first_of_all(between_words: np.ndarray, query: int, key: int) -> np.ndarray:
     """(layer, head): whether of all words but itself the query attends most to the key."""
-    others = np.delete(looks[:, :, query], query, axis=-1)
-    return looks[:, :, query, key] >= others.max(-1)
+    others = np.delete(between_words[:, :, query], query, axis=-1)
+    return between_words[:, :, query, key] >= others.max(-1)
 
 
 def have_heads_of_their_own(found: np.ndarray) -> bool:
@@ -123,8 +123,8 @@ class Counts(NamedTuple):
 def cat_dog(bundle: Bundle | None = None) -> Worked:
     """Section 2.1: 它 and the animal that it refers to. Without a bundle, a model is trained first."""
     relations = (
-        Relation("002, 2.1", "pronoun", "subject", "a head looks from 它 to 猫 more than to any other word"),
-        Relation("002, 2.1", "pronoun", "object", "a head looks from 它 to 狗 more than to any other word"),
+        Relation("002, 2.1", "pronoun", "subject", "a head attends from 它 to 猫 more than to any other word"),
+        Relation("002, 2.1", "pronoun", "object", "a head attends from 它 to 狗 more than to any other word"),
     )
     return _worked(divided().animals, relations, bundle)
 
@@ -162,18 +162,18 @@ def _worked(
                 f"{shown.any(1).sum()} of the {len(shown)} are borne out",
             )
         )
-    looks, places = reader.looks(own), [relation.places(own) for relation in relations]
-    weights = np.stack([looks[:, :, query, key] for query, key in places])
+    between_words, places = reader.word_weights(own), [relation.places(own) for relation in relations]
+    weights = np.stack([between_words[:, :, query, key] for query, key in places])
     labels = {"relation": tuple(f"{own.words[query]}→{own.words[key]}" for query, key in places)}
-    encoder = tuple(f"encoder.layers.{layer}.self_attention.weights" for layer in range(len(looks)))
-    read, first = f"{__name__}.PronounReader.looks", f"{__name__}.first_of_all"
+    encoder = tuple(f"encoder.layers.{layer}.self_attention.weights" for layer in range(len(between_words)))
+    read, first = f"{__name__}.PronounReader.word_weights", f"{__name__}.first_of_all"
     steps = (
         *_attention_steps(reader, used, own),
         Step("relations", "How much the one word takes from the other", "sum of the weights of a word's pieces",
              weights, OVER, encoder, read, "", labels),
-        Step("counts.untrained", "In how many such sentences the head looks there most, before a training", "count",
+        Step("counts.untrained", "In how many such sentences the head attends there most, before training", "count",
              before, OVER, (), first, "", labels),
-        Step("counts", "In how many such sentences the head looks there more than at any other word", "count",
+        Step("counts", "In how many such sentences the head attends there more than to any other word", "count",
              after, OVER, (), first, "", labels, said=tuple(said)),
     )  # fmt: skip
     return Worked(steps, tuple(_assumption_lines(reader, used, sentences, bundle is None)))
@@ -193,8 +193,8 @@ def _check(bundle: Bundle, text: str) -> None:
 def _counted(reader: PronounReader, sentences: Sequence[Sentence], relations: Sequence[Relation]) -> np.ndarray:
     found = []
     for sentence in sentences:
-        looks = reader.looks(sentence)
-        found.append([first_of_all(looks, *relation.places(sentence)) for relation in relations])
+        between_words = reader.word_weights(sentence)
+        found.append([first_of_all(between_words, *relation.places(sentence)) for relation in relations])
     return np.sum(found, axis=0)
 
 
@@ -214,7 +214,7 @@ def _said(counts: Counts, row: int, relation: Relation) -> Statement:
         relation.section,
         relation.sentence,
         bool(counts.shown[row].any()),
-        f"most often layer {layer}, head {head}: in {own.max()} of {counts.total} sentences; before a training, a head "
+        f"most often layer {layer}, head {head}: in {own.max()} of {counts.total} sentences; before training, a head "
         f"in {counts.before[row].max()}",
     )
 
@@ -237,14 +237,14 @@ def _assumption_lines(
     else:
         yield f"The model is the bundle's. Besides the document's sentence it reads {len(texts) - 1} of the same form."
         yield (
-            "Where a word has several pieces, their weights are added up where it is looked at, and averaged where it "
-            "looks."
+            "Where a word has several pieces, their weights are summed where it is the key, and averaged where it is "
+            "the query."
         )
     yield f"It translates {texts[0]} as: {made[0]}"
     yield f"and {texts[1]} as: {made[1]}"
     yield (
-        f"What the document says is borne out where one head looks that way in {ENOUGH:.0%} of the sentences, and in "
-        "more than any head with random first weights. A head that looked just anywhere would in one of "
+        f"A statement is borne out where one head attends that way in {ENOUGH:.0%} of the sentences, and in more than "
+        "any head with random first weights. A head that attends at random does so in one of "
         f"{len(sentences[0].words) - 1}."
     )
-    yield "Weights show what is mixed with what; that a head looks somewhere does not prove that it matters."
+    yield "Weights show what is mixed with what; that a head attends to a word does not prove that it matters."

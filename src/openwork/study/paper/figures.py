@@ -92,7 +92,7 @@ def _code_of(model: Transformer, box: Box) -> str:
     return type(model.get_submodule(box.part)).__name__ if box.part else f"{type(model).__name__}.project"
 
 
-CELL, MARK = 24, 4  # columns of a name, and of what stands before it
+CELL, MARK = 24, 4  # columns of a name, and of the mark before it
 
 
 class Drawn(NamedTuple):
@@ -105,7 +105,7 @@ class Drawn(NamedTuple):
 def draw_stacks(left: Sequence[Drawn], right: Sequence[Drawn], reads: int, ends: tuple[str, str, str]) -> list[str]:
     """Two stacks side by side, given from below; the box `reads` of the right one reads what the left one gives.
 
-    That box stands below the top of the left stack. `ends`: what goes in on the left and on the right, and what comes
+    That box is below the top of the left stack. `ends`: what goes in on the left and on the right, and what comes
     out on the right.
     """
 

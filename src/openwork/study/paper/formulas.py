@@ -82,8 +82,8 @@ def _residual() -> Computed:
     mean and is divided by its standard deviation, then multiplied by a learnt gain and moved by a learnt shift. In
     training, dropout falls on what the sub-layer gives, before the sum (section 5.4).
 
-    This is post-norm, and the default here. With pre-norm, which most later models have, the norm stands before the
-    sub-layer and one more closes each stack: model.norm = "pre".
+    This is post-norm, and the default here. With pre-norm, which most later models have, the norm is before the
+    sub-layer and one more ends each stack: model.norm = "pre".
     """
     parts = ("self_attention.output", "attention_wiring.residual", "attention_wiring.norm")
     return Computed(forward_trace("source.sum", *(f"{ENCODER}.{part}" for part in parts)))
@@ -107,7 +107,7 @@ def _multi_head() -> Computed:
     """Equation 1 runs h times side by side, each time on other projections of queries, keys and values that are d_model
     / h wide. The results are put next to each other and projected once more.
 
-    The h matrices of one kind stand in one: a single product makes all queries, and cutting its result into pieces of
+    The h matrices of one kind are one matrix: a single product makes all queries, and cutting its result into pieces of
     d_k gives the heads. The paper's formulas have no biases, and neither have these.
     """
     parts = ("query", "key", "value", "weights", "heads", "output")
@@ -123,8 +123,8 @@ def _multi_head() -> Computed:
     formula="score = -inf where key > query",
 )
 def _mask() -> Computed:
-    """While it is trained the decoder is given the whole target at once. So that a position cannot look at what it is
-    to predict, the scores of all later positions are set to minus infinity before the softmax.
+    """While it is trained the decoder is given the whole target at once. So that a position cannot attend to what
+    it is to predict, the scores of all later positions are set to minus infinity before the softmax.
 
     Masks are described and made in one file; True means that a key may be attended.
     """

@@ -98,7 +98,7 @@ def _table_2() -> Computed:
             ],
         ),
         figures(
-            "the recipes that stand for its two models, which this project has not run",
+            "the recipes of its two models, which this project has not run",
             ("recipe", "weights", "updates of the weights", "operations by our formulas"),
             [
                 (name, f"{plan.cost.weights:,}", f"{plan.settings.training.steps:,}", f"{plan.bill.flops:.1e}")
@@ -180,7 +180,7 @@ def _table_4() -> Computed:
             [(name, f"{PARSER_VOCABULARIES[name]:,}", f"{count:,}") for name, count in weights.items()],
         ),
         figures(
-            "the settings of it that a run file can already say",
+            "its settings that a run file can already have",
             ("key", "set to"),
             [(AsIs(key), str(value)) for key, value in keys.items()],
         ),

@@ -96,7 +96,7 @@ def run(sizes: DepthSettings) -> Result:
     claims = (
         Claim("without residual connections less than a millionth of the gradient is left", data.kept(NONE) < VANISHED),
         Claim("with them and pre-norm at least a hundredth reaches the first layer", data.kept(PRE) > FREE),
-        Claim("post-norm loses more than pre-norm: its norms stand in the way", data.kept(POST) < data.kept(PRE)),
+        Claim("post-norm loses more than pre-norm: its norms are in the way", data.kept(POST) < data.kept(PRE)),
     )
     shares = [(kind.words, f"{data.kept(kind):.3g}") for kind in KINDS]
     powers = [(factor, f"{whole:.6g}") for factor, whole in data.compounded.items()]

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from openwork.nn.attention import Heads, MultiHeadAttention
-from openwork.nn.distances import Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
+from openwork.models.parts import Parts
+from openwork.models.settings import TransformerSettings
 from openwork.nn.embedding import initialise
-from openwork.nn.feedforward import FeedForward
-from openwork.nn.layers import Encoder, EncoderLayer
+from openwork.nn.kernels import fused
+from openwork.nn.layers import Encoder
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
-from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
-from openwork.nn.residual import PostNorm
 from openwork.study.studies.study import Claim, Result, Variant, figures
 from openwork.study.studies.table import OrderSettings
 
@@ -50,24 +48,19 @@ class PositionedEncoder(NamedTuple):
 
 def build_reader(kind: Variant, sizes: OrderSettings) -> PositionedEncoder:
     """Layers of the paper, with fresh weights, in float64."""
-    width, head_width = sizes.width, sizes.width // HEADS
-    added: dict[Variant, Callable[[], nn.Module]] = {
-        SINUSOIDAL: lambda: SinusoidalPositions(width),
-        LEARNED: lambda: LearnedPositions(width, sizes.positions),
-    }
-    inside: dict[Variant, Callable[[], Distances]] = {
-        ROTARY: lambda: Rotary(head_width),
-        ALIBI: lambda: LinearBiases(HEADS),
-        RELATIVE: lambda: RelativeKeys(head_width, 2),
-    }
-
-    def layer() -> EncoderLayer:
-        distances = inside.get(kind, NoDistances)()
-        attention = MultiHeadAttention(width, Heads(HEADS, head_width, head_width), distances=distances)
-        return EncoderLayer(attention, FeedForward(width, 4 * width), (PostNorm(width, 0.0), PostNorm(width, 0.0)))
-
-    positions = added.get(kind, NoPositions)()
-    encoder = Encoder([layer() for _ in range(sizes.layers)], PostNorm.final_norm(width))
+    settings = TransformerSettings(
+        width=sizes.width,
+        heads=HEADS,
+        encoder_layers=sizes.layers,
+        feedforward_width=4 * sizes.width,
+        dropout=0.0,
+        positions="none" if kind in (NONE, CAUSAL_ONLY) else kind.key,
+        maximum_length=sizes.positions if kind == LEARNED else None,
+        relative_distance=2 if kind == RELATIVE else None,
+    )
+    parts = Parts(settings, fused.attention)
+    positions = parts.positions()
+    encoder = Encoder([parts.encoder_layer(layer) for layer in range(sizes.layers)], parts.final_norm())
     for part in (positions, encoder):
         initialise(part)
         part.double()

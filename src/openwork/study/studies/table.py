@@ -169,7 +169,7 @@ _ALL = (
         "position-rotation",
         "PE(pos + k) as a rotation of PE(pos)",
         "One rotation for each offset k moves the sinusoids of any position by k; that is why attention can learn to "
-        "look a fixed distance away.",
+        "attend a fixed distance away.",
         "Vaswani et al. 2017, section 3.5",
         RotationSettings,
         "rotation",
