@@ -150,7 +150,7 @@ def test_stats_of_a_corpus(call: Call):
     assert values["overlap"] == [{"of": "valid", "in": "train", "sources": 1, "targets": 1, "pairs": 0}]
     assert list(values["absent"]) == ["test"]
     text = call("data", "stats", "tatoeba-en-de").out.decode()
-    assert "train: 4 pairs" in text and "of valid, 1 sources, 1 targets and 0 pairs stand in train too" in text
+    assert "train: 4 pairs" in text and "of valid, 1 sources, 1 targets and 0 pairs are also in train" in text
     assert "the filters would leave out: dropped 1: target is blank (line 4)" in text and "test: not measured" in text
 
 
@@ -195,7 +195,7 @@ def test_stats_refuses_bad_words(call: Call, own_corpora: Path, tmp_path: Path):
     told(call("data", "stats", tmp_path / "none.toml"), 3, "none.toml")
     told(call("data", "stats", tmp_path), 3, "this is a folder", "hint:")
     (tmp_path / "pairs.doc").touch()
-    told(call("data", "stats", tmp_path / "pairs.doc"), 3, "does not tell the format", "hint:")
+    told(call("data", "stats", tmp_path / "pairs.doc"), 3, "is not clear from its name", "hint:")
     missing = ("--source", own_corpora / "train.enn", "--target", own_corpora / "train.de")
     told(call("data", "stats", *missing), 3, "no such file", "train.en?")
 

@@ -93,7 +93,7 @@ def test_a_server_that_ends_early_is_told_from_one_that_sends_another_file(
     server(lambda asked: Response(CONTENT[:5000]))
     with pytest.raises(DataError, match="ended after 5,000 of 10,240 bytes") as caught:
         fetch(remote(), tmp_path / "file.tgz", hint="")
-    assert "goes on from there" in caught.value.hint
+    assert "continues from there" in caught.value.hint
 
 
 def test_a_server_without_ranges_sends_the_whole_again(tmp_path: Path, server: Callable[..., list[str | None]]) -> None:
@@ -119,7 +119,7 @@ def test_other_bytes_are_refused_and_not_kept(
 ) -> None:
     (tmp_path / "file.tgz").write_bytes(b"old")
     server(lambda asked: Response(sent))
-    with pytest.raises(DataError, match="not the file that was expected"):
+    with pytest.raises(DataError, match="not the expected one"):
         fetch(remote(), tmp_path / "file.tgz", hint="")
     assert [path.name for path in tmp_path.iterdir()] == ["file.tgz"]
     assert (tmp_path / "file.tgz").read_bytes() == b"old"
@@ -134,7 +134,7 @@ def test_a_file_of_unknown_size_is_bounded_and_begun_anew(
     assert asked == [None]
     (tmp_path / "file.tgz").unlink()
     monkeypatch.setattr(download, "MAX_BYTES", 5000)
-    with pytest.raises(DataError, match="not the file that was expected") as caught:
+    with pytest.raises(DataError, match="not the expected one") as caught:
         fetch(remote(size=None), tmp_path / "file.tgz", hint="")
     assert caught.value.why == "it has more than 5,000 bytes"
 
@@ -144,7 +144,7 @@ def test_a_full_disk_is_told_before_anything_is_fetched(
 ) -> None:
     asked = server(ranged)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100, 90, 10))  # type: ignore
-    with pytest.raises(OpenworkError, match="there is no room") as caught:
+    with pytest.raises(OpenworkError, match="too little free space") as caught:
         fetch(remote(), tmp_path / "file.tgz", hint="")
     assert asked == [] and "XDG_CACHE_HOME" in caught.value.hint
 

@@ -41,7 +41,7 @@ def test_a_catalogue_tells_what_it_passes_over(tmp_path: Path) -> None:
         f"training pairs: {tmp_path}/de.po",
         "  kept 40 of 41 pairs",
         "  dropped 1: target is blank (pair 41)",
-        "  passed over 1: fuzzy (the first in line 2)",
+        "  skipped 1: fuzzy (the first in line 2)",
     ]
     assert found.mixture is None
     assert len(list(found.train.read())) + len(list(found.valid.read())) == 40
@@ -54,7 +54,7 @@ def test_languages_and_format_reach_the_reader(tmp_path: Path) -> None:
     data = build(DataSettings, values)
     assert next(training_pairs(data).read()) == ("c 0", "a 0")
     assert all(pair.source[0] == "c" for pair in splits(values).train.read())
-    with pytest.raises(DataError, match="does not tell the format"):
+    with pytest.raises(DataError, match="is not clear from its name"):
         splits(values | {"format": None})
 
 

@@ -140,7 +140,7 @@ def test_archives_put_there_by_hand_are_used_and_checked(origin: list[str], tmp_
     for path in list(cache.iterdir()):
         path.unlink()
     (own / "dev.tgz").write_bytes(b"half")
-    with pytest.raises(DataError, match=r"dev\.tgz: this is not the file that was expected"):
+    with pytest.raises(DataError, match=r"dev\.tgz: this is not the expected file"):
         corpora.fetch("wmt14-en-de", tmp_path / "own")
 
 

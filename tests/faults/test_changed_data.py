@@ -63,7 +63,7 @@ def test_resumed_afterwards(nursery: Nursery, tmp_path: Path, how: str):
     if how in ("emptied", "removed"):
         is_a_sentence(done, str(source))
     else:
-        is_a_sentence(done, "not the pairs with which this run began", str(source), str(target), " -> ")
+        is_a_sentence(done, "not the pairs that this run started with", str(source), str(target), " -> ")
         assert "belong to the pairs of then" in done.err and "--from-bundle" in done.err
     assert tree(out) == before
 

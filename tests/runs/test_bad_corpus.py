@@ -177,8 +177,8 @@ SINGLE_FILES = {
     "a.jsonl": ('{"source": "a", "target": "b"}\n{"source": "a"}\n', "a.jsonl:2: the line has no target"),
     "a.tmx": ("<tmx><header srclang='en'/>\n<tu><tuv><seg>a</seg></tuv></tu></tmx>", "a.tmx:2: the variant has no"),
     "a.xlf": ("<xliff>\n<file></xliff>", "a.xlf:2: the file is not well-formed XML"),
-    "a.po": ('msgid "a"\nmsgstr "b"\n\nmsgid "c\n', "a.po:4: the line is none of a PO file"),
-    "a.docx": ("a\tb\n", "a.docx: the name does not tell the format of the file"),
+    "a.po": ('msgid "a"\nmsgstr "b"\n\nmsgid "c\n', "a.po:4: the line is not PO"),
+    "a.docx": ("a\tb\n", "a.docx: the format of the file is not clear from its name"),
 }
 
 

@@ -132,7 +132,7 @@ def test_run_whose_data_has_changed(call: Call, pair_files: tuple[Path, Path], t
     for file in pair_files:
         file.write_text(file.read_text() + "x y z\n")
     before = tree(tmp_path / "out/checkpoints")
-    told(call("train", path, "--out", tmp_path / "out"), 3, "not the pairs with which this run began", "hint:")
+    told(call("train", path, "--out", tmp_path / "out"), 3, "not the pairs that this run started with", "hint:")
     assert tree(tmp_path / "out/checkpoints") == before
 
 

@@ -56,7 +56,7 @@ class Splits:
             for line in part.report.lines():
                 report(f"  {line}")
             for reason, skipped in part.pairs.skips.items():
-                report(f"  passed over {skipped.count:,}: {reason} (the first in line {skipped.first_lines[0]:,})")
+                report(f"  skipped {skipped.count:,}: {reason} (the first in line {skipped.first_lines[0]:,})")
         if self.mixture is not None:
             total = sum(self.mixture.taken)
             report(f"an epoch takes {total:,} pairs of the mix:")
@@ -157,13 +157,13 @@ def store_pairs(
                 return store
             if begun:
                 raise ConfigError(
-                    f"{pairs.description}: not the pairs with which this run began",
+                    f"{pairs.description}: not the pairs that this run started with",
                     why=f"the data, or how it is read, has changed since {folder} was written",
-                    hint="bring the data back to continue, or give another --out to begin anew",
+                    hint="bring the data back to continue, or give another --out to start again",
                     code="C046",
                 )
         except DataError as error:
-            report(f"{error.what}; it is made again")
+            report(f"{error.what}; it is written again")
     size = max(tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
     encoded = _sampled(pairs, tokenizers, sampling) if sampling else encoded_pairs(pairs.read_unchanged(), tokenizers)
     return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity)
@@ -260,10 +260,10 @@ def check_origins(before: Origins, now: Origins, folder: Path) -> None:
             changes.append(f"{', '.join(files) or is_now.name} ({was.pairs:,} -> {is_now.pairs:,} pairs)")
     if changes:
         raise ConfigError(
-            f"{folder}: not the pairs with which this run began: {'; '.join(changes[:5])}",
-            why="its vocabulary, its place in the data and its validation figures belong to the pairs of then; "
+            f"{folder}: not the pairs that this run started with: {'; '.join(changes[:5])}",
+            why="its vocabulary, its place in the data and its validation figures belong to those pairs; "
             "with others it would be another training",
-            hint="bring the data back to continue, or give another --out to begin anew; what it has learnt can be "
-            "taken along: openwork average, then openwork train --from-bundle",
+            hint="bring the data back to continue, or give another --out to start again; to keep what it has "
+            "learned: openwork average, then openwork train --from-bundle",
             code="C070",
         )

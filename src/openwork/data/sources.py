@@ -110,9 +110,9 @@ def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
     named = (origin.file, origin.text, origin.source, origin.target)
     paths = [Path(path) for path in named if path is not None]
     checksums = [sha256_file(path) for path in paths]
-    skips, unit = Skips(), "line"
+    skips, unit, header = Skips(), "line", 0
     if origin.file is not None and columns:
-        read, kind = partial(read_columns, paths[0], columns), f"columns {' '.join(columns)}"
+        read, kind, header = partial(read_columns, paths[0], columns), f"columns {' '.join(columns)}", 1
     elif origin.file is not None:
         read = partial(read_file, paths[0], languages, format_name=format_name, skips=skips)
         kind = "tsv" if format_name == "tsv" else f"file {format_name} {languages.source} {languages.target}"
@@ -128,7 +128,7 @@ def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
         skips,
         unit,
         dict(zip(map(str, paths), checksums, strict=True)),
-        header=1 if columns else 0,
+        header,
         alone=origin.text is not None,
     )
 

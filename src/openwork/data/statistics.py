@@ -236,7 +236,7 @@ class MeasuredSplits:
         for one, other, counts in self.overlaps():
             lines.append(
                 f"of {one}, {counts['sources']:,} sources, {counts['targets']:,} targets and {counts['pairs']:,} pairs "
-                f"stand in {other} too"
+                f"are also in {other}"
             )
         return lines + [f"{split}: not measured ({reason})" for split, reason in self.absent.items()]
 

@@ -108,5 +108,5 @@ def check_known(
         )
     report(
         f"{pairs.description}: {len(unknown)} labels are in no training pair, the first in pair {number}: {name}; no "
-        "model can tell them, so they count as wrong"
+        "model can predict them, so they count as wrong"
     )

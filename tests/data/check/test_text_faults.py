@@ -36,9 +36,9 @@ def misread(good: str, encoding: str = "cp1252") -> str:
         ("Tom &amp; Ann", ["escapes of a web page"]),
         ("It&#39;s", ["escapes of a web page"]),
         ("a<br/>b", ["escapes of a web page"]),
-        ("la\u0308uft", ["letters and marks apart (not NFC)"]),
-        ("soft\u00adhyphen", ["characters that are not seen"]),
-        ("zero\u200bwidth", ["characters that are not seen"]),
+        ("la\u0308uft", ["letters separate from their marks (not NFC)"]),
+        ("soft\u00adhyphen", ["invisible characters"]),
+        ("zero\u200bwidth", ["invisible characters"]),
         (" a", ["odd spaces"]),
         ("a  b", ["odd spaces"]),
         ("a\tb", ["odd spaces"]),
@@ -60,8 +60,8 @@ def test_any_text_is_judged(anything: str) -> None:
         text.DAMAGED,
         "control characters",
         "escapes of a web page",
-        "letters and marks apart (not NFC)",
-        "characters that are not seen",
+        "letters separate from their marks (not NFC)",
+        "invisible characters",
         "odd spaces",
     }
 

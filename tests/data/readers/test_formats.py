@@ -53,7 +53,7 @@ def test_every_format_is_chosen_by_its_endings_or_by_name(tmp_path: Path, name: 
     path = tmp_path / "pairs.txt"
     path.write_text(SAMPLES[name])
     assert list(read_file(path, EN_DE, format_name=name)) == [DOG]
-    error = refused(path, "pairs.txt: the name does not tell the format")
+    error = refused(path, "pairs.txt: the format of the file is not clear from its name")
     assert ".tmx" in error.why and "format" in error.hint
 
 
@@ -150,7 +150,7 @@ def test_undeclared_entities_are_refused(tmp_path: Path, name: str, doctype: str
 @pytest.mark.parametrize(
     ("inside", "said"),
     [
-        ("<x>" * 300 + "</x>" * 300, "more than 200 elements within each other"),
+        ("<x>" * 300 + "</x>" * 300, "more than 200 nested elements"),
         ("<x a='" + "b" * 9_000_000 + "'/>", "a tag without end"),
         ("<!-- " + "b" * 9_000_000 + " -->", "a tag without end"),
     ],

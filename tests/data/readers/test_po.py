@@ -112,12 +112,12 @@ def test_a_text_may_be_as_long_as_a_line(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('msgid "a"\nmsgstr "b"\nmsgid "open\nmsgstr ""\n', "de.po:3: the line is none of a PO file"),
+        ('msgid "a"\nmsgstr "b"\nmsgid "open\nmsgstr ""\n', "de.po:3: the line is not PO"),
         ('msgid "a"\nmsgstr "b"\n\nmsgid "c"\n', "de.po:4: an entry without msgstr"),
         ('msgid "a"\nmsgid "b"\nmsgstr "c"\n', "de.po:2: an entry without msgstr"),
         ('msgid "a"\nmsgstr "b"\nmsgstr "c"\n', "de.po:3: a second msgstr"),
         ('# note\nmsgstr "b"\n', "de.po:2: a translation without its source"),
-        ('"b"\n', "de.po:1: a text of nothing"),
+        ('"b"\n', "de.po:1: a text without a keyword"),
         ('msgid "a\\377"\nmsgstr "b"\n', "de.po:1: an escape sequence gives invalid UTF-8"),
         ('msgid "a\\000"\nmsgstr "b"\n', "de.po:1: the text holds a NUL"),
         ("\nhello\n", "de.po:2: the line is none"),

@@ -129,7 +129,7 @@ def note_lines(report: Report) -> Iterator[str]:
         if found.pairs < LEAST_PAIRS:
             yield f"{name}: whether its sides translate each other needs at least {LEAST_PAIRS:,} pairs"
         if APART in found.lines:
-            yield f"{name}: whether sides translate each other is a ranking: free translations stand in it too"
+            yield f"{name}: whether sides translate each other is a ranking: free translations rank high too"
 
 
 def report_values(report: Report) -> dict[str, Any]:

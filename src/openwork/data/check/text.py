@@ -10,7 +10,7 @@ from openwork.data.records import Pair
 from openwork.text.languages import can_tell_languages, other_language
 
 DAMAGED = FaultKind("damaged encoding")
-BLANK = FaultKind("nothing on a side")
+BLANK = FaultKind("a blank side")
 LANGUAGE = FaultKind("another language")
 
 # UTF-8 read as Windows-1252 or Latin-1: each of its bytes became a letter or a sign.
@@ -35,7 +35,7 @@ def language_faults(pairs: Iterable[Pair], languages: tuple[str, str]) -> Iterat
     """Pairs with a side that is surely in another language (the extra `languages`); UsageError without the package."""
     if not can_tell_languages():
         raise UsageError(
-            "telling languages needs the package py3langid, which is not installed",
+            "identifying languages needs the package py3langid, which is not installed",
             hint="pip install py3langid (the extra languages), or leave --languages out",
             code="U033",
         )
@@ -72,8 +72,8 @@ _RULES: dict[FaultKind, Callable[[str], object]] = {
     DAMAGED: is_damaged,
     FaultKind("control characters"): re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]").search,
     FaultKind("escapes of a web page"): re.compile(_ESCAPED).search,
-    FaultKind("letters and marks apart (not NFC)"): lambda text: not unicodedata.is_normalized("NFC", text),
-    FaultKind("characters that are not seen"): re.compile(_HIDDEN).search,
+    FaultKind("letters separate from their marks (not NFC)"): lambda text: not unicodedata.is_normalized("NFC", text),
+    FaultKind("invisible characters"): re.compile(_HIDDEN).search,
     FaultKind("odd spaces"): re.compile(r"^\s|\s$|\s{2,}|[^\S \u3000\u00a0\u202f]").search,
 }
 

@@ -83,8 +83,8 @@ def fetch(remote: RemoteFile, path: Path, *, hint: str, progress: Progress = sil
             if not remote.is_at(partial):
                 partial.unlink()
                 raise DataError(
-                    f"{remote.url}: what came is not the file that was expected",
-                    why="its checksum differs: the origin has changed, or something between here and there has",
+                    f"{remote.url}: the downloaded file is not the expected one",
+                    why="its checksum differs: the origin has changed, or the connection changes files",
                     hint=hint,
                     code="D020",
                 )
@@ -106,7 +106,7 @@ def _complete(remote: RemoteFile, file: BinaryIO, hint: str, progress: Progress)
     limit = MAX_BYTES if remote.size is None else remote.size
     if (needed := limit - done) > (free := shutil.disk_usage(Path(file.name).parent).free):
         raise OpenworkError(
-            f"{file.name}: there is no room for this file",
+            f"{file.name}: the disk has too little free space for this file",
             why=f"it takes {needed / 1e9:.2f} GB more, and {free / 1e9:.2f} GB are free",
             hint="free some space, or set XDG_CACHE_HOME to a folder on another disk",
             code="E009",
@@ -116,7 +116,7 @@ def _complete(remote: RemoteFile, file: BinaryIO, hint: str, progress: Progress)
         if done > limit:
             file.truncate(file.seek(0))
             raise DataError(
-                f"{remote.url}: what came is not the file that was expected",
+                f"{remote.url}: the downloaded file is not the expected one",
                 why=f"it has more than {limit:,} bytes",
                 hint=hint,
                 code="D020",
@@ -130,7 +130,7 @@ def _complete(remote: RemoteFile, file: BinaryIO, hint: str, progress: Progress)
     if remote.size is not None and done < remote.size:
         raise DataError(
             f"{remote.url}: the connection ended after {done:,} of {remote.size:,} bytes",
-            hint="run the same command again: it goes on from there",
+            hint="run the same command again: it continues from there",
             code="D021",
         )
 

@@ -153,7 +153,7 @@ def _bring(part: ArchivePart, folder: Path | None, progress: Progress) -> None:
         fetch(part.archive, archive, hint=hint, progress=progress)
     elif not part.archive.is_at(archive):
         raise DataError(
-            f"{archive}: this is not the file that was expected",
+            f"{archive}: this is not the expected file",
             why="its checksum is not the published one: it is damaged, cut short, or another version",
             hint=f"fetch it again from {part.archive.url}, or remove it",
             code="D064",

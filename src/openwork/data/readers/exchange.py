@@ -120,7 +120,7 @@ def _unclear(unit: _TmxUnit, path: Path) -> DataError:
     return DataError(
         f"{path}:{unit.line}: which language is the source, which the target?",
         why=f"the unit has {', '.join(unit.segments) or 'no segment'}",
-        hint="say source_language and target_language in the run file's [data]",
+        hint="set source_language and target_language in the run file's [data]",
         code="D055",
     )
 

@@ -70,7 +70,7 @@ def format_of(path: Path, format_name: str | None = None) -> Format:
         if name.endswith(known.endings):
             return known
     raise DataError(
-        f"{path}: the name does not tell the format of the file",
+        f"{path}: the format of the file is not clear from its name",
         why=f"known endings are {', '.join(ending for known in FORMATS.values() for ending in known.endings)}",
         hint=f"name it with format in the run file's [data]: one of {', '.join(FORMATS)}",
         code="D031",

@@ -33,7 +33,7 @@ def read_parallel(source_path: Path | str, target_path: Path | str) -> Iterator[
         raise DataError(
             f"{source_path} has {first}, {target_path} has {second}",
             why=f"line n of one must translate line n of the other; {shorter} ends after line {min(counts):,}",
-            hint="find where they part (`paste SOURCE TARGET | less`); an untranslated line must stay as a blank line",
+            hint="find the shift (`paste SOURCE TARGET | less`); an untranslated line must stay as a blank line",
             code="D043",
         )
 
@@ -146,7 +146,7 @@ def _parse(path: Path, number: int, line: str) -> dict[str, Any]:
         ) from error
     if not isinstance(record, dict):
         raise DataError(
-            f"{path}:{number}: the line is no JSON object",
+            f"{path}:{number}: the line is not a JSON object",
             hint='a line looks like this: {"source": "Hello", "target": "Hallo"}',
             code="D033",
         )
@@ -166,5 +166,7 @@ def _text(texts: Mapping[str, Any], names: tuple[str, str | None], path: Path, n
         )
     text = texts[name]
     if not isinstance(text, str | None):
-        raise DataError(f"{path}:{number}: {name} is no text", hint=f'write it in quotes: "{name}": "..."', code="D035")
+        raise DataError(
+            f"{path}:{number}: {name} is not a text", hint=f'write it in quotes: "{name}": "..."', code="D035"
+        )
     return as_sentence(text or "", path, number)

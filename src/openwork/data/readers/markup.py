@@ -17,7 +17,7 @@ from openwork.data.readers.sides import as_sentence, too_long
 
 _CHUNK = 64 << 10
 _MOST_PENDING = 4 << 20  # bytes of one tag that has not ended
-_DEEPEST = 200  # elements within each other
+_DEEPEST = 200  # nested elements
 
 
 class Start(NamedTuple):
@@ -119,7 +119,7 @@ class _MarkupReader:
                 )
         if self._depth > _DEEPEST:
             raise DataError(
-                f"{self._path}:{line}: more than {_DEEPEST} elements within each other",
+                f"{self._path}:{line}: more than {_DEEPEST} nested elements",
                 hint="check that the file is what its name says, or export it again",
                 code="D041",
             )
@@ -137,7 +137,7 @@ class _MarkupReader:
     def _refuse_entity(self, name: str | None, *_: object) -> NoReturn:
         raise DataError(
             f"{self._path}:{self._parser.CurrentLineNumber}: the entity {name} is not allowed",
-            why="entities of a file's own can grow beyond measure, or open other files",
+            why="entities of a file's own can grow without limit, or open other files",
             hint="write the characters themselves; only &amp; &lt; &gt; &quot; &apos; and &#...; are read",
             code="D042",
         )
@@ -194,7 +194,5 @@ def _close(parts: list[str], how: Inline, element: Start, begin: int) -> None:
 
 def _tag(element: Start) -> str:
     """The inside of a tag: its name, and the first attribute that identifies it."""
-    named = (
-        f'{element.name} {key}="{escape(element.attributes[key])}"' for key in _NAMING if key in element.attributes
-    )
-    return next(named, element.name)
+    key = next((key for key in _NAMING if key in element.attributes), None)
+    return element.name if key is None else f'{element.name} {key}="{escape(element.attributes[key])}"'

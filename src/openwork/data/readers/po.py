@@ -85,7 +85,7 @@ def _entries(path: Path) -> Iterator[_Entry | Skipped]:
             yield Skipped("obsolete", number)
         elif line and not line.startswith("#"):
             raise DataError(
-                f"{path}:{number}: the line is none of a PO file",
+                f"{path}:{number}: the line is not PO",
                 why='it should be a keyword and a text in quotes, such as msgid "File", or a comment',
                 hint="mend the file; `msgfmt --check FILE` checks it",
                 code="D044",
@@ -100,7 +100,9 @@ def _add(entry: _Entry, keyword: str, text: str, path: Path, number: int, *, is_
     """Put a string into the entry: the beginning of a text, or its continuation."""
     if not keyword or (keyword.startswith("msgstr") and "msgid" not in entry.texts):
         raise DataError(
-            f"{path}:{number}: a translation without its source" if keyword else f"{path}:{number}: a text of nothing",
+            f"{path}:{number}: a translation without its source"
+            if keyword
+            else f"{path}:{number}: a text without a keyword",
             hint='an entry is msgid "..." and msgstr "..."; `msgfmt --check FILE` checks the file',
             code="D045" if keyword else "D046",
         )
@@ -153,7 +155,7 @@ def _is_backwards(header: _Entry, languages: Languages, path: Path) -> bool:
     charset = _CHARSET.search(fields.get("content-type", ""))
     if charset and charset[1].lower() not in _UTF8:
         raise DataError(
-            f"{path}:{header.line}: the file says that it is {charset[1]}, not UTF-8",
+            f"{path}:{header.line}: the file is in {charset[1]}, not UTF-8",
             hint="convert it: msgconv --to-code=UTF-8 FILE > NEW",
             code="D050",
         )
