@@ -33,7 +33,7 @@ def way(module: str, name: str, method: str, through: str, *arguments: str | Pat
     """The names of our functions from the command to the first call of a method that comes through a file."""
     given = [str(argument) for argument in arguments]
     program = PROGRAM.format(module=module, name=name, method=method, through=through, arguments=given)
-    done = subprocess.run([sys.executable, "-c", program], input="a b c\n", capture_output=True, text=True, timeout=500)
+    done = subprocess.run([sys.executable, "-c", program], input="a b c\n", capture_output=True, text=True, timeout=900)
     lines = [line for line in done.stdout.splitlines() if line.startswith("way: ")]
     assert lines, done.stderr
     return lines[0].split()[1:]

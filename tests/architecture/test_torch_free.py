@@ -59,7 +59,7 @@ def test_torch_is_not_in_memory_after_the_import(module: str):
     names = [name for name in plan.modules if name == module or name.startswith(f"{module}.")]
     program = f"import sys, importlib\nfor name in {names!r}: importlib.import_module('openwork.' + name)\n"
     program += "sys.exit('torch was imported' if 'torch' in sys.modules else 0)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, done.stderr
 
 

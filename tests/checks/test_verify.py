@@ -349,7 +349,6 @@ def test_the_command(call: Call, tmp_path: Path, bundle: Bundle):
     assert nothing.code == 4 and "no such folder" in nothing.err
 
 
-@pytest.mark.timeout(900)
 def test_compiled_is_eager_where_it_works():
     """In a process of its own, since the shape checks of the tests cannot be compiled."""
     checks = json.loads(openwork("verify", NEWEST, "--compiled", "--json").out)["checks"]

@@ -14,7 +14,7 @@ from openwork.data.corpora.synthetic import copy
 
 LONG = os.environ.get("OPENWORK_FAULTS") == "long"
 """Whether everything is tried, as `make faults` does, or a few of each kind."""
-PATIENCE = 7200 if LONG else 600
+PATIENCE = 7200 if LONG else 1800
 """Seconds for a test, some of which disturb a run at each of its hundred operations on files, on a slow machine too."""
 
 SMALL = {"steps": 6, "validate_every": 3, "validation_sentences": 2, "average": 2, "log_every": 1, "warmup": 4}

@@ -13,7 +13,7 @@ from architecture.provoked import NOTING, VARIABLE
 
 COMMAND = [sys.executable, "-m", "openwork"] if VARIABLE not in os.environ else NOTING
 ERROR = re.compile(r"^error [A-Z]\d{3}: ", re.MULTILINE)  # `make errors` gives a new error its code
-PATIENCE = 500  # seconds; a busy machine is no failure
+PATIENCE = 1500  # seconds; a busy machine is no failure
 
 # A run of a second: 120 short pairs, a model of some thousand weights.
 TINY = """

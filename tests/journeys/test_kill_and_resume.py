@@ -35,7 +35,6 @@ def kill_after(count: int | None, process: subprocess.Popen[bytes], out: Path, c
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_killed_five_times_and_resumed_gives_the_same_weights(tmp_path: Path):
     settings = run_file(tmp_path, steps=400, validate_every=5, validation_sentences=0, average=3, log_every=1)
     whole, torn = tmp_path / "whole", tmp_path / "torn"

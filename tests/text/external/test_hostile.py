@@ -230,7 +230,7 @@ def test_ctrl_c_is_heard_while_a_pattern_takes_its_time() -> None:
         assert process.stdout.readline() == "ready\n"
         time.sleep(1)  # until it is within the library; where it is not yet, the signal is heard all the same
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=300)[0] == "heard\n"
+        assert process.communicate(timeout=1500)[0] == "heard\n"
         assert process.returncode == 0
     finally:
         process.kill()
