@@ -47,7 +47,6 @@ TOLD = {
     "missing": slice(1, 2),
     "same": slice(1, 2),
     # the objects of the paper
-    "Group": slice(1, 2),
     "Listed": slice(2, 3),
     "Box": slice(1),
     "Stated": slice(1),
@@ -71,7 +70,6 @@ TOLD = {
     "Claim": slice(1),
     "Variant": slice(1, 2),
     "Chart": slice(3),
-    "ChartLine": slice(1),
     "Figures": slice(2),
     "FiguresRow": slice(1),
     "figures": slice(3),

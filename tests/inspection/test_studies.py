@@ -67,7 +67,7 @@ def test_a_few_layers_need_no_residual() -> None:
 
 
 def test_with_residuals_in_their_place_nothing_vanishes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(depth, "wiring", lambda kind, width: depth.PreNorm(width, 0.0))
+    monkeypatch.setattr(depth, "connection", lambda kind, width: depth.PreNorm(width, 0.0))
     assert not depth.run(DepthSettings()).claims[0].holds
 
 

@@ -24,9 +24,8 @@ from openwork.nn.kernels import reference
 from openwork.study.paper import formulas, methods, tables
 from openwork.study.paper.cited import OTHERS, PARSERS, TRANSFORMERS
 from openwork.study.paper.contents import CONTENTS, GROUPS, find_listed
-from openwork.study.paper.exhibit import EXHIBITS, code_lines
+from openwork.study.paper.exhibit import EXHIBITS, code_lines, forward_trace
 from openwork.study.paper.figures import MODEL, Drawn, base_model, counted_boxes, draw_stacks
-from openwork.study.paper.forward import forward_trace
 from openwork.study.paper.pages import Page, document, page_of, row_page
 from openwork.study.paper.tables import find_row
 from openwork.study.paper.training import RECIPES, STATED, recipe_values
@@ -58,7 +57,7 @@ def step(name: str, of: str) -> np.ndarray:
 def test_what_is_listed_is_what_there_is() -> None:
     assert [one.name for one in CONTENTS] == list(dict.fromkeys(one.name for one in CONTENTS))
     assert {one.name for one in CONTENTS} == set(EXHIBITS)
-    assert {one.kind for one in CONTENTS} == {group.kind for group in GROUPS}
+    assert {one.kind for one in CONTENTS} == set(GROUPS)
     asked = {"eq": "123", "figure": "12", "table": "1234"}  # what the paper numbers
     for kind, numbers in asked.items():
         assert [one.number for one in find_listed(kind, None)] == list(numbers)

@@ -6,6 +6,7 @@ Layers call the parts that they hold, so each part can be replaced or watched.
 import math
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import torch
@@ -266,20 +267,13 @@ def make_model(
     embeddings (its text has N(0, 1), its code Glorot's).
     """
 
-    def heads() -> MultiHeadAttention:
-        return MultiHeadAttention(h, d_model, dropout, fill=fill)
-
-    def feed_forward() -> FeedForward:
-        return FeedForward(d_model, d_ff, dropout)
-
-    def embed(vocab: int) -> nn.Sequential:
-        return nn.Sequential(Embed(vocab, d_model), PositionalEncoding(d_model, dropout))
-
+    heads = partial(MultiHeadAttention, h, d_model, dropout, fill=fill)
+    feed_forward = partial(FeedForward, d_model, d_ff, dropout)
     model = EncoderDecoder(
         Encoder(EncoderLayer(d_model, heads(), feed_forward(), dropout), n),
         Decoder(DecoderLayer(d_model, heads(), heads(), feed_forward(), dropout), n),
-        embed(input_vocab),
-        embed(output_vocab),
+        nn.Sequential(Embed(input_vocab, d_model), PositionalEncoding(d_model, dropout)),
+        nn.Sequential(Embed(output_vocab, d_model), PositionalEncoding(d_model, dropout)),
         Output(d_model, output_vocab),
     )
     initialise(model)

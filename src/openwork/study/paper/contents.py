@@ -5,17 +5,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from openwork.base.errors import UsageError
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined, Padded
 
 SCHEMA = 1  # of `contents_values`; a change that readers must know of raises it
 PAPER = "Vaswani et al. 2017"
-
-
-class Group(NamedTuple):
-    """Objects of one kind, and the heading over them."""
-
-    kind: str
-    heading: str
 
 
 class Listed(NamedTuple):
@@ -35,13 +29,13 @@ class Listed(NamedTuple):
         return f"{self.kind} {self.number}".strip()
 
 
-GROUPS = (
-    Group("eq", "Equations"),
-    Group("formula", "Formulas without a number"),
-    Group("figure", "Figures"),
-    Group("table", "Tables"),
-    Group("training", "Training"),
-)
+GROUPS = {
+    "eq": msg("Equations"),
+    "formula": msg("Formulas without a number"),
+    "figure": msg("Figures"),
+    "table": msg("Tables"),
+    "training": msg("Training"),
+}
 CONTENTS = (
     Listed("eq", "1", "Scaled dot-product attention", "3.2.1"),
     Listed("eq", "2", "The feed-forward network of each position", "3.3"),
@@ -69,7 +63,7 @@ def find_listed(kind: str, number: str | None) -> list[Listed]:
     """The object of that name; without a number all of that kind. UsageError: there is none."""
     of_kind = [one for one in CONTENTS if one.kind == kind]
     if not of_kind:
-        near = difflib.get_close_matches(kind, [group.kind for group in GROUPS], n=1)
+        near = difflib.get_close_matches(kind, GROUPS, n=1)
         raise UsageError(
             f"nothing of the paper is called {kind}",
             hint=f"did you mean {near[0]}?" if near else "openwork paper lists what can be asked for",
@@ -96,10 +90,10 @@ def find_listed(kind: str, number: str | None) -> list[Listed]:
 def contents_lines(objects: list[Listed]) -> Iterator[str]:
     """The objects under the heading of their kind, with titles and sections."""
     width = max(len(one.name) for one in objects)
-    for group in GROUPS:
-        own = [one for one in objects if one.kind == group.kind]
+    for kind, heading in GROUPS.items():
+        own = [one for one in objects if one.kind == kind]
         if own:
-            yield group.heading
+            yield heading
             for one in own:
                 yield Joined(AsIs(f"  {Padded(one.name, width)}  "), one.title, " (", f"section {one.section}", ")")
             yield ""

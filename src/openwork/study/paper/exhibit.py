@@ -1,14 +1,27 @@
-"""One object of the paper: its formula and text, its numbers when they are asked for, and its lines of code."""
+"""One object of the paper: its formula and text, its lines of code, and a forward pass that has numbers for it.
+
+The pass is a real one: the paper's base model with one layer on each side, in float64.
+"""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import torch
+
 import openwork
-from openwork.inspection.trace import Trace
+from openwork.base.messages import msg
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.inspection.recorder import Recorder
+from openwork.inspection.trace import Trace, bridged
+from openwork.inspection.tracing import trace_forward
+from openwork.models.build import build_transformer
+from openwork.models.presets import PRESETS
+from openwork.models.settings import TransformerSettings
+from openwork.models.table3 import BASE
 from openwork.study.studies.study import Figures
 
 _ABOVE = Path(openwork.__file__).resolve().parents[1]  # the folder that holds the package
@@ -28,15 +41,10 @@ class Computed(NamedTuple):
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One object.
+    """One object, by its name in the list of contents; the formula is empty where the object is none.
 
-    Args:
-        name: as in the list of contents.
-        formula: as text; empty where the object is none.
-        text: what it says and where ours departs from it, in our own words, a paragraph each.
-        code: the functions and classes that are this object here; their lines are read when they are shown.
-        tests: what holds the code to it, as FILE::FUNCTION from the root of the repository.
-        compute: makes the numbers.
+    `text` says in paragraphs what the object says and where ours departs from it. `code` holds the functions and
+    classes that are this object here, and `tests` what holds them to it, as FILE::FUNCTION from the repository's root.
     """
 
     name: str
@@ -96,3 +104,44 @@ def code_lines(made: Callable[..., Any]) -> CodeLines:
     file = Path(inspect.getfile(plain)).resolve().relative_to(_ABOVE)
     text = inspect.cleandoc("\n" + "".join(lines)).splitlines()
     return CodeLines(plain.__module__, plain.__qualname__, file.as_posix(), first, first + len(lines) - 1, tuple(text))
+
+
+SEED = 1
+# The symbols, then the words of two sentences that mean the same.
+PIECES = ("<pad>", "<unk>", "<s>", "</s>", "the", "dog", "barks", "der", "Hund", "bellt")
+SOURCE, RIGHT = (4, 5, 6, SYMBOL_IDS.end), (7, 8, 9, SYMBOL_IDS.end)
+GIVEN = (SYMBOL_IDS.start, *RIGHT[:-1])
+ENCODER, DECODER = "encoder.layers.0", "decoder.layers.0"
+
+
+def names_of(ids: Iterable[int]) -> tuple[str, ...]:
+    """The pieces with these ids."""
+    return tuple(PIECES[one] for one in ids)
+
+
+def forward_trace(*names: str, within: str = "") -> Trace:
+    """The steps of these names, which are `within` a part, in the order of calculation; KeyError for unknown names.
+
+    The layers that the base model has besides would only repeat what the first does. The weights are drawn by the seed;
+    torch's own generator is left as it was.
+    """
+    settings = TransformerSettings.model_validate(PRESETS[BASE] | {"encoder_layers": 1, "decoder_layers": 1})
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        model = build_transformer(settings, len(PIECES), len(PIECES))
+    recorder = Recorder({"source": names_of(SOURCE), "target": names_of(GIVEN)})
+    trace_forward(model, recorder, SOURCE, GIVEN)
+    wanted = {within + name for name in names}
+    missing = wanted - {step.name for step in recorder.steps}
+    if missing:
+        raise KeyError(f"the forward pass has no steps {sorted(missing)}")
+    drawn = msg(
+        f"The weights are drawn at random (seed {SEED}): the model has learnt nothing, its shapes are the paper's."
+    )
+    vocabulary = msg(f"The vocabulary has {len(PIECES)} entries; numbers are in float64, and nothing is dropped.")
+    return Trace(
+        "forward",
+        "A forward pass with the sizes of the paper's base model, one layer on each side",
+        tuple(bridged(recorder.steps, wanted)),
+        (drawn, vocabulary),
+    )

@@ -17,19 +17,12 @@ from openwork.models.weights import empty_weights
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.kernels.reference import attention, attention_scores, masked_scores, softmax_over, weighted_sum
 from openwork.nn.layers import DecoderLayer, EncoderLayer
-from openwork.study.paper.exhibit import Computed, exhibit
-from openwork.study.paper.forward import DECODER, GIVEN, RIGHT, SOURCE, forward_trace, names_of
+from openwork.study.paper.exhibit import DECODER, GIVEN, RIGHT, SOURCE, Computed, exhibit, forward_trace, names_of
 from openwork.study.studies.study import figures
 
 
 class Box(NamedTuple):
-    """A box of a figure.
-
-    Args:
-        words: what it is.
-        part: the name of the module in our model that is it, of the first layer where there are several.
-        step: the name of what it gives in the forward pass.
-    """
+    """A box of a figure, the module of our model that is it (in the first layer), and its output in a forward pass."""
 
     words: str
     part: str

@@ -19,8 +19,7 @@ from openwork.nn.masks import causal
 from openwork.nn.normalisation import layer_norm
 from openwork.nn.positions import SinusoidalPositions, exact_sinusoids
 from openwork.nn.residual import PostNorm, ResidualSum
-from openwork.study.paper.exhibit import Computed, exhibit
-from openwork.study.paper.forward import DECODER, ENCODER, forward_trace
+from openwork.study.paper.exhibit import DECODER, ENCODER, Computed, exhibit, forward_trace
 from openwork.study.steps import SINUSOIDS, made_by, worked
 
 POSITIONS, WIDTH = 6, 8  # of the table of sinusoids that is shown whole

@@ -13,8 +13,7 @@ from openwork.models.families import model_settings
 from openwork.models.presets import PRESETS
 from openwork.models.table3 import BASE, BIG
 from openwork.study.paper.contents import PAPER
-from openwork.study.paper.exhibit import Computed, exhibit
-from openwork.study.paper.forward import PIECES, RIGHT, forward_trace, names_of
+from openwork.study.paper.exhibit import PIECES, RIGHT, Computed, exhibit, forward_trace, names_of
 from openwork.study.steps import EQUATION_3, Part, made_by, worked
 from openwork.training.averaging import average
 from openwork.training.loss import chunk_cross_entropy, even_share, smoothed_cross_entropy

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from openwork.inspection.plots import Series
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.embedding import initialise
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.layers import EncoderLayer
 from openwork.nn.masks import EVERYTHING
 from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
-from openwork.study.studies.study import Chart, ChartLine, Claim, Result, Variant, figures
+from openwork.study.studies.study import Chart, Claim, Result, Variant, figures
 from openwork.study.studies.table import DepthSettings
 
 NONE = Variant("none", "no residual")
@@ -43,22 +44,22 @@ def compound(factor: float, layers: int) -> float:
     return factor**layers
 
 
-def wiring(kind: Variant, width: int) -> SublayerConnection:
-    """A fresh wiring, without dropout."""
+def connection(kind: Variant, width: int) -> SublayerConnection:
+    """A fresh sub-layer connection, without dropout."""
     return NoResidual() if kind == NONE else {POST: PostNorm, PRE: PreNorm}[kind](width, 0.0)
 
 
 def encoder_layer(kind: Variant, width: int) -> EncoderLayer:
     """Four heads and an inner width of four times the stream's, with fresh weights."""
     attention = MultiHeadAttention(width, Heads(4, width // 4, width // 4))
-    layer = EncoderLayer(attention, FeedForward(width, 4 * width), (wiring(kind, width), wiring(kind, width)))
+    layer = EncoderLayer(attention, FeedForward(width, 4 * width), (connection(kind, width), connection(kind, width)))
     initialise(layer)
     return layer.double()
 
 
 @dataclass(frozen=True)
 class DepthData:
-    """For each wiring the norm of the gradient by what enters layer 1, 2..., and last by what leaves the last one."""
+    """For each kind the norm of the gradient by what enters layer 1, 2..., and last by what leaves the last one."""
 
     gradients: dict[str, tuple[float, ...]]
     compounded: dict[str, float]  # factor of one layer -> factor of all
@@ -79,7 +80,7 @@ def gradient_norms(layers: list[EncoderLayer], x: Tensor) -> tuple[float, ...]:
 
 
 def measure(sizes: DepthSettings) -> DepthData:
-    """Each wiring with the same weights and inputs."""
+    """Each connection with the same weights and inputs."""
     gradients = {}
     for kind in KINDS:
         with torch.random.fork_rng(devices=[]):
@@ -101,9 +102,9 @@ def run(sizes: DepthSettings) -> Result:
     shares = [(kind.words, f"{data.kept(kind):.3g}") for kind in KINDS]
     powers = [(factor, f"{whole:.6g}") for factor, whole in data.compounded.items()]
     tables = (
-        figures("gradient at the first layer", ("wiring", "share of the last layer's"), shares),
+        figures("gradient at the first layer", ("connection", "share of the last layer's"), shares),
         figures("the same with one number a layer", ("factor of one layer", f"of {sizes.layers} layers"), powers),
     )
-    lines = tuple(ChartLine(kind.words, list(enumerate(data.gradients[kind.key], 1))) for kind in KINDS)
+    lines = tuple(Series(kind.words, list(enumerate(data.gradients[kind.key], 1))) for kind in KINDS)
     chart = Chart("Gradient through the layers", "layer", "norm of the gradient", lines, log_y=True)
     return Result(data, claims, tables, (chart,))

@@ -16,11 +16,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
+from openwork.inspection.plots import Series
 from openwork.nn.cells import CELLS, GateWeights, unroll
 from openwork.nn.kernels import fused, reference
 from openwork.nn.masks import EVERYTHING
 from openwork.study.studies.recurrence import PlainSelfAttention, recurrent_layer
-from openwork.study.studies.study import Chart, ChartLine, Claim, Result, Variant, figures
+from openwork.study.studies.study import Chart, Claim, Result, Variant, figures
 from openwork.study.studies.table import LayerStudySettings
 
 ATTENTION = Variant("self_attention", "self-attention")
@@ -257,10 +258,9 @@ def run(sizes: LayerStudySettings) -> Result:
         ),
     )
 
-    def lines(field: str, kinds: tuple[Variant, ...] = (ATTENTION, RECURRENT, CONVOLUTION)) -> tuple[ChartLine, ...]:
+    def lines(field: str, kinds: tuple[Variant, ...] = (ATTENTION, RECURRENT, CONVOLUTION)) -> tuple[Series, ...]:
         return tuple(
-            ChartLine(kind.words, [(one.length, getattr(one, field)) for one in data.layers[kind.key]])
-            for kind in kinds
+            Series(kind.words, [(one.length, getattr(one, field)) for one in data.layers[kind.key]]) for kind in kinds
         )
 
     charts = (

@@ -7,7 +7,7 @@ inside attention, break this, and so does a causal mask.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,7 +21,6 @@ from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
 from openwork.study.studies.study import Claim, Result, Variant, figures
 from openwork.study.studies.table import OrderSettings
 
-HEADS = 4
 NONE = Variant("none", "no positions")
 CAUSAL_ONLY = Variant("causal", "no positions, causal mask")
 SINUSOIDAL = Variant("sinusoidal", "sinusoidal")
@@ -48,23 +47,24 @@ class PositionedEncoder(NamedTuple):
 
 def build_reader(kind: Variant, sizes: OrderSettings) -> PositionedEncoder:
     """Layers of the paper, with fresh weights, in float64."""
+    positions: Any = "none" if kind in (NONE, CAUSAL_ONLY) else kind.key
     settings = TransformerSettings(
         width=sizes.width,
-        heads=HEADS,
+        heads=4,
         encoder_layers=sizes.layers,
         feedforward_width=4 * sizes.width,
         dropout=0.0,
-        positions="none" if kind in (NONE, CAUSAL_ONLY) else kind.key,
+        positions=positions,
         maximum_length=sizes.positions if kind == LEARNED else None,
         relative_distance=2 if kind == RELATIVE else None,
     )
     parts = Parts(settings, fused.attention)
-    positions = parts.positions()
+    added = parts.positions()
     encoder = Encoder([parts.encoder_layer(layer) for layer in range(sizes.layers)], parts.final_norm())
-    for part in (positions, encoder):
+    for part in (added, encoder):
         initialise(part)
         part.double()
-    return PositionedEncoder(positions, encoder, CAUSAL if kind == CAUSAL_ONLY else EVERYTHING)
+    return PositionedEncoder(added, encoder, CAUSAL if kind == CAUSAL_ONLY else EVERYTHING)
 
 
 def difference(read: Callable[[Tensor], Tensor], x: Tensor, order: Tensor) -> float:

@@ -10,8 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from openwork.base.messages import msg
+from openwork.inspection.plots import Series
 from openwork.nn.positions import exact_sinusoids
-from openwork.study.studies.study import Chart, ChartLine, Claim, Result, figures
+from openwork.study.studies.study import Chart, Claim, Result, figures
 from openwork.study.studies.table import RotationSettings
 
 ROUNDING, REFUTED = 1e-10, 1e-2
@@ -80,6 +82,6 @@ def run(sizes: RotationSettings) -> Result:
     measured = zip(data.offsets, data.rotation_errors, data.random_errors, strict=True)
     rows = [(f"{offset}", f"{ours:.2e}", f"{other:.2e}") for offset, ours, other in measured]
     table = figures("largest error at any position", ("k", "sinusoids, R(k)", "random vectors, best matrix"), rows)
-    lines = (ChartLine("sinusoids", list(enumerate(data.products))),)
+    lines = (Series(msg("sinusoids"), list(enumerate(data.products))),)
     chart = Chart("PE(pos) · PE(pos + k), the same at every pos", "k", "product", lines)
     return Result(data, claims, (table,), (chart,))

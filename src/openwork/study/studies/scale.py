@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import torch
 
+from openwork.base.messages import msg
+from openwork.inspection.plots import Series
 from openwork.nn.kernels import scale_of
 from openwork.nn.kernels.backward import softmax_jacobian
 from openwork.nn.kernels.reference import attention_scores, softmax_over
-from openwork.study.studies.study import Chart, ChartLine, Claim, Result, figures
+from openwork.study.studies.study import Chart, Claim, Result, figures
 from openwork.study.studies.table import ScaleSettings
 
 NEAR = 0.2  # how far a sample's variance may be from what is expected, as a share of it
@@ -100,12 +102,12 @@ def run(sizes: ScaleSettings) -> Result:
         ],
     )
 
-    def lines(field: str) -> tuple[ChartLine, ...]:
+    def lines(field: str) -> tuple[Series, ...]:
         plain, scaled = (
             [(float(width), getattr(one, field)) for width, one in zip(data.widths, measured, strict=True)]
             for measured in (data.plain, data.scaled)
         )
-        return ChartLine("plain", plain), ChartLine("scaled", scaled)
+        return Series(msg("plain"), plain), Series(msg("scaled"), scaled)
 
     charts = (
         Chart("Variance of the scores", "d_k", "variance", lines("variance"), True, True),

@@ -6,6 +6,8 @@ Figures are plain values in a dataclass of the study's own; charts, tables and c
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from openwork.inspection.plots import Series
+
 
 class Variant(NamedTuple):
     """One of the things that a study compares: its key in the figures, and its name in words."""
@@ -14,20 +16,13 @@ class Variant(NamedTuple):
     words: str
 
 
-class ChartLine(NamedTuple):
-    """A named curve: (x, y) in the order of x."""
-
-    name: str
-    points: Sequence[tuple[float, float]]
-
-
 class Chart(NamedTuple):
     """Several curves over the same axes, both of which may be logarithmic."""
 
     title: str
     x_label: str
     y_label: str
-    lines: tuple[ChartLine, ...]
+    lines: tuple[Series, ...]
     log_x: bool = False
     log_y: bool = False
 

@@ -85,15 +85,9 @@ class LayerStudySettings(Settings):
 
 
 class Study(NamedTuple):
-    """One question, and how it is answered.
+    """One question: its title, what to see in the figures, and the source that says so.
 
-    Args:
-        name: what it is asked for by.
-        title: what is studied.
-        see: what to see in the figures.
-        source: who says so.
-        settings: the sizes, with their defaults.
-        file: of this folder, whose function `run` calculates figures and claims from the sizes.
+    `settings` are the sizes. `file` is the file of this folder whose function `run` calculates figures and claims.
     """
 
     name: str
