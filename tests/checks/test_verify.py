@@ -271,7 +271,7 @@ def test_edited_weights_with_checksums_to_match(tmp_path: Path, bundle: Bundle):
 
 
 def of_a_family(bundle: Bundle, settings: ModelSettings) -> Bundle:
-    """A bundle of the same texts with another model, and with labels as targets where that tells labels."""
+    """A bundle of the same texts with another model, and with labels as targets where that predicts labels."""
     tokenizers = bundle.tokenizers
     if task_of(settings) != "write":
         tokenizers = tokenizers_for_task(TokenizerPair(tokenizers.source, Labels.of("uvwxyz")), task_of(settings))

@@ -145,7 +145,7 @@ def test_a_target_that_does_not_fit_is_named(call: Call, tmp_path: Path, task: s
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"text": {"shared": True}}, "tells labels, and the targets are cut into pieces of text"),
+        ({"text": {"shared": True}}, "predicts labels, and the targets are cut into pieces of text"),
         ({"training": {"metric": "bleu"}}, 'training.metric = "bleu" is for texts'),
         ({"model": {"kind": "transformer", "tying": "target"}}, '"score" is that of a model with a task'),
         ({"data": {"file": "a.tsv", "columns": ["label"]}}, "names 1 columns"),

@@ -110,7 +110,7 @@ def test_a_run_that_no_longer_got_better(tmp_path: Path):
     folder = run_at(tmp_path, 50, before, losses=(1.0, 2.0, 3.0))
     (tmp_path / "bundle").mkdir()
     (tmp_path / "bundle/bundle.json").touch()
-    with pytest.raises(UsageError, match="its loss no longer got better") as caught:
+    with pytest.raises(UsageError, match="its loss no longer improved") as caught:
         new_length(folder, before, Wanted(before, steps=200))
     assert "training.patience=4" in caught.value.hint
     assert new_length(folder, before, Wanted(settings(patience=4), steps=200)).after.training.patience == 4

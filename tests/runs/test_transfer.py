@@ -103,7 +103,7 @@ def test_an_encoder_of_translation_reads_for_a_classifier(
     tuning: dict[str, object] = {"frozen": ["encoder", "source_embedding"]}
     said = tuned(bundle_folder, tmp_path / "out", **labelled, fine_tuning=tuning)
     assert [line for line in said if line.startswith("taken")] == [
-        "taken from it: source_embedding, encoder; fresh: output, bias, pooler"
+        "loaded from it: source_embedding, encoder; fresh: output, bias, pooler"
     ]
     bundle = load_bundle(tmp_path / "out")
     settings = bundle.settings.model
@@ -122,11 +122,11 @@ def test_an_encoder_of_translation_reads_for_a_classifier(
     [
         (
             {"bidirectional": True},
-            "taken from it: source_embedding, forwards, backwards; fresh: ending, output, bias, features, head",
+            "loaded from it: source_embedding, forwards, backwards; fresh: ending, output, bias, features, head",
         ),
         (
             {"bidirectional": False, "features": "last"},
-            "taken from it: source_embedding, forwards; fresh: ending, output, bias, head",
+            "loaded from it: source_embedding, forwards; fresh: ending, output, bias, head",
         ),
     ],
     ids=["elmo", "ulmfit"],
@@ -180,7 +180,7 @@ def test_another_task_of_the_same_kind(bundle_folder: Path, tmp_path: Path, labe
     labelled["model"] = {"task": "tag"}
     said = tuned(tmp_path / "first", tmp_path / "second", **labelled)
     assert [line for line in said if line.startswith("taken")] == [
-        "taken from it: source_embedding, encoder; fresh: output, bias"
+        "loaded from it: source_embedding, encoder; fresh: output, bias"
     ]
     begins = model_weights(load_bundle(tmp_path / "second").model)["begins"]
     assert not begins.all()  # a fact of the vocabulary, and not the classifier's

@@ -1,1 +1,1 @@
-"""What a model does, recorded and drawn: traces, attention, curves, reports."""
+"""Traces, attention maps, curves and reports of a model."""

@@ -1,4 +1,4 @@
-"""A map of attention weights as SVG: one row a query, one column a key, darker where more attention goes.
+"""A map of attention weights as SVG: one row a query, one column a key, darker for larger weights.
 
 The scale is one hue, fixed to 0..1 in every map, so that two maps can be compared by eye.
 """
@@ -21,7 +21,7 @@ ROW_TITLE, COLUMN_TITLE, SCALE_TITLE = msg("decoder's input → predicted piece"
 # Sums of float32 weights are not exactly 1.
 SLACK = 1e-4
 
-# A row is a piece, or what the decoder was given and what it then predicted.
+# A row is a piece, or the decoder's input and the piece that it predicted.
 RowLabel = str | tuple[str, str]
 
 _VISIBLE = {" ": "␣", "\u3000": "␣", "\u00a0": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
@@ -49,9 +49,9 @@ def attention_map(
 ) -> str:
     """A heat map of `weights` (T, S): row t is what position t attends to; returns SVG.
 
-    A row label that is a pair is written "input → predicted": a decoder attends from the piece it was given, to
-    predict the next one, and a map labelled with one of the two alone seems shifted by one. Each cell tells its
-    exact value under the pointer. ValueError: labels that do not fit the shape, or a weight outside 0..1.
+    A row label that is a pair is written "input → predicted": a decoder attends from its input piece to predict the
+    next one, and a map labelled with one of the two alone seems shifted by one. Each cell shows its exact value under
+    the pointer. ValueError: labels that do not fit the shape, or a weight outside 0..1.
     """
     rows, columns = _checked(weights, row_labels, column_labels)
     names = [" → ".join(map(visible, [label] if isinstance(label, str) else label)) for label in row_labels]
@@ -59,7 +59,7 @@ def attention_map(
     cell = max(SMALLEST_CELL, min(CELL, WIDEST_GRID / max(columns, 1)))
     left = EDGE + 22 + max((text_width(shortened(name, LONGEST_LABEL), LABEL) for name in names), default=0)
     slope = max((text_width(shortened(key, LONGEST_LABEL), LABEL) for key in keys), default=0)
-    # Labels of one or two characters stand upright above their column, longer ones lean.
+    # Labels of one or two characters are upright above their column, longer ones lean.
     leaning = slope > cell
     top = 62 + (slope * 0.8 if leaning else LABEL) + 12
     grid_width, grid_height = columns * cell, rows * cell

@@ -10,7 +10,7 @@ from openwork.inspection.svg import Markup, element, figure, number, text_width
 WIDTH, HEIGHT = 640.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 74.0, 18.0, 66.0, 52.0
 SMALL, NORMAL = 12.0, 14.0
-# Up to here each point is drawn and tells its value; a longer curve is a line only.
+# Up to this many points, each is drawn and shows its value; a longer curve is a line only.
 MOST_DOTS = 60
 # Far outside of these, differences and logarithms of 64-bit numbers break down.
 SMALLEST, LARGEST = 1e-290, 1e290

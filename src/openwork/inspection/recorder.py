@@ -34,14 +34,14 @@ class StepKind:
 
     @property
     def qualified_name(self) -> str:
-        """Where the code stands: "openwork.nn.kernels.reference.softmax_over"."""
+        """The name of the code: "openwork.nn.kernels.reference.softmax_over"."""
         return "" if self.code is None else f"{self.code.__module__}.{self.code.__qualname__}"
 
 
 class Recorder:
     """Steps in the order of calculation. `pieces` are the labels of the positions of either side.
 
-    `side` says which side's positions are being computed; whoever drives the model sets it, and says which it is.
+    `side`: the side whose positions are being computed; the caller of the model sets it.
     """
 
     def __init__(self, pieces: Mapping[Side, Sequence[str]]) -> None:

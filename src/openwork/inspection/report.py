@@ -1,4 +1,4 @@
-"""The report of one training: a single HTML file that opens from the disk and asks nothing of any network.
+"""The report of one training: a single HTML file that opens from the disk and loads nothing.
 
 `ReportContent` holds plain values; whoever trained fills it. Every text in it is escaped, whatever it holds.
 """
@@ -42,7 +42,7 @@ class ScoreTable:
 
 @dataclass(frozen=True)
 class Sample:
-    """One sentence, what the system made of it, and what was expected.
+    """One sentence, the output of the system, and the reference.
 
     `right` is None where right and wrong mean nothing, as for free translation; `reference` is empty where there is
     none. The languages are tags such as "de" or "zh-Hans", which help a browser to choose fonts and voices.

@@ -36,7 +36,7 @@ def number(value: float) -> str:
 
 
 def figure(width: float, height: float, title: str, *children: Markup) -> Markup:
-    """A whole picture with its title (also for those who hear it), its fonts and its two themes."""
+    """A whole picture with its title (also for screen readers), its fonts and its two themes."""
     return element(
         "svg",
         element("title", title),

@@ -121,7 +121,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace:
-    """Steps in the order of calculation; `assumptions` says what was settled where a document leaves it open."""
+    """Steps in the order of calculation; `assumptions`: choices that a document leaves open."""
 
     name: str
     title: str
@@ -147,7 +147,7 @@ class Trace:
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> "Trace":
-        """What `to_json` gave, or what a program made of its JSON text. ValueError: another version of the form."""
+        """From the values of `to_json`. ValueError: another version of the form."""
         if values["schema"] != SCHEMA:
             raise ValueError(f"a trace of version {values['schema']}, not {SCHEMA}")
         steps = tuple(map(_step, values["steps"]))
@@ -202,7 +202,7 @@ class Selection:
 
 
 def select(steps: Sequence[Step], inner: Collection[str], selection: Selection) -> tuple[Step, ...]:
-    """The steps that are asked for; `inner` are the names of those inside sub-layers.
+    """The selected steps; `inner` are the names of those inside sub-layers.
 
     A step whose input is left out names the inputs of that instead. UsageError: no such layer or head.
     """

@@ -39,7 +39,7 @@ from openwork.training.step import Updater
 
 
 def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel:
-    """The model with the first weights that the seed gives."""
+    """A new model, initialised by the seed."""
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     check_memory(weights_of(settings.model, max(sizes)), free_memory())
     torch.manual_seed(settings.training.seed)
@@ -62,7 +62,7 @@ def settle_computing(settings: RunSettings, folder: RunFolder | None) -> tuple[R
 
 
 def resolve_computing(settings: RunSettings, folder: RunFolder | None, device: torch.device) -> RunSettings:
-    """The same settings with precision and workers decided; a run that goes on keeps what it decided at first."""
+    """The settings with precision and workers decided; a continued run keeps its first decision."""
     before = folder.read_settings() if folder is not None else None
     known = before.training if before is not None else settings.training
     wanted = settings.training

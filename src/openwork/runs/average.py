@@ -28,7 +28,7 @@ from openwork.training.trained_weights import merged_tensors
 
 @dataclass(frozen=True)
 class Member:
-    """One set of weights: where it is, how to read it, and how to read what it belongs to."""
+    """One set of weights: its path, and functions that read it and what it belongs to."""
 
     path: Path
     weights: Callable[[], Mapping[str, Tensor]]

@@ -93,7 +93,7 @@ def resume_lines(found: Sequence[StateDifference]) -> Iterator[str]:
 
 
 def _train_and_kill(run_file: Path, out: Path) -> None:
-    """Runs the command until the second checkpoint is whole, and kills it then, wherever it is."""
+    """Runs the command until the second checkpoint is whole, then kills it."""
     command = [sys.executable, "-m", "openwork", "train", str(run_file), "--out", str(out)]
     last = RunFolder(out).checkpoints / f"step-{2 * UPDATES:08d}" / STATE
     with tempfile.TemporaryFile() as output:

@@ -58,7 +58,7 @@ class RunCorpus:
 
 
 def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> RunCorpus:
-    """Reads and filters the pairs, learns the vocabulary, tokenises; what the folder has is used again."""
+    """Reads and filters the pairs, learns the vocabulary, tokenises; files in the folder are used again."""
     splits = training_splits(settings)
     splits.report_to(report)
     begun = bool(checkpoints(folder.checkpoints))

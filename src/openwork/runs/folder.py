@@ -231,7 +231,7 @@ def _is_other(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class RunLock:
-    """A training holds the lock of this folder; `file` is what the system says of its lock file."""
+    """The lock that a training holds on a folder; `file`: the identity of the lock file."""
 
     folder: RunFolder
     file: os.stat_result
@@ -261,7 +261,7 @@ def _change_line(changes: Sequence[str]) -> str:
     if sections & {"model", "fine_tuning"}:
         return "its checkpoints hold the weights of that model, and another has other weights"
     if "training" in sections:
-        return "with them it would become another training, and no run file would say how its weights came to be"
+        return "with them it would be another training, and no run file would describe how its weights were trained"
     return "its validation figures before and after could not be compared"
 
 

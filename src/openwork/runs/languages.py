@@ -19,7 +19,7 @@ LOOKED_AT = 1000  # pairs
 def with_languages(settings: RunSettings, before: RunSettings | None, report: Callable[[str], None]) -> RunSettings:
     """The settings with the languages of a user's own files, as names or texts show them.
 
-    A run that goes on keeps those with which it began (`before`).
+    A continued run keeps its languages (`before`).
     """
     data = settings.data
     if before is not None:
@@ -38,7 +38,7 @@ def with_languages(settings: RunSettings, before: RunSettings | None, report: Ca
 
 
 def _found(data: DataSettings) -> Languages:
-    """What names say, or else the pairs themselves."""
+    """From the names, or else from the pairs themselves."""
     named = shared_languages([named_languages(part) for part in data.parts])
     if named == UNSAID:
         named = shared_languages([_keys(part) for part in data.parts])

@@ -126,7 +126,7 @@ def new_length(folder: RunFolder, before: RunSettings, wanted: Wanted) -> NewLen
     patience = after.training.patience
     if folder.is_finished and made < steps and progress.since_best(old.metric) >= patience:
         raise UsageError(
-            f"{folder.path}: this run has ended because its {old.metric} no longer got better",
+            f"{folder.path}: this run has ended because its {old.metric} no longer improved",
             why=f"training.patience = {patience} allows for as many validations without a better figure",
             hint=f"add --set training.patience={2 * patience}",
             code="U090",
@@ -206,7 +206,7 @@ def _records(folder: RunFolder) -> tuple[Sequence[Mapping[str, Any]], Sequence[i
 def length_lines(length: NewLength) -> Sequence[str]:
     """For the user: how the run will end, and whether it is the run that it would have been."""
     training = length.after.training
-    lines = [f"this run will end after update {training.steps:,}, of which {length.made:,} are made"]
+    lines = [f"this run will end after update {training.steps:,}; {length.made:,} are made"]
     if training.cooldown:
         lines.append(f"its rate will fall from update {training.steps - training.cooldown + 1:,} on")
     if length.is_exact:

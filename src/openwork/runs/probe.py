@@ -71,7 +71,7 @@ class LearningProbe:
 
     @cached_property
     def _stored(self) -> list[str]:
-        """The targets as their pieces give them."""
+        """The targets, decoded from their pieces."""
         return self.tokenizer.decode_batch(self.store.pair(int(row))[1].tolist() for row in self.rows)
 
     @cached_property

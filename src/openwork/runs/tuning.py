@@ -152,7 +152,7 @@ def begin_tuning(
         if not resumed:
             report(f"beginning with the weights of {tuning.from_bundle}")
         if weights.fresh and not resumed:
-            report(f"taken from it: {_parts(weights.loaded)}; fresh: {_parts(weights.fresh)}")
+            report(f"loaded from it: {_parts(weights.loaded)}; fresh: {_parts(weights.fresh)}")
     frozen = made_tunable(model, tuning, weights.fresh)
     if tuning.low_rank:
         learning = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
@@ -193,7 +193,7 @@ def extended_pair(
 def grown(
     weights: Mapping[str, Tensor], model: SequenceModel, before: TokenizerPair, now: TokenizerPair
 ) -> dict[str, Tensor]:
-    """The weights with rows for the new pieces wherever the model has more rows than they have.
+    """The weights, with rows for the new pieces where the model has more rows.
 
     Booleans about each piece are no weights: they stay the model's own, which knows all pieces.
     """

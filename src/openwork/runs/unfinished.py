@@ -1,4 +1,4 @@
-"""A run that has no bundle yet, or one of its checkpoints, read as if it were a bundle.
+"""A run without a bundle, or one of its checkpoints, read as a bundle.
 
 The bundle is written to a temporary folder, which lasts as long as the process; nothing is written to the run.
 """
@@ -25,7 +25,7 @@ from openwork.training.checkpoint import STATE, checkpoint_step, checkpoints, lo
 from openwork.training.progress import Progress
 from openwork.training.trained_weights import merged_tensors
 
-READINGS = 5  # of a run whose training goes on, and removes checkpoints meanwhile
+READINGS = 5  # of a run whose training may remove checkpoints meanwhile
 
 
 def bundle_of_checkpoint(path: Path) -> Path:

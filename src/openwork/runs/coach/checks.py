@@ -57,7 +57,7 @@ LESSONS: tuple[Lesson, ...] = (
     Lesson(
         "unknown",
         "few pieces are unknown",
-        "what is unknown can neither be read nor said",
+        "unknown pieces can be neither read nor written",
         'take text.kind = "byte-pair" or a larger text.vocabulary_size; a tokenizer from a file must fit the language',
         "docs/coach.md, tokenizer; Sennrich et al. 2016",
         few_unknown,
@@ -65,7 +65,7 @@ LESSONS: tuple[Lesson, ...] = (
     Lesson(
         "pieces",
         "words are cut into few pieces",
-        "text in crumbs is long and hard to learn: the vocabulary is far too small or belongs to another language",
+        "many short pieces are hard to learn: the vocabulary is far too small or belongs to another language",
         "raise text.vocabulary_size, or learn the tokenizer from these texts",
         "docs/coach.md, tokenizer; Sennrich et al. 2016",
         pieces_a_word,
@@ -81,7 +81,7 @@ LESSONS: tuple[Lesson, ...] = (
     Lesson(
         "frame",
         "targets begin with start and end with end",
-        "the decoder is asked for other tokens than those that are stored: targets are shifted wrongly",
+        "the decoder must predict other tokens than those that are stored: targets are shifted wrongly",
         "read start + target, ask for target + end: data/batching.py, assemble",
         "docs/coach.md, shift; the paper, section 3.1 (outputs shifted right)",
         framed,
@@ -105,8 +105,8 @@ LESSONS: tuple[Lesson, ...] = (
     ),
     Lesson(
         "future",
-        "no token looks at a later one",
-        "the causal mask is dead: training reads the answer, and translating finds nothing to read",
+        "no token attends to a later one",
+        "the causal mask has no effect: training reads the answer, which translating does not have",
         "True means may attend: look at nn/masks.py, causal, and at what the decoder gives its self-attention",
         "docs/coach.md, masks; the paper, section 3.2.3",
         no_future,
@@ -114,7 +114,7 @@ LESSONS: tuple[Lesson, ...] = (
     Lesson(
         "padding",
         "padding does not matter",
-        "the padding mask is dead: what a sentence becomes depends on the sentences beside it",
+        "the padding mask has no effect: the result of a sentence depends on the others in its batch",
         "True means may attend: look at nn/masks.py, padding, and at the lengths that the model is given",
         "docs/coach.md, masks; the paper, section 3.2.3",
         padding,
@@ -123,7 +123,7 @@ LESSONS: tuple[Lesson, ...] = (
     Lesson(
         "source",
         "every piece of the source matters",
-        "the encoder is not heard: its mask hides everything, or the decoder does not ask it",
+        "the source has no effect: its mask hides everything, or the decoder does not attend to it",
         "look at the mask and the memory that cross-attention is given",
         "docs/coach.md, masks; the paper, section 3.2.3",
         source_matters,
@@ -131,7 +131,7 @@ LESSONS: tuple[Lesson, ...] = (
     Lesson(
         "shift",
         "a token is predicted from those before it",
-        "targets are shifted wrongly: the token asked for is read as well, or the one before it is not read",
+        "targets are shifted wrongly: the token to predict is read as well, or the one before it is not read",
         "read start + target, ask for target + end: data/batching.py, assemble, and training/batches/batch.py",
         "docs/coach.md, shift; the paper, section 3.1 (outputs shifted right)",
         shifted,
@@ -165,7 +165,7 @@ def coach_trial(trial: Trial) -> list[CheckResult]:
 
 
 def coach_lines(outcomes: Sequence[CheckResult]) -> Iterator[str]:
-    """A line for each check with what was measured; where it failed, what that means, what to try and what to read."""
+    """A line for each check with the measurement; below a failed one its meaning, a remedy and a reference."""
     width = max(shown_width(lesson.title) for lesson in LESSONS) + MARGIN
     for lesson, outcome in zip(LESSONS, outcomes, strict=True):
         found = outcome.finding

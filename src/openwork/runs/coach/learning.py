@@ -14,7 +14,7 @@ from openwork.inspection.parting import difference
 from openwork.runs.coach.trial import GOOD, SECONDS, Observation, Trial, seen
 
 PADDING = 3
-FRAMED = "it reads start first and is asked for the stored targets and end"
+FRAMED = "it reads start first and predicts the stored targets and end"
 FELT = 1e-6  # of the largest number: less than that is no effect
 BELOW, ABOVE, TIED = 1.0, 1.5, 3.0  # nats around ln V; the last for an output matrix that is also the embedding
 SAID = 0.75  # least share of the batch that greedy search must repeat
@@ -44,11 +44,11 @@ def source_matters(trial: Trial) -> Observation:
 
 
 def framed(trial: Trial) -> Observation:
-    """The decoder reads start and the target; it is asked for the target and end, and for no padding."""
+    """The decoder reads start and the target; it predicts the target and end, and no padding."""
     batch = trial.batch()
     begins = bool((batch.target_input[:, 0] == SYMBOL_IDS.start).all())
     if batch.real_targets.tolist() != [number for target in trial.targets for number in (*target, SYMBOL_IDS.end)]:
-        return seen(False, "it is asked for other tokens than the stored targets and end", FRAMED)
+        return seen(False, "it predicts other tokens than the stored targets and end", FRAMED)
     return seen(begins, FRAMED if begins else "it does not read start first", FRAMED)
 
 
@@ -133,7 +133,7 @@ def overfit(trial: Trial) -> Observation:
 def predicts_freely(trial: Trial) -> Observation:
     """Greedy search repeats what the model has learnt with teacher forcing; pieces are compared, not their text."""
     if trial.learning.excess > GOOD:
-        raise NotApplicable("nothing was learnt that could be said")
+        raise NotApplicable("nothing was learnt that could be repeated")
     translator = BatchTranslator(trial.model, trial.tokenizers, DecodingSettings(beam=1))
     found, wanted = translator.translate([trial.pairs[row].source for row in trial.rows]), trial.targets
     right = sum(list(best.pieces) == target for (best, *_), target in zip(found, wanted, strict=True))

@@ -82,5 +82,5 @@ def sides_differ(trial: Trial) -> Observation:
 
 
 def _plain(text: str) -> str:
-    """Without what a tokenizer of others may change: case, forms of characters, runs of spaces."""
+    """Without the differences that an external tokenizer may make: case, forms of characters, runs of spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -1,1 +1,1 @@
-"""The run file: its sections, what openwork chooses by itself, and checks of what a person wrote."""
+"""The run file: its sections, openwork's own choices, and checks."""

@@ -155,9 +155,9 @@ def holds(mapping: Any, parts: list[str]) -> bool:
 
 
 def run_file_schema() -> dict[str, Any]:
-    """That of the settings, and what is besides allowed in a file: `base`, and a preset in place of the model's sizes.
+    """The schema of the settings, of `base`, and of a preset in place of the model's sizes.
 
-    A file with a base may lack what the base gives, so nothing is required there.
+    A file with a base may lack the keys that the base has, so nothing is required there.
     """
     schema = RunSettings.model_json_schema()
     schema["$schema"] = DIALECT
@@ -179,7 +179,7 @@ def run_file_schema() -> dict[str, Any]:
 
 
 def translation_file_schema() -> dict[str, Any]:
-    """That of the settings; nothing is required, since the command line may give it."""
+    """The schema of the settings; nothing is required, since the command line may give it."""
     schema = TranslationSettings.model_json_schema()
     properties = {**_BASE, **schema["properties"]}
     return {**schema, "$schema": DIALECT, "title": "openwork translation file", "properties": properties}

@@ -33,7 +33,7 @@ def recipes() -> tuple[Path, ...]:
 
 
 def recipe_lines() -> list[str]:
-    """A line for each recipe: its name, and what it says about itself."""
+    """A line for each recipe: its name, and the first sentence of its comment."""
     width = max(map(len, recipes_by_name()), default=0)
     return [AsIs(f"{name:<{width}}  {_purpose(path)}") for name, path in recipes_by_name().items()]
 

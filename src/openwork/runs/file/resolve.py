@@ -109,7 +109,7 @@ def resolve(
 
 
 def resolve_layer(layer: Layer, report: Callable[[str], None], *, choose_rest: bool) -> Resolved:
-    """The last steps: what is chosen from the data, with `choose_rest`; what a bundle decides; preset and defaults."""
+    """The last steps: choices from the data (with `choose_rest`), the bundle's settings, preset and defaults."""
     if "data" not in layer.mapping:
         raise UsageError(
             "there is nothing to train on", hint="give --source and --target, --corpus, or a run file", code="U040"
@@ -125,7 +125,7 @@ def rehearsal(layer: Layer, steps: int) -> Layer:
     search and the settings of the vocabulary stay the same.
     """
     tokens = section_of(layer, "batches").get("tokens", BatchSettings().tokens)
-    small = min(tokens, MOST_TOKENS) if isinstance(tokens, int) else tokens  # a wrong value is told when it is built
+    small = min(tokens, MOST_TOKENS) if isinstance(tokens, int) else tokens  # build refuses it
     training = {
         "steps": steps,
         "cooldown": 0,

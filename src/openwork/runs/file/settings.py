@@ -62,7 +62,7 @@ class RunSettings(Settings):
         kind = {"classify": "labels", "tag": "labels", "answer": "positions"}.get(task)
         if kind is not None and self.text.target_kind != kind:
             raise RuleError(
-                f'model.task = "{task}" tells labels, and the targets are cut into pieces of text',
+                f'model.task = "{task}" predicts labels, and the targets are cut into pieces of text',
                 hint=f'set text.target_kind = "{kind}" and text.shared = false',
                 code="C074",
             )
@@ -80,7 +80,8 @@ class RunSettings(Settings):
             )
         if task == "language-model" and metric != "loss":
             raise RuleError(
-                f'training.metric = "{metric}" is not measured of model.task = "language-model", which tells no labels',
+                f'training.metric = "{metric}" is not measured of model.task = "language-model", which predicts no '
+                "labels",
                 hint='set training.metric = "loss"',
                 code="C094",
             )

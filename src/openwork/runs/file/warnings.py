@@ -1,4 +1,4 @@
-"""What is allowed in a run file and still cannot be meant: settings without effect, files that are not there.
+"""Warnings about a run file: settings without effect, settings that do not go together, missing files.
 
 No torch here.
 """
@@ -20,7 +20,7 @@ def find_warnings(settings: RunSettings, layer: Layer) -> list[str]:
 
 
 def find_conflicts(settings: RunSettings, layer: Layer) -> list[str]:
-    """The same without a look at the files: a training reads them anyway."""
+    """The same without the files: a training reads them anyway."""
     idle = [sentence for sentence in idle_warnings(settings) if _is_meant(sentence.split()[0], settings, layer)]
     return [*idle, *_conflict_warnings(settings)]
 

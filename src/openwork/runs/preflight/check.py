@@ -1,4 +1,4 @@
-"""All parts of the preflight, one after the other: what is cheap and may refuse comes first."""
+"""All parts of the preflight, one after the other; cheap parts that may refuse come first."""
 
 import tempfile
 from collections.abc import Mapping

@@ -103,7 +103,7 @@ def estimate_memory(setup: TrainingSetup, batch: DemandingBatch) -> MemoryEstima
         raise OpenworkError(
             f"this training does not fit into the memory: it needs {size_text(_needed(setup, batch, most))} more, "
             f"and {size_text(free)} are free",
-            why="so much take gradients, the optimiser and a single sentence for each worker",
+            why="gradients, the optimiser and a single sentence for each worker need that much",
             hint="take a smaller model or vocabulary, fewer training.workers, or end what else runs here",
             code="E023",
         )
