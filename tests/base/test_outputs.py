@@ -25,7 +25,7 @@ from openwork.base.outputs import (
 from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.evaluation.saved import SavedEvaluation, write_evaluation
 from openwork.interop.ctranslate2.writing import write_ctranslate2
-from openwork.interop.hugging_face.bundle import write_hugging_face_folder
+from openwork.interop.forms import write_hugging_face_folder
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 

@@ -14,7 +14,7 @@ from journeys.command import TINY, Finished, told
 from openwork.base.config import read_run_file
 from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.cli.main import app
-from openwork.interop.hugging_face.bundle import write_hugging_face_folder
+from openwork.interop.forms import write_hugging_face_folder
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.train import train_bundle
 from openwork.training.loop import LoopState, Observer

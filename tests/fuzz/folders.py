@@ -31,7 +31,7 @@ from openwork.inference.golden import make_golden
 from openwork.inference.shortlists import Sizes, make_shortlist, read_shortlist
 from openwork.interop.ctranslate2.reading import bundle_from_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
-from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.forms import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.interop.hugging_face.tokenizers import read_tokenizers
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings

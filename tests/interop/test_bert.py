@@ -13,8 +13,7 @@ from interop.bert_folder import NAMES, WIDTH, weights, write_folder
 from openwork.base.errors import OpenworkError
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.inference.embedder import TextEmbedder, similarity
-from openwork.interop.forms import import_model
-from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
+from openwork.interop.forms import bundle_from_hugging_face, import_model
 from openwork.models.encoder_lm import EncoderModel
 from openwork.models.settings import EncoderSettings
 from openwork.text.external.adapted import AdaptedTokenizer

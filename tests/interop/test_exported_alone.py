@@ -17,8 +17,7 @@ from openwork.checks.keeping import exported
 from openwork.inference.golden import make_golden
 from openwork.inference.labeller import Labeller
 from openwork.interop.exports import unsupported_exports
-from openwork.interop.forms import FORMS
-from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.forms import FORMS, bundle_from_hugging_face, write_hugging_face_folder
 from openwork.interop.hugging_face.tokenizers import FRAMES
 from openwork.models.weights import model_weights
 from openwork.text.external.adapted import AdaptedTokenizer

@@ -11,7 +11,7 @@ from tokenizers import models
 
 from openwork.base.config import Layer
 from openwork.base.errors import BundleError, ConfigError
-from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
+from openwork.interop.forms import bundle_from_hugging_face
 from openwork.interop.hugging_face.decoder import read_decoder
 from openwork.models.build import build_model
 from openwork.models.settings import DecoderSettings

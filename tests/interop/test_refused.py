@@ -12,8 +12,8 @@ from openwork.base.errors import BundleError, ConfigError
 from openwork.interop.ctranslate2.binary import read_binary, write_binary
 from openwork.interop.ctranslate2.reading import read_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
+from openwork.interop.forms import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.interop.hugging_face import config as hugging_face_config
-from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.interop.hugging_face.tokenizers import write_tokenizers
 from openwork.interop.vocabulary import token_names
 from openwork.text.external.adapted import AdaptedTokenizer

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, BertModel
 from interop.bert_folder import NAMES
 from openwork.bundles.bundle import Bundle
 from openwork.inference.embedder import TextEmbedder
-from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
+from openwork.interop.forms import bundle_from_hugging_face
 from openwork.models.encoder_lm import EncoderModel
 from openwork.text.external.adapted import AdaptedTokenizer
 

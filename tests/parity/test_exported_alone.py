@@ -20,7 +20,7 @@ from openwork.bundles.bundle import Bundle
 from openwork.inference.completer import Completer
 from openwork.inference.labeller import Labeller
 from openwork.inference.translator import BatchTranslator
-from openwork.interop.hugging_face.bundle import write_hugging_face_folder
+from openwork.interop.forms import write_hugging_face_folder
 from openwork.models.encoder_lm import EncoderModel
 from openwork.text.tokenizer import Tokenizer
 

@@ -19,7 +19,7 @@ from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
-from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.forms import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.text.pair import train_pair

@@ -16,7 +16,7 @@ from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.completer import Completer
 from openwork.inference.translator import BatchTranslator
-from openwork.interop.hugging_face.bundle import bundle_from_hugging_face
+from openwork.interop.forms import bundle_from_hugging_face
 from openwork.interop.hugging_face.decoder import read_decoder
 
 TOLERANCE = 1e-4

@@ -8,7 +8,7 @@ from fuzz.folders import _checkpoints, _trained, sign_bundle, sign_checkpoint
 from interop.small_bundles import small_bundle
 from openwork.base.errors import BundleError
 from openwork.bundles.bundle import load_bundle
-from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.forms import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.training.checkpoint import load_checkpoint
 
 

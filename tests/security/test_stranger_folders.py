@@ -21,8 +21,7 @@ from openwork.data.store import TokenStore
 from openwork.evaluation.saved import read_evaluation
 from openwork.interop.ctranslate2.reading import bundle_from_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
-from openwork.interop.forms import export_model
-from openwork.interop.hugging_face.bundle import bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.forms import bundle_from_hugging_face, export_model, write_hugging_face_folder
 from openwork.models.weights import read_tensors
 from openwork.runs.folder import RunFolder
 from openwork.training.checkpoint import load_weights

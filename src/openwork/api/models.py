@@ -18,8 +18,7 @@ from openwork.bundles.settings import BundleSettings
 from openwork.inference.completer import Completer, check_continues
 from openwork.inference.embedder import TextEmbedder, similarity
 from openwork.inference.explain import explain
-from openwork.inference.filters.labels import answer_text
-from openwork.inference.labeller import Filled, GapFiller, LabelledText, Labeller
+from openwork.inference.labeller import Filled, GapFiller, LabelledText, Labeller, answer_text
 from openwork.inference.scorer import Scored, Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator, Translation

@@ -24,8 +24,8 @@ class LabelOptions:
 def _label(task: Literal["classify", "tag", "fill", "answer"], bundle: Path, options: LabelOptions) -> None:
     """Labels standard input line for line."""
     loaded = load(bundle)
-    from openwork.inference.filters.labels import label_filter
     from openwork.inference.filters.lines import answer_stream
+    from openwork.inference.labeller import label_filter
 
     answer_stream(label_filter(loaded, bundle, task, options.best, as_json=options.as_json), report)
 

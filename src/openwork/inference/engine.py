@@ -52,7 +52,8 @@ def in_processes(task: Callable[[T], R], items: Sequence[T], count: int) -> Iter
             process.give(next(waiting, None))
         for number, item in enumerate(items):
             while number not in results and any(process.number is not None for process in processes):
-                for process in _ready(processes):
+                at_work = {process.here: process for process in processes if process.number is not None}
+                for process in [at_work[here] for here in wait(list(at_work)) if isinstance(here, Connection)]:
                     done, result = process.take()
                     results[done] = result
                     process.give(None if process.is_dead else next(waiting, None))
@@ -61,11 +62,6 @@ def in_processes(task: Callable[[T], R], items: Sequence[T], count: int) -> Iter
     finally:
         for process in processes:
             process.end()
-
-
-def _ready(processes: "Sequence[_Copy]") -> "list[_Copy]":
-    at_work = {process.here: process for process in processes if process.number is not None}
-    return [at_work[here] for here in wait(list(at_work)) if isinstance(here, Connection)]
 
 
 class _Copy:

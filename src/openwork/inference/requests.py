@@ -110,7 +110,7 @@ class Constrainer:
     def _ways(self, text: str, spans: Spans) -> AnyOf:
         """The pieces of a text inside a sentence, and at its start without a space."""
         as_it_is = tuple(self.tokenizers.encode_target(text, spans))
-        if not text[0].isalnum() or written_without_spaces(text[0]):  # no space stands before it inside a sentence
+        if not text[0].isalnum() or written_without_spaces(text[0]):  # no space precedes it inside a sentence
             return AnyOf((as_it_is,))
         inside = tuple(self.tokenizers.encode_target(f" {text}", spans))
         return AnyOf((inside,) if inside == as_it_is else (inside, (self.tokenizers.target.start_id, *as_it_is)))

@@ -72,15 +72,6 @@ def architecture_of(settings: TransformerSettings) -> Architecture | None:
     return next(found, None)
 
 
-def unsupported_by_hugging_face(settings: ModelSettings) -> Unsupported | None:
-    """Why Hugging Face cannot run a model with these settings; None if it can."""
-    if isinstance(settings, EncoderSettings):
-        return unsupported_encoder(settings)
-    if isinstance(settings, DecoderSettings):
-        return unsupported_decoder(settings)
-    return unsupported_seq2seq(settings)
-
-
 def unsupported_seq2seq(settings: ModelSettings) -> Unsupported | None:
     """Why no model of the BART family is one with these settings; None if there is one."""
     if not isinstance(settings, TransformerSettings):
@@ -202,10 +193,11 @@ def ctranslate2_reason(settings: object) -> str:
 
 
 def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[Tokenizer, ...]) -> str:
-    unsupported = unsupported_by_hugging_face(settings)
+    one_vocabulary = {EncoderSettings: unsupported_encoder, DecoderSettings: unsupported_decoder}
+    unsupported = one_vocabulary.get(type(settings), unsupported_seq2seq)(settings)
     if unsupported is not None:
         return unsupported.why
-    if isinstance(settings, EncoderSettings | DecoderSettings):
+    if type(settings) in one_vocabulary:
         return "" if all(map(hugging_face_runs, tokenizers)) else NO_TOKENIZER
     return "" if all(map(hugging_face_keeps, tokenizers)) else "a tokenizer from a file has ids of its own there"
 

@@ -41,8 +41,7 @@ def build_transformer(
     model = Transformer(tables, positions, encoder, decoder, parts.narrow(), s.dropout)
     if s.output_bias:
         model.bias = nn.Parameter(torch.zeros(target_vocabulary))
-    initialise(model)
-    return model
+    return initialise(model)
 
 
 def build_decoder(
@@ -58,8 +57,7 @@ def build_decoder(
     model.separate_prompt = s.separate_prompt
     if s.output_bias:
         model.bias = nn.Parameter(torch.zeros(target_vocabulary))
-    initialise(model)
-    return model
+    return initialise(model)
 
 
 def _check_shared(tying: str, source_vocabulary: int, target_vocabulary: int) -> None:

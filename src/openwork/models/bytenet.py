@@ -171,6 +171,4 @@ def build_bytenet(settings: ByteNetSettings, source_vocabulary: int, target_voca
     readers = [block(s.width, s.kernel, d, s.dropout, causal=False) for d in dilations(s.encoder_layers, s.cycle)]
     writers = [block(s.width, s.kernel, d, s.dropout, causal=True) for d in dilations(s.decoder_layers, s.cycle)]
     encoder, decoder = ColumnEncoder(s.width, readers), ColumnDecoder(s.width, writers, s.dropout)
-    model = ByteNet(tables, encoder, decoder, s.dropout, (s.length_ratio, s.length_extra))
-    initialise(model)
-    return model
+    return initialise(ByteNet(tables, encoder, decoder, s.dropout, (s.length_ratio, s.length_extra)))

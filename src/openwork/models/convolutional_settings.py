@@ -7,6 +7,10 @@ from openwork.base.fields import option
 from openwork.base.limits import KERNEL, LENGTH, WIDTH, DropRate, KernelWidth, LayerCount, TokenCount, Width
 from openwork.models.settings import LanguageTying, Tying
 
+BYTENET = "Kalchbrenner et al. 2016, section"
+CONVS2S = "Gehring et al. 2017, section"
+WAVENET = "van den Oord et al. 2016, section"
+
 
 class ByteNetSettings(Settings):
     """Dilated convolutions, the decoder on top of the encoder; the defaults are the translation model of Kalchbrenner
@@ -17,32 +21,28 @@ class ByteNetSettings(Settings):
     width: int = option(
         1600,
         "2d: numbers in the vector of a token; the dilated convolutions have half as many",
-        "Kalchbrenner et al. 2016, section 5",
+        f"{BYTENET} 5",
         ge=2,
         le=WIDTH,
     )
-    kernel: KernelWidth = option(3, "k: positions that a convolution sees", "Kalchbrenner et al. 2016, section 5")
-    encoder_layers: LayerCount = option(
-        30, "residual blocks that read the source", "Kalchbrenner et al. 2016, section 5"
-    )
-    decoder_layers: LayerCount = option(
-        30, "residual blocks that write the target", "Kalchbrenner et al. 2016, section 5"
-    )
+    kernel: KernelWidth = option(3, "k: positions that a convolution sees", f"{BYTENET} 5")
+    encoder_layers: LayerCount = option(30, "residual blocks that read the source", f"{BYTENET} 5")
+    decoder_layers: LayerCount = option(30, "residual blocks that write the target", f"{BYTENET} 5")
     cycle: int = option(
         5,
         "blocks whose dilations double from 1 on, before they begin again at 1: 5 make 1, 2, 4, 8, 16",
-        "Kalchbrenner et al. 2016, section 3.5",
+        f"{BYTENET} 3.5",
         ge=1,
         le=30,
     )
     length_ratio: float = option(
         1.2,
         "a: columns for a source token; a target that is longer is written on without the source",
-        "Kalchbrenner et al. 2016, section 3.2",
+        f"{BYTENET} 3.2",
         ge=1,
         le=10,
     )
-    length_extra: int = option(0, "b: columns besides", "Kalchbrenner et al. 2016, section 3.2", ge=0, le=LENGTH)
+    length_extra: int = option(0, "b: columns besides", f"{BYTENET} 3.2", ge=0, le=LENGTH)
     tying: Tying = "none"
     dropout: DropRate = option(
         0.1, "on embeddings, on what a block adds, and before the output", "Srivastava et al. 2014"
@@ -55,31 +55,23 @@ class ConvS2SSettings(Settings):
     """
 
     kind: Literal["convs2s"] = "convs2s"
-    width: Width = option(
-        512, "numbers in a token's vector between the convolutions", "Gehring et al. 2017, section 4.2"
-    )
+    width: Width = option(512, "numbers in a token's vector between the convolutions", f"{CONVS2S} 4.2")
     embedding_width: Width | None = option(
-        None,
-        "width of the embeddings, of the memory and of the vectors before the output; width",
-        "Gehring et al. 2017, section 4.2",
+        None, "width of the embeddings, of the memory and of the vectors before the output; width", f"{CONVS2S} 4.2"
     )
-    kernel: KernelWidth = option(3, "k: positions that a convolution sees", "Gehring et al. 2017, section 3.2")
+    kernel: KernelWidth = option(3, "k: positions that a convolution sees", f"{CONVS2S} 3.2")
     encoder_layers: LayerCount = option(
-        20,
-        "convolutions that read the source; together they see layers x (kernel - 1) + 1 positions",
-        "Gehring et al. 2017, section 4.2",
+        20, "convolutions that read the source; together they see layers x (kernel - 1) + 1 positions", f"{CONVS2S} 4.2"
     )
     decoder_layers: LayerCount = option(
-        20, "convolutions that write the target, each with a step of attention", "Gehring et al. 2017, section 4.2"
+        20, "convolutions that write the target, each with a step of attention", f"{CONVS2S} 4.2"
     )
     maximum_length: TokenCount = option(
-        1024,
-        "positions of source and target that have a learnt vector, end symbols included",
-        "Gehring et al. 2017, section 3.1",
+        1024, "positions of source and target that have a learnt vector, end symbols included", f"{CONVS2S} 3.1"
     )
     tying: Tying = "none"
     dropout: DropRate = option(
-        0.1, "on embeddings, on the input of convolutions, and before the output", "Gehring et al. 2017, section 4.2"
+        0.1, "on embeddings, on the input of convolutions, and before the output", f"{CONVS2S} 4.2"
     )
 
     @property
@@ -94,24 +86,18 @@ class WaveNetSettings(Settings):
     """
 
     kind: Literal["wavenet"] = "wavenet"
-    width: Width = option(
-        512, "numbers in a token's vector, and in the residual stream", "van den Oord et al. 2016, section 2.4"
-    )
-    skip_width: Width = option(
-        256, "numbers that each layer adds to the output", "van den Oord et al. 2016, section 2.4"
-    )
+    width: Width = option(512, "numbers in a token's vector, and in the residual stream", f"{WAVENET} 2.4")
+    skip_width: Width = option(256, "numbers that each layer adds to the output", f"{WAVENET} 2.4")
     kernel: int = option(
         2, "k: positions that a convolution sees", "van den Oord et al. 2016, figure 3", ge=2, le=KERNEL
     )
     layers: LayerCount = option(
-        30,
-        "dilated layers; the model sees as far back as they reach together and no further",
-        "van den Oord et al. 2016, section 2.1",
+        30, "dilated layers; the model sees as far back as they reach together and no further", f"{WAVENET} 2.1"
     )
     cycle: int = option(
         10,
         "layers whose dilations double from 1 on, before they begin again at 1: 10 make 1, 2, 4 ... 512",
-        "van den Oord et al. 2016, section 2.1",
+        f"{WAVENET} 2.1",
         ge=1,
         le=30,
     )

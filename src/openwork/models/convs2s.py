@@ -233,8 +233,7 @@ def build_convs2s(
     ]
     encoder = ConvolutionalEncoder(embedding_width, s.width, readers, s.decoder_layers)
     decoder = ConvolutionalDecoder(embedding_width, s.width, writers, s.dropout)
-    model = ConvS2S(tables, encoder, decoder, s.dropout, positions)
-    initialise(model)
+    model = initialise(ConvS2S(tables, encoder, decoder, s.dropout, positions))
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=DEVIATION)

@@ -229,5 +229,4 @@ def build_encoder(
             model = SpanExtractor(reader, nn.Linear(s.width, SPANS), target_vocabulary)
         case "embed":
             model = TextEncoder(reader, Pooler(s.width), parts.narrow())
-    initialise(model)
-    return model
+    return initialise(model)

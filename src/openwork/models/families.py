@@ -65,10 +65,10 @@ def _of(family: type[Settings]) -> Iterator[ModelOption]:
         extra = family.model_fields[key.last].json_schema_extra
         extra = extra if isinstance(extra, dict) else {}
         values = extra.get("values", {})
-        told = {str(name): str(text) for name, text in values.items()} if isinstance(values, dict) else {}
+        explained = {str(name): str(text) for name, text in values.items()} if isinstance(values, dict) else {}
         if key.last != "kind":
             yield ModelOption(
-                kind, key.name, key.takes, key.default, key.description, told, str(extra.get("origin", ""))
+                kind, key.name, key.takes, key.default, key.description, explained, str(extra.get("origin", ""))
             )
 
 

@@ -20,25 +20,22 @@ LONGEST, RELATIVE_DISTANCE = 1024, 16  # `maximum_length` and `relative_distance
 FeedForwardName = Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"]
 
 
+PAPER = "Vaswani et al. 2017, section"
+
+
 class LayerSettings(Settings):
     """Of the layers of every kind of Transformer; the defaults are those of the paper's base model."""
 
-    width: Width = option(512, "d_model: numbers in the vector of one token", "Vaswani et al. 2017, section 3.1")
-    heads: HeadCount = option(8, "h: attention heads", "Vaswani et al. 2017, section 3.2.2")
-    head_width: Width | None = option(
-        None, "d_k: width of a head's queries and keys; width / heads", "Vaswani et al. 2017, section 3.2.2"
-    )
-    value_width: Width | None = option(
-        None, "d_v: width of a head's values; width / heads", "Vaswani et al. 2017, section 3.2.2"
-    )
+    width: Width = option(512, "d_model: numbers in the vector of one token", f"{PAPER} 3.1")
+    heads: HeadCount = option(8, "h: attention heads", f"{PAPER} 3.2.2")
+    head_width: Width | None = option(None, "d_k: width of a head's queries and keys; width / heads", f"{PAPER} 3.2.2")
+    value_width: Width | None = option(None, "d_v: width of a head's values; width / heads", f"{PAPER} 3.2.2")
     key_value_heads: HeadCount | None = option(
         None,
         "heads of keys and values, each shared by a group of query heads; as many as heads, 1: multi-query",
         "Shazeer 2019; Ainslie et al. 2023",
     )
-    feedforward_width: Width = option(
-        2048, "d_ff: width inside the feed-forward network", "Vaswani et al. 2017, section 3.3"
-    )
+    feedforward_width: Width = option(2048, "d_ff: width inside the feed-forward network", f"{PAPER} 3.3")
     attention: Literal["scaled", "unscaled", "relu", "additive"] = option(
         "scaled",
         "how attention weights come from queries and keys: scaled is the paper's",
@@ -126,9 +123,7 @@ class LayerSettings(Settings):
         "width of the embeddings; where it is not the width, the first residual of each stack is projected",
         "He et al. 2016, equation 2; Lan et al. 2020, section 3.1",
     )
-    embedding_scale: bool = option(
-        True, "embeddings are multiplied by the root of their width", "Vaswani et al. 2017, section 3.4"
-    )
+    embedding_scale: bool = option(True, "embeddings are multiplied by the root of their width", f"{PAPER} 3.4")
     embedding_norm: bool = option(
         False, "a norm after embeddings and positions are added up; not in the paper", "Lewis et al. 2020 (BART)"
     )
@@ -138,9 +133,7 @@ class LayerSettings(Settings):
     attention_bias: bool = option(
         False, "biases in the attention's projections; the paper has none", "fairseq, torch.nn.Transformer"
     )
-    dropout: DropRate = option(
-        0.1, "P_drop: on sub-layer outputs and on embeddings", "Vaswani et al. 2017, section 5.4"
-    )
+    dropout: DropRate = option(0.1, "P_drop: on sub-layer outputs and on embeddings", f"{PAPER} 5.4")
     attention_dropout: DropRate = option(
         0.0, "on attention weights; not in the paper", "the authors' own tensor2tensor"
     )

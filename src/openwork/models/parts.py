@@ -89,12 +89,9 @@ class Parts:
 
     def self_attention(self, layer: int, causal: bool) -> MultiHeadAttention:
         width = self.settings.stream_start if layer == 0 else self.settings.width
-        return self._attention(width, self.distances(causal))
+        return self.attention(width, self.distances(causal))
 
-    def cross_attention(self) -> MultiHeadAttention:
-        return self._attention(self.settings.width, NoDistances())
-
-    def _attention(self, width: int, distances: Distances) -> MultiHeadAttention:
+    def attention(self, width: int, distances: Distances | None = None) -> MultiHeadAttention:
         s = self.settings
         attention = MultiHeadAttention(
             width, Heads(s.heads, s.key_width, s.value_head_width, s.key_value_heads), output_width=s.width,
@@ -115,17 +112,19 @@ class Parts:
         before, after = self.settings.stream_start, self.settings.width
         if layer > 0 or before == after:
             return self.connection()
-        connection = self.connection_kind(
-            self.connection_kind.norm_width(before, after), self.settings.dropout, self.norm
-        )
-        return ProjectedResidual(connection, before, after)
+        width = self.connection_kind.norm_width(before, after)
+        return ProjectedResidual(self.connection_kind(width, self.settings.dropout, self.norm), before, after)
 
     def encoder_layer(self, layer: int) -> EncoderLayer:
         attention, feedforward = self.self_attention(layer, causal=False), self.feedforward()
         return EncoderLayer(attention, feedforward, (self.self_attention_connection(layer), self.connection()))
 
     def decoder_layer(self, layer: int) -> DecoderLayer:
-        attention, cross, feedforward = self.self_attention(layer, True), self.cross_attention(), self.feedforward()
+        attention, cross, feedforward = (
+            self.self_attention(layer, True),
+            self.attention(self.settings.width),
+            self.feedforward(),
+        )
         connections = (self.self_attention_connection(layer), self.connection(), self.connection())
         return DecoderLayer(attention, cross, feedforward, connections)
 

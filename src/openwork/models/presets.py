@@ -40,7 +40,7 @@ SMALL: dict[str, dict[str, object]] = {
     "lstm-tagger": {"kind": "recurrent-labels", "task": "tag", "width": 128},
     "lstm-classifier": {"kind": "recurrent-labels", "task": "classify", "width": 128},
     "gru-classifier": {"kind": "recurrent-labels", "task": "classify", "cell": "gru", "width": 128},
-    # Language models whose layers a classifier is put upon (Peters et al. 2018; Howard and Ruder 2018).
+    # Language models with a classifier on top of their layers (Peters et al. 2018; Howard and Ruder 2018).
     "elmo-small": {"kind": "recurrent-lm", "width": 192},
     "ulmfit-small": {"kind": "recurrent-lm", "bidirectional": False, "features": "last", "width": 256},
     # Convolutions: gated with attention in every decoder layer (Gehring et al. 2017), and dilated (Kalchbrenner et al.

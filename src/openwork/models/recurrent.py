@@ -76,9 +76,7 @@ def build_recurrent(settings: RecurrentSettings, source_vocabulary: int, target_
     encoder = RecurrentEncoder(
         s.width, s.encoder_width, s.encoder_layers, s.dropout, s.cell, bidirectional=s.attention != "none"
     )
-    model = RecurrentModel(tables, encoder, _decoder(s), s.dropout)
-    initialise(model)
-    return model
+    return initialise(RecurrentModel(tables, encoder, _decoder(s), s.dropout))
 
 
 def _decoder(s: RecurrentSettings) -> RecurrentDecoder | LuongDecoder:
@@ -181,6 +179,4 @@ def build_recurrent_labels(
     encoder = RecurrentEncoder(s.width, s.width, s.layers, s.dropout, s.cell, bidirectional=s.bidirectional)
     kind = {"tag": RecurrentTagger, "classify": RecurrentClassifier}[s.task]
     output = output_matrix(target_vocabulary, encoder.memory_width)
-    model = kind(nn.Embedding(source_vocabulary, s.width), encoder, output, s.dropout)
-    initialise(model)
-    return model
+    return initialise(kind(nn.Embedding(source_vocabulary, s.width), encoder, output, s.dropout))

@@ -230,5 +230,4 @@ def build_recurrent_lm(
         if s.task_layers:
             reader = TaskReader(source_vocabulary, s.width, known, s.task_layers, s.dropout, s.cell)
         model = PoolingClassifier(embedding, forwards, backwards, features, reader, output, s.dropout)
-    initialise(model)
-    return model
+    return initialise(model)

@@ -113,7 +113,7 @@ class RecurrentSettings(Settings):
 
 
 class RecurrentLabelsSettings(Settings):
-    """Recurrent layers that read a text and tell a label of it, or one of each of its words."""
+    """Recurrent layers that read a text and predict a label of it, or one of each of its words."""
 
     kind: Literal["recurrent-labels"] = "recurrent-labels"
     task: Literal["tag", "classify"] = option(

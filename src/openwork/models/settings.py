@@ -40,10 +40,15 @@ ONE_VOCABULARY = ("three-way", "embeddings")
 """The choices that take one vocabulary for source and target."""
 
 
+PAPER = "Vaswani et al. 2017, section"
+GPT = "Radford et al. 2018 (GPT), section"
+BERT = "Devlin et al. 2019, section"
+
+
 class _Stacks(Settings):
     kind: Literal["transformer"] = "transformer"
-    encoder_layers: LayerCount = option(6, "N of the encoder", "Vaswani et al. 2017, section 3.1")
-    decoder_layers: LayerCount = option(6, "N of the decoder", "Vaswani et al. 2017, section 3.1")
+    encoder_layers: LayerCount = option(6, "N of the encoder", f"{PAPER} 3.1")
+    decoder_layers: LayerCount = option(6, "N of the decoder", f"{PAPER} 3.1")
     tying: Tying = "three-way"
 
 
@@ -53,14 +58,10 @@ class TransformerSettings(LayerSettings, _Stacks):
 
 class _Stack(Settings):
     kind: Literal["decoder"] = "decoder"
-    layers: LayerCount = option(
-        12, "layers, each of masked self-attention and a feed-forward network", "Radford et al. 2018 (GPT), section 4.1"
-    )
+    layers: LayerCount = option(12, "layers, each of masked self-attention and a feed-forward network", f"{GPT} 4.1")
     tying: LanguageTying = "three-way"
     separate_prompt: bool = option(
-        False,
-        "a start symbol after the prompt too, so that the model sees where the prompt ends",
-        "Radford et al. 2018 (GPT), section 3.3",
+        False, "a start symbol after the prompt too, so that the model sees where the prompt ends", f"{GPT} 3.3"
     )
 
 
@@ -84,27 +85,27 @@ class _Head(Settings):
             "embed": "a vector for the whole, the mean of its tokens' (Reimers and Gurevych 2019)",
         },
     )
-    layers: LayerCount = option(12, "L: layers of the encoder", "Devlin et al. 2019, section 3")
+    layers: LayerCount = option(12, "L: layers of the encoder", f"{BERT} 3")
     segments: int = option(
         0,
         "learned vectors for the segments of a source, each closed by an end symbol; 0: none, BERT has 2",
-        "Devlin et al. 2019, section 3",
+        f"{BERT} 3",
         ge=0,
         le=LENGTH,
     )
     mask_piece: int = option(
         1,
         "the id of the piece that replaces a masked one (fill); by default 1, the unknown symbol",
-        "Devlin et al. 2019, section 3.1",
+        f"{BERT} 3.1",
         ge=0,
         le=LENGTH,
     )
 
     @property
     def tying(self) -> Literal["three-way", "none"]:
-        """Where pieces of the source are told, their output matrix is the embedding; labels have one of their own."""
+        """Pieces of the source are predicted by the matrix of the embedding; labels have their own matrix."""
         return "three-way" if self.task in ("fill", "embed") else "none"
 
 
 class EncoderSettings(LayerSettings, _Head):
-    """An encoder that reads in both directions, and a head that tells something of what was read."""
+    """An encoder that reads in both directions, and a head that predicts something of the source."""

@@ -136,6 +136,4 @@ def build_wavenet(settings: WaveNetSettings, source_vocabulary: int, target_voca
         DilatedLayer(s.width, s.skip_width, s.kernel, dilation, s.dropout, is_last=place + 1 == s.layers)
         for place, dilation in enumerate(dilations(s.layers, s.cycle))
     ]
-    model = WaveNet(embedding, DilatedStack(s.width, s.kernel, layers, s.dropout), output, s.dropout)
-    initialise(model)
-    return model
+    return initialise(WaveNet(embedding, DilatedStack(s.width, s.kernel, layers, s.dropout), output, s.dropout))

@@ -1,7 +1,7 @@
 """Token embeddings (section 3.4 of the paper)."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Int
@@ -25,8 +25,11 @@ class TokenEmbedding(nn.Module):
         return self.table(tokens) * self.scale
 
 
-def initialise(model: nn.Module) -> None:
-    """Glorot-uniform matrices, zero biases, embeddings N(0, 1 / width).
+ModuleT = TypeVar("ModuleT", bound=nn.Module)
+
+
+def initialise(model: ModuleT) -> ModuleT:
+    """Gives a model Glorot-uniform matrices, zero biases, embeddings N(0, 1 / width), and returns it.
 
     The paper does not say. Glorot and Bengio 2010, equation 16 for the matrices; an embedding of variance
     1 / width has unit variance after the scaling by sqrt(width) and gives logits of unit variance when it is
@@ -39,6 +42,7 @@ def initialise(model: nn.Module) -> None:
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+    return model
 
 
 def output_matrix(vocabulary: int, width: int) -> nn.Parameter:

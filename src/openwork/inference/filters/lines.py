@@ -105,9 +105,9 @@ def with_terms(read: ReadLine, glossary: Glossary) -> ReadLine:
     """Reads lines as `read` does and requires the translations that the glossary has for their terms."""
 
     def read_with_terms(line: str) -> InputLine:
-        asked = read(line)
-        required = (*asked.request.required, *glossary.required(asked.text))
-        return replace(asked, request=replace(asked.request, required=required))
+        one = read(line)
+        required = (*one.request.required, *glossary.required(one.text))
+        return replace(one, request=replace(one.request, required=required))
 
     return read_with_terms
 
@@ -117,14 +117,14 @@ def answer_stream(lines: LineFilter, report: Report, stream: BinaryIO | None = N
     number = 0
     for batch in arriving_lines(stream or standard_input()):
         first = number + 1
-        asked = []
+        inputs = []
         for number, data in enumerate(batch, start=first):
             one = read(cleaned(data, f"line {number}", report))
             if one.problem:
                 report(f"line {number}: {one.problem}")
-            asked.append(one)
-        texts = [one.text for one in asked]
-        found = lines.run(texts, [one.request for one in asked])
+            inputs.append(one)
+        texts = [one.text for one in inputs]
+        found = lines.run(texts, [one.request for one in inputs])
         for place, (text, result) in enumerate(zip(texts, found, strict=True), start=first):
             answer = lines.answer(text, result)
             for note in answer.notes:

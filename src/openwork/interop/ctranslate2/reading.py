@@ -5,7 +5,7 @@ another order (`vocabulary.py`). Parts that openwork has not are refused, never 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,8 +91,16 @@ def read_ctranslate2(folder: Path, pieces: tuple[Sequence[str], Sequence[str]] |
         settings = settings.model_copy(update={"positions": "sinusoidal", "maximum_length": None})
     source, target = _tokens(weights, conventions, *(pieces or (None, None)))
     sizes = source.vocabulary.size, target.vocabulary.size
-    tensors = _with_ties(_tensors(weights, settings, source.vocabulary, target.vocabulary))
-    settings = settings.model_copy(update={"tying": _tying(tensors)})
+    tensors = _tensors(weights, settings, source.vocabulary, target.vocabulary)
+    # openwork's model has one name for tied weights: embeddings that are the output matrix are left out
+    tying = "none"
+    if torch.equal(tensors[TARGET_TABLE], tensors[OUTPUT_MATRIX]):
+        del tensors[TARGET_TABLE]
+        tying = "target"
+        if torch.equal(tensors[SOURCE_TABLE], tensors[OUTPUT_MATRIX]):
+            del tensors[SOURCE_TABLE]
+            tying = "three-way"
+    settings = settings.model_copy(update={"tying": tying})
     for name in weights.unused():
         raise weights.unsupported(name)
     model = model_with_weights(settings, sizes, tensors, weights.size_error, str(folder))
@@ -102,9 +110,9 @@ def read_ctranslate2(folder: Path, pieces: tuple[Sequence[str], Sequence[str]] |
 def _tokens(
     weights: Weights, conventions: Conventions, source: Sequence[str] | None, target: Sequence[str] | None
 ) -> tuple[Tokens, Tokens]:
-    said, folder = conventions, weights.folder
-    listed = read_tokens(folder, said.unk_token)
-    if said.decoder_start_token is None:
+    folder = weights.folder
+    listed = read_tokens(folder, conventions.unk_token)
+    if conventions.decoder_start_token is None:
         raise BundleError(
             f"{folder}: this model has no start symbol of its own",
             why="the first token of each target is for the user to give",
@@ -112,8 +120,8 @@ def _tokens(
             code="B007",
         )
     zero = weights.number(f"{DECODER}/start_from_zero_embedding")
-    start = None if zero else said.decoder_start_token
-    wanted = [*said.before, *said.after], [start, said.eos_token]
+    start = None if zero else conventions.decoder_start_token
+    wanted = [*conventions.before, *conventions.after], [start, conventions.eos_token]
     for names, side, needed in zip(listed, (ENCODER, DECODER), wanted, strict=True):
         rows = len(weights.embeddings(side))
         if rows != len(names):
@@ -123,14 +131,14 @@ def _tokens(
                 raise weights.mismatch(f"the vocabulary of the {side} has no token {name!r}")
     shared = listed[0] is listed[1] and source == target
     return (
-        Tokens.of(listed[0], _symbols(said, start if shared else said.bos_token, source), source),
-        Tokens.of(listed[1], _symbols(said, start, target), target),
+        Tokens.of(listed[0], _symbols(conventions, start if shared else conventions.bos_token, source), source),
+        Tokens.of(listed[1], _symbols(conventions, start, target), target),
     )
 
 
-def _symbols(said: Conventions, start: str | None, pieces: Sequence[str] | None) -> tuple[str | None, ...]:
+def _symbols(conventions: Conventions, start: str | None, pieces: Sequence[str] | None) -> tuple[str | None, ...]:
     """CTranslate2's names of pad, unknown, start and end. It has no padding, except in files that openwork wrote."""
-    return (pieces[SYMBOL_IDS.pad] if pieces else None), said.unk_token, start, said.eos_token
+    return (pieces[SYMBOL_IDS.pad] if pieces else None), conventions.unk_token, start, conventions.eos_token
 
 
 def _tensors(
@@ -228,18 +236,6 @@ def made_positions(positions: int, width: int) -> Float[Tensor, "position width"
 SOURCE_TABLE, TARGET_TABLE, OUTPUT_MATRIX = "source_embedding.table.weight", "target_embedding.table.weight", "output"
 
 
-def _with_ties(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors without the embeddings that are the output matrix: openwork's model has one name for tied weights."""
-    same = {name for name in (SOURCE_TABLE, TARGET_TABLE) if torch.equal(tensors[name], tensors[OUTPUT_MATRIX])}
-    return {name: tensor for name, tensor in tensors.items() if TARGET_TABLE not in same or name not in same}
-
-
-def _tying(tensors: Mapping[str, Tensor]) -> str:
-    if TARGET_TABLE in tensors:
-        return "none"
-    return "target" if SOURCE_TABLE in tensors else "three-way"
-
-
 # CTranslate2's defaults.
 DECODING = DecodingSettings(
     beam=2, length_penalty=1.0, length_rule="power", unfinished="ranked", extra_length=1024, maximum_length=256
@@ -280,12 +276,12 @@ def _own_tokenizers(folder: Path) -> TokenizerPair:
     )
 
 
-def _check_frame(folder: Path, said: Conventions) -> None:
-    if said.add_source_bos or not said.add_source_eos:
+def _check_frame(folder: Path, conventions: Conventions) -> None:
+    if conventions.add_source_bos or not conventions.add_source_eos:
         raise BundleError(
             f"{folder}: this model cannot become a bundle",
             why="its sources begin with a start symbol, and those of a bundle do not"
-            if said.add_source_bos
+            if conventions.add_source_bos
             else "its sources have no end symbol, and those of a bundle end with one",
             hint="openwork.interop.ctranslate2.reading reads it for use from Python",
             code="B006",

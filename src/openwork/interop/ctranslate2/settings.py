@@ -146,7 +146,7 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
     layers = [_layers(side, contents.variables) for side in (ENCODER, DECODER)]
     width = int(weights.embeddings(ENCODER).shape[1])
     rms = f"{first}/ffn/layer_norm/beta" not in weights
-    said = {
+    values = {
         "width": width,
         "encoder_layers": layers[0],
         "decoder_layers": layers[1],
@@ -162,7 +162,7 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
         **_heads(weights, width, list(attentions(*layers))),
     }
     try:
-        return TransformerSettings.model_validate(said)
+        return TransformerSettings.model_validate(values)
     except ValidationError as error:
         why = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise BundleError(
@@ -178,21 +178,21 @@ def _heads(weights: Weights, width: int, scopes: list[str]) -> dict[str, object]
     heads = int(_alike(weights, "num_heads", SPECIFICATIONS[weights.contents.specification]))
     shared = 1 if _everywhere(weights, scopes, "multi_query") else _everywhere(weights, scopes, "num_heads_kv")
     head_width = _everywhere(weights, scopes, "head_dim")
-    said: dict[str, object] = {"heads": heads, "key_value_heads": int(shared) if shared else None}
+    values: dict[str, object] = {"heads": heads, "key_value_heads": int(shared) if shared else None}
     if head_width:
-        said |= {"head_width": int(head_width), "value_width": int(head_width)}
+        values |= {"head_width": int(head_width), "value_width": int(head_width)}
     of_sequences = [scope for scope in scopes if scope.endswith("/self_attention")]
     rotated = _everywhere(weights, of_sequences, "rotary_dim")
     if rotated is not None:
         if rotated not in (0, head_width or width // max(heads, 1)):
             raise weights.unsupported(f"rotary_dim {rotated:g}, less than a head's width,")
-        return said | {"positions": "rotary"}
+        return values | {"positions": "rotary"}
     keys = weights.get(f"{of_sequences[0]}/relative_position_keys")
     if keys is not None:
-        return said | {"positions": "relative", "relative_distance": (len(keys) - 1) // 2 if keys.ndim else 0}
+        return values | {"positions": "relative", "relative_distance": (len(keys) - 1) // 2 if keys.ndim else 0}
     tables = [f"{side}/{POSITIONS}" for side in (ENCODER, DECODER)]
     sizes = [len(weights.matrix(name)) for name in tables if name in weights]
-    return said | {"positions": "learned", "maximum_length": min(sizes, default=MADE_POSITIONS)}
+    return values | {"positions": "learned", "maximum_length": min(sizes, default=MADE_POSITIONS)}
 
 
 def _everywhere(weights: Weights, scopes: list[str], name: str) -> float | None:
@@ -227,10 +227,8 @@ def _alike(weights: Weights, name: str, default: float | None) -> float:
 
 def _layers(side: str, variables: Mapping[str, np.ndarray]) -> int:
     numbers = {name.split("/")[1] for name in variables if name.startswith(f"{side}/layer_")}
-    count = 0
-    while f"layer_{count}" in numbers:
-        count += 1
-    return max(count, 1)  # without any, the error names the first layer's weights
+    missing = next(count for count in range(len(numbers) + 1) if f"layer_{count}" not in numbers)
+    return max(missing, 1)  # without any, the error names the first layer's weights
 
 
 def _feedforward(weights: Weights, layer: str) -> str:

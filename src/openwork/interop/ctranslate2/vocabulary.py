@@ -51,13 +51,13 @@ def read_conventions(folder: Path, version: int, variables: Mapping[str, np.ndar
     """From config.json, or for an older binary version from the variables; BundleError where they are not usable."""
     path = folder / CONFIG
     if version >= CONFIGURED:
-        said = _read_json(path)
-        if not isinstance(said, dict):
+        values = _read_json(path)
+        if not isinstance(values, dict):
             raise _unusable(path, "it is no table of keys")
     else:
-        said = _earlier(variables)
+        values = _earlier(variables)
     try:
-        return Conventions.model_validate(said)
+        return Conventions.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         raise _unusable(path, f"{first['loc'][0]} is {first['input']!r}") from error
@@ -69,17 +69,17 @@ def _earlier(variables: Mapping[str, np.ndarray]) -> dict[str, Any]:
     def flag(name: str, default: bool) -> bool:
         return bool(variables[name].any()) if name in variables else default
 
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: variables[name].tobytes().decode("utf-8", errors="replace")
         for name in ("unk_token", "bos_token", "eos_token")
         if name in variables
     }
-    said |= {"add_source_bos": flag("with_source_bos", False), "add_source_eos": flag("with_source_eos", False)}
-    start, end = said.get("bos_token", "<s>"), said.get("eos_token", "</s>")
-    said["decoder_start_token"] = start if flag("with_target_bos", True) else end
+    values |= {"add_source_bos": flag("with_source_bos", False), "add_source_eos": flag("with_source_eos", False)}
+    start, end = values.get("bos_token", "<s>"), values.get("eos_token", "</s>")
+    values["decoder_start_token"] = start if flag("with_target_bos", True) else end
     if flag("user_decoder_start_tokens", False):
-        said["decoder_start_token"] = None
-    return said
+        values["decoder_start_token"] = None
+    return values
 
 
 @dataclass(frozen=True)

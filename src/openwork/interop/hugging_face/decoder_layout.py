@@ -132,18 +132,8 @@ class DecoderLayout(NamedTuple):
 
 
 LAYOUTS = {
-    "gpt2": DecoderLayout(
-        "GPT2LMHeadModel",
-        GPT2_ACTIVATIONS,
-        _gpt2_places,
-        _gpt2_to_openwork,
-        _gpt2_to_hugging_face,
-    ),
+    "gpt2": DecoderLayout("GPT2LMHeadModel", GPT2_ACTIVATIONS, _gpt2_places, _gpt2_to_openwork, _gpt2_to_hugging_face),
     "llama": DecoderLayout(
-        "LlamaForCausalLM",
-        LLAMA_ACTIVATIONS,
-        _llama_places,
-        _llama_to_openwork,
-        _llama_to_hugging_face,
+        "LlamaForCausalLM", LLAMA_ACTIVATIONS, _llama_places, _llama_to_openwork, _llama_to_hugging_face
     ),
 }

@@ -1,7 +1,6 @@
 """Ways to compute scaled dot-product attention: one reads as the formula, the others are held equal to it."""
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -11,25 +10,13 @@ WeightFunction = Callable[[Tensor, Tensor, Mask, float, Tensor | None], Tensor]
 """Weights (batch, head, query, key) of queries and keys, with a mask, a scale and a bias for their scores."""
 
 
-@runtime_checkable
-class Kernel(Protocol):
-    """Attention(Q, K, V) for queries, keys and values of shape (batch, head, position, ...).
+Kernel = Callable[..., Tensor]
+"""Attention(Q, K, V) for queries, keys and values of shape (batch, head, position, ...).
 
-    `bias`, broadcastable to (batch, head, query, key), is added to the scores. `weight_function` replaces the softmax
-    of scaled dot products (`nn/attention.py`).
-    """
-
-    def __call__(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Mask,
-        scale: float,
-        dropout: float = 0.0,
-        bias: Tensor | None = None,
-        weight_function: WeightFunction | None = None,
-    ) -> Tensor: ...
+Called with query, key, value, mask (`Mask`) and scale, and optionally with a rate of dropout, a bias and a weight
+function. `bias`, broadcastable to (batch, head, query, key), is added to the scores. `weight_function` replaces the
+softmax of scaled dot products (`nn/attention.py`).
+"""
 
 
 def scale_of(head_width: int) -> float:
