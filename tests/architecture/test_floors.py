@@ -94,7 +94,7 @@ def test_no_decision_hangs_on_whether_a_protocol_is_met() -> None:
     trees = {source.place: source.tree for source in house().sources}
     classes = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     protocols = {one.name for one in classes if any(ast.unparse(base).startswith("Protocol") for base in one.bases)}
-    assert {"Kernel", "State", "StepModel"} <= protocols
+    assert {"State", "StepModel"} <= protocols
     names = "isinstance", "issubclass"
     asked = [
         f"{name}:{node.lineno}: {ast.unparse(node)}"
