@@ -32,6 +32,8 @@ RETIRED = {
     "D018": "{}: {} has no such date format",
     "D019": "{}: no such locale in the corpus",
     "D030": "{}: {}.gz is not on this machine",
+    "D066": "{} hypotheses cannot be compared with {} references",
+    "D115": "{} labels cannot be compared with {} references",
     "U041": "{} is all there is to average",
     "U086": "--minutes nan: not a length of time",
 }

@@ -197,7 +197,7 @@ def test_tags_are_compared_by_slots_and_a_file_with_a_saved_evaluation(call: Cal
     assert slots["first"]["value"] == pytest.approx(200 / 3)  # 2 x 1 / (1 + 2)
     assert {"precision", "recall", "tags", "sentences"} == {metric["metric"] for metric in found["metrics"][1:]}
     (tmp_path / "b").write_text("O B-city I-city\n")
-    told(call("compare", one, tmp_path / "b"), 3, "1 labels cannot be compared with 2 references")
+    told(call("compare", one, tmp_path / "b"), 3, "1 outputs cannot be compared with 2 references")
 
 
 def test_answers_are_compared_by_words(call: Call, tmp_path: Path):

@@ -54,7 +54,7 @@ def test_matthews_of_two_classes_is_the_old_formula() -> None:
 def test_nothing_to_score() -> None:
     empty = Labelled.of([], [])
     assert math.isnan(accuracy(empty)) and math.isnan(macro_f1(empty))
-    with pytest.raises(DataError, match="2 labels cannot be compared with 1 references"):
+    with pytest.raises(DataError, match="2 outputs cannot be compared with 1 references"):
         Labelled.of(["a"], ["a", "b"])
 
 

@@ -38,5 +38,5 @@ def test_exact_match_by_hand() -> None:
 
 
 def test_exact_match_refuses_unequal_counts() -> None:
-    with pytest.raises(DataError, match="1 hypotheses cannot be compared with 2 references"):
+    with pytest.raises(DataError, match="1 outputs cannot be compared with 2 references"):
         exact_match(["a"], ["a", "b"])

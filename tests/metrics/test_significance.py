@@ -90,7 +90,7 @@ def test_metrics_language_and_signature():
 
 
 def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(DataError, match="1 translations cannot be scored against 6 references"):
+    with pytest.raises(DataError, match="1 outputs cannot be compared with 6 references"):
         compare(["a"], SECOND, REFERENCES)
     with pytest.raises(DataError, match="nothing to score"):
         compare([], [], [])

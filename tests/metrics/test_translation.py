@@ -91,7 +91,7 @@ def test_blank_translations_are_scored() -> None:
 
 
 def test_what_cannot_be_scored_is_refused() -> None:
-    with pytest.raises(DataError, match="2 translations cannot be scored against 1 references"):
+    with pytest.raises(DataError, match="2 outputs cannot be compared with 1 references"):
         bleu(["a", "b"], ["a"])
     with pytest.raises(DataError, match="nothing to score"):
         chrf([], [])

@@ -16,7 +16,6 @@ from openwork.metrics.labels import (
     Labelled,
     Spans,
     accuracy,
-    check_counts,
     count_spans,
     f1,
     is_bio,
@@ -26,6 +25,7 @@ from openwork.metrics.labels import (
     pearson,
     spearman,
 )
+from openwork.metrics.ratio import check_counts
 from openwork.metrics.significance import SEED, Difference, Effort, Statistic, compare_statistic, interval
 from openwork.metrics.translation import Score, rouge
 
@@ -51,7 +51,7 @@ def label_scores(
 
     Each is from 0 to 100; Matthews' and the correlations are from -100 to 100.
     """
-    check_counts(references, predicted)
+    check_counts(predicted, references)
     count = len(check_not_empty(references))
     found = []
     for name, statistic in _statistics(task, references, predicted).items():
@@ -70,8 +70,8 @@ def label_differences(
 
     A score that is undefined for one of the systems is left out, such as the correlation of a constant.
     """
-    check_counts(references, first)
-    check_counts(references, second)
+    check_counts(first, references)
+    check_counts(second, references)
     found = _statistics(task, [*references, *references], [*first, *second])
     count, places = len(references), np.arange(len(references))
     return tuple(

@@ -13,18 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from openwork.base.errors import DataError
-from openwork.metrics.ratio import f1
-
-
-def check_counts(references: Sequence[Hashable], hypotheses: Sequence[Hashable]) -> None:
-    """`DataError` unless there are as many of the one as of the other."""
-    if len(references) != len(hypotheses):
-        raise DataError(
-            f"{len(hypotheses):,} labels cannot be compared with {len(references):,} references",
-            hint="give one reference for each label, in the same order",
-            code="D115",
-        )
+from openwork.metrics.ratio import check_counts, f1
 
 
 @dataclass(frozen=True)
@@ -38,7 +27,7 @@ class Labelled:
     @classmethod
     def of(cls, references: Sequence[Hashable], hypotheses: Sequence[Hashable]) -> "Labelled":
         """Classes are all labels that occur on either side. `DataError` if the two counts differ."""
-        check_counts(references, hypotheses)
+        check_counts(hypotheses, references)
         numbers = {label: number for number, label in enumerate(dict.fromkeys([*references, *hypotheses]))}
         right, predicted = (np.array([numbers[label] for label in side], np.intp) for side in (references, hypotheses))
         return cls(right, predicted, len(numbers))

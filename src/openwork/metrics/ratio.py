@@ -32,14 +32,19 @@ def perplexity(ratio: Ratio) -> float:
         return math.inf
 
 
+def check_counts(outputs: Sequence[Hashable], references: Sequence[Hashable]) -> None:
+    """`DataError` unless there are as many outputs of a model as references."""
+    if len(outputs) != len(references):
+        raise DataError(
+            f"{len(outputs):,} outputs cannot be compared with {len(references):,} references",
+            hint="give one reference for each output, in the same order",
+            code="D069",
+        )
+
+
 def exact_match(hypotheses: Sequence[Hashable], references: Sequence[Hashable]) -> Ratio:
     """How many hypotheses equal their reference, of how many; `DataError` if the two counts differ."""
-    if len(hypotheses) != len(references):
-        raise DataError(
-            f"{len(hypotheses):,} hypotheses cannot be compared with {len(references):,} references",
-            hint="give one reference for each hypothesis, in the same order",
-            code="D066",
-        )
+    check_counts(hypotheses, references)
     right = sum(hypothesis == reference for hypothesis, reference in zip(hypotheses, references, strict=True))
     return Ratio(float(right), len(references))
 

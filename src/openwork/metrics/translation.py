@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from openwork.base.errors import ConfigError, DataError
-from openwork.metrics.ratio import f1
+from openwork.metrics.ratio import check_counts, f1
 
 SPACED = "13a"  # sacreBLEU's default: words have spaces between them
 _GUESSED_FROM = 1000  # lines
@@ -131,12 +131,7 @@ def _score(
 
 def check_aligned(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     """DataError unless there is at least one line, and as many translations as references."""
-    if len(hypotheses) != len(references):
-        raise DataError(
-            f"{len(hypotheses):,} translations cannot be scored against {len(references):,} references",
-            hint="give one reference line for each translation, in the same order",
-            code="D069",
-        )
+    check_counts(hypotheses, references)
     if not references:
         raise DataError(
             "there is nothing to score", why="the test set is empty", hint="give at least one line", code="D070"
