@@ -11,13 +11,17 @@ from openwork.base.errors import ConfigError
 from openwork.base.printing import UNSAFE, escaped, one_line
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-# A string literal of any of TOML's four kinds, multi-line ones first, since they start like the others.
-_STRING = re.compile(
-    r'"""(?:\\.|[^\\])*?"{3,5}' r"|'''.*?'{3,5}" r'|"(?:\\.|[^"\\\n])*"' r"|'[^'\n]*'",
+# String literals of TOML's four kinds, multi-line ones first, since they start like the others; comments, brackets and
+# line ends; anything else.
+_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"{3,5}'
+    r"|'''.*?'{3,5}"
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|'[^'\n]*'"
+    r"""|\#[^\n]*|[\[\]{}\n]|[^\[\]{}\n"'#]+""",
     re.DOTALL,
 )
 _KEY_PART = re.compile(r"""\s*([A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')\s*""")
-_COMMENT = re.compile(r"#[^\n]*")
 
 
 @dataclass(frozen=True)
@@ -68,40 +72,16 @@ def _numbered(header: tuple[str, ...], counts: dict[str, int], *, is_new: bool) 
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Each header and each `key = value` with its position."""
-    position = 0
-    while position < len(text):
-        if text[position].isspace():
-            position += 1
-        elif text[position] == "#":
-            position = _after(_COMMENT, text, position)
-        else:
-            end = _statement_end(text, position)
-            yield position, text[position:end]
-            position = end
-
-
-def _statement_end(text: str, position: int) -> int:
-    """The position of the first line end outside strings, comments and brackets."""
-    depth = 0
-    while position < len(text):
-        character = text[position]
-        if character == "\n" and depth == 0:
-            return position
-        if character in "\"'":
-            position = _after(_STRING, text, position)
-            continue
-        if character == "#":
-            position = _after(_COMMENT, text, position)
-            continue
-        depth += (character in "[{") - (character in "]}")
-        position += 1
-    return position
-
-
-def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
-    found = pattern.match(text, position)
-    return found.end() if found else position + 1
+    """Each header and each `key = value`, up to the first line end outside strings, comments and brackets."""
+    start, depth = -1, 0
+    for token in _TOKEN.finditer(f"{text}\n"):
+        written = token[0].lstrip()
+        if start < 0 and written and not written.startswith("#"):
+            start = token.end() - len(written)
+        elif start >= 0 and token[0] == "\n" and depth == 0:
+            yield start, text[start : token.start()]
+            start = -1
+        depth += (token[0] in "[{") - (token[0] in "]}")
 
 
 def _key_parts(statement: str) -> tuple[str, ...]:

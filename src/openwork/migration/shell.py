@@ -96,7 +96,9 @@ class _Reading:
             case "#" if self.word is None:
                 self.position = self._find("\n", self.position)
             case "\n":
-                self._end_line()
+                (self._end_command if self.array is None else self._end_word)()
+                self.line += 1
+                self.position += 1
             case "<" | ">" if not self._at_start():
                 self._redirect()
             case "&" if self._next() == ">":
@@ -138,14 +140,6 @@ class _Reading:
         run = found.group() if found else self.text[self.position]
         self._add(run)
         self.position += len(run)
-
-    def _end_line(self) -> None:
-        if self.array is None:
-            self._end_command()
-        else:
-            self._end_word()
-        self.line += 1
-        self.position += 1
 
     def _escape(self) -> None:
         rest = re.compile(r"\\[ \t\r]*(\n|$)").match(self.text, self.position)
