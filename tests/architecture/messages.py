@@ -53,7 +53,6 @@ TOLD = {
     # what is wrong with a corpus, what the doctor finds, what a resumed training is compared by
     "FaultKind": slice(1),
     "DoctorLine": slice(3),
-    "Extra": slice(1, 2),
     "StateDifference": slice(1),
     # what the coach looks at, and what it says of a training
     "Lesson": slice(1, 5),

@@ -140,7 +140,6 @@ class Translator(TrainedModel):
 
 
 def _each(found: list[list[Translation]], best: int) -> list[Any]:
-    """The best translation of each text, or the list of its `best` ones."""
     return [one[0] for one in found] if best == 1 else list(found)
 
 

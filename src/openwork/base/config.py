@@ -197,7 +197,6 @@ def _merge(base: Layer, over: Layer) -> Layer:
 
 
 def _value_at(mapping: Mapping[str, Any], key: str) -> Any:
-    """The value of a dotted key; None if there is none."""
     here: Any = mapping
     for part in key.split("."):
         here = here.get(part) if isinstance(here, Mapping) else None

@@ -121,7 +121,6 @@ def all_keys(model: type[BaseModel], prefix: str = "", kinds: tuple[str, ...] = 
 
 
 def _tag(models: list[type[BaseModel]], known: FieldInfo, prefix: str) -> Iterator[Key]:
-    """The key that selects the kind of a section."""
     if isinstance(known.discriminator, str):
         kinds = [value for model in models for value in get_args(model.model_fields[known.discriminator].annotation)]
         values = ", ".join(map(show_value, kinds))

@@ -61,7 +61,6 @@ def blocked_name(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def _names_in(folder: Path) -> Iterator[str]:
-    """The relative paths of all files, links and empty folders below the folder."""
     for place, folders, files in os.walk(folder):
         inner = Path(place)
         for name in (*files, *(one for one in folders if (inner / one).is_symlink() or not os.listdir(inner / one))):
@@ -69,7 +68,6 @@ def _names_in(folder: Path) -> Iterator[str]:
 
 
 def _is_here(folder: Path) -> bool:
-    """Whether the current folder of this process is this one or below it."""
     try:
         return Path.cwd().is_relative_to(folder)
     except OSError:  # the current folder is gone

@@ -134,7 +134,6 @@ def _cut_torn_line(file: Any, chunk: int = 1 << 16) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """The value in JSON types."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if value is None or isinstance(value, (bool, int, str)):

@@ -85,7 +85,6 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _key_parts(statement: str) -> tuple[str, ...]:
-    """The parts of the dotted key at the start of a statement."""
     parts: list[str] = []
     position = 0
     while found := _KEY_PART.match(statement, position):
@@ -218,7 +217,6 @@ def too_large(place: str) -> ConfigError:
 
 
 def _items(value: object) -> Iterator[tuple[str, object]]:
-    """The items of a table or list, by key or number."""
     if isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, list):

@@ -63,7 +63,6 @@ def _check_layers(settings: BundleSettings, weights: Collection[str], folder: Pa
 
 
 def _names_of_weights(path: Path) -> Collection[str]:
-    """The names of the tensors in a safetensors file, from its header."""
     try:
         with open_regular(path, MOST_BYTES[WEIGHTS]) as file:
             (size,) = struct.unpack("<Q", file.read(8))

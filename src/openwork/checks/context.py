@@ -114,5 +114,4 @@ def changed_from(context: VerifyContext, probe: Probe, place: int) -> Probe:
 
 
 def _fill(ids: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """The ids, repeated to this many."""
     return tuple(ids[number % len(ids)] for number in range(size))

@@ -30,21 +30,14 @@ LITTLE_DISK = 1 << 30  # bytes; a checkpoint of a small model takes a tenth of i
 GIGABYTE = 1e9
 
 
-@dataclass(frozen=True)
-class Extra:
-    """An extra of the package, and its purpose."""
-
-    name: str
-    use: str
-
-
-EXTRAS = (
-    Extra("spm", "SentencePiece models"),
-    Extra("data", "the corpus hsk"),
-    Extra("languages", "detecting languages"),
-    Extra("tensorboard", "curves for TensorBoard"),
-    Extra("parity", "tests against other toolkits"),
-)
+# The extras of the package, and the purpose of each.
+EXTRAS = {
+    "spm": Joined("SentencePiece models"),
+    "data": Joined("the corpus hsk"),
+    "languages": Joined("detecting languages"),
+    "tensorboard": Joined("curves for TensorBoard"),
+    "parity": Joined("tests against other toolkits"),
+}
 
 
 @dataclass(frozen=True)
@@ -117,10 +110,10 @@ def _machine() -> Iterator[DoctorLine]:
 
 
 def _extras() -> Iterator[DoctorLine]:
-    for extra in EXTRAS:
-        missing = [name for name in _packages_of(extra.name) if _version(name) == "-"]
+    for extra, use in EXTRAS.items():
+        missing = [name for name in _packages_of(extra) if _version(name) == "-"]
         advice = Joined(AsIs(f"pip install {' '.join(missing)} "), "if you need it") if missing else ""
-        yield DoctorLine(extra.use, "not installed" if missing else "installed", advice)
+        yield DoctorLine(use, "not installed" if missing else "installed", advice)
 
 
 def _places() -> Iterator[DoctorLine]:
@@ -160,7 +153,6 @@ def _version(package: str) -> str:
 
 
 def _packages_of(extra: str) -> list[str]:
-    """The packages that an extra of openwork installs."""
     try:
         needed = importlib.metadata.requires("openwork") or []
     except importlib.metadata.PackageNotFoundError:  # not installed

@@ -59,7 +59,6 @@ def golden(context: VerifyContext) -> LargestDifference:
 
 
 def _first_other_piece(context: VerifyContext, number: int, then: Golden, here: Golden) -> Spot:
-    """The first piece in which the translations differ."""
     target = context.bundle.tokenizers.target
     before, after = (target.encode_pieces(one.translation).pieces for one in (then, here))
     same = [one == other for one, other in zip(before, after, strict=False)]

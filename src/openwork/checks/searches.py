@@ -128,6 +128,5 @@ def _every_score(
 
 
 def _spot(context: VerifyContext, number: int, tokens: Sequence[int]) -> Spot:
-    """The place of a hypothesis: its sentence and pieces."""
     pieces = map(context.bundle.tokenizers.target.piece, tokens)
     return Spot(sentence=number + 1, side=TARGET, position=len(tokens), piece=" ".join(pieces))

@@ -222,7 +222,6 @@ def compare(
 
 
 def _translated(bundles: tuple[Path, Path], against: ReferenceOptions) -> "list[SystemOutput]":
-    """The outputs of two bundles for a test set: translations or labels."""
     if (against.corpus is not None) == (against.source is not None and against.reference is not None):
         raise UsageError("name what to compare on", hint="give --source and --reference, or --corpus", code="U002")
 

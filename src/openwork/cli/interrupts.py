@@ -23,8 +23,6 @@ _IMPORTING = "<frozen importlib"  # file names of Python's import system
 
 
 class _State:
-    """State of the process."""
-
     was_interrupted = False
     cursor_is_hidden = False
 

@@ -22,7 +22,6 @@ class LabelOptions:
 
 
 def _label(task: Literal["classify", "tag", "fill", "answer"], bundle: Path, options: LabelOptions) -> None:
-    """Labels standard input line for line."""
     loaded = load(bundle)
     from openwork.inference.filters.lines import answer_stream
     from openwork.inference.labeller import label_filter

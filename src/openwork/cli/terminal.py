@@ -75,8 +75,6 @@ def write_line(text: str) -> None:
 
 
 class _NoticeHandler(logging.Handler):
-    """Reports the notices of the library."""
-
     def emit(self, record: logging.LogRecord) -> None:
         report(record.getMessage())
 

@@ -194,7 +194,6 @@ def _set_keys(assignments: list[str] | None) -> frozenset[str]:
 
 
 def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
-    """The settings of the run in the folder, overridden by assignments."""
     from openwork.base.config import read_run
     from openwork.runs.file.resolve import resolve_run
     from openwork.runs.folder import RunFolder

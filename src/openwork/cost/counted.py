@@ -94,7 +94,6 @@ def storage(tensor: Tensor) -> int:
 
 
 def _zeros(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """Zeros in the shape of the result of `func`."""
     as_meta = lambda tensor: torch.empty_like(tensor, device="meta")  # noqa: E731
     shape = func(*tree_map_only(Tensor, as_meta, args), **tree_map_only(Tensor, as_meta, kwargs))
     return torch.zeros_like(shape, device="cpu")

@@ -96,7 +96,6 @@ def _attention(s: RecurrentSettings, lengths: SentenceLengths) -> CostPart:
 
 
 def _layer(name: str, count: int, cell: CellCost, inputs: int, width: int, length: float) -> CostPart:
-    """One direction of a layer."""
     products = cell.gates * width * (inputs + width)
     kept = length * (cell.outputs * width + cell.inputs * inputs)
     wide = length * (cell.wide_outputs * width + cell.wide_inputs * inputs)

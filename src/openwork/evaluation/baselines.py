@@ -129,7 +129,6 @@ class Nearest:
         }
 
     def _vector(self, counts: Counter[str]) -> dict[str, float]:
-        """The vector of the known words, of length 1."""
         weights = {word: (1 + math.log(count)) * self.rarity[word] for word, count in counts.items()}
         length = math.sqrt(sum(weight * weight for weight in weights.values()))
         return {word: weight / length for word, weight in weights.items()}

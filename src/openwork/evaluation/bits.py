@@ -7,6 +7,7 @@ end of a line is predicted as well and counts as one character.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,7 @@ BYTES = 256
 Encode = Callable[[Sequence[str]], Iterable[Sequence[int]]]
 
 
-@dataclass(frozen=True)
-class BitsInterval:
+class BitsInterval(NamedTuple):
     """A figure with its 95 % interval over resampled lines."""
 
     value: float
@@ -45,11 +45,9 @@ class Bits:
 
     def figures(self) -> dict[str, BitsInterval]:
         """Bits per character of each model, and the difference of the first to each other."""
-        names = list(self.lines)
-        found = {name: self._figure(self.lines[name]) for name in names}
-        return found | {
-            f"{names[0]} - {name}": self._figure(self.lines[names[0]] - self.lines[name]) for name in names[1:]
-        }
+        (first, bits), *others = self.lines.items()
+        differences = {f"{first} - {name}": bits - other for name, other in others}
+        return {name: self._figure(values) for name, values in {**self.lines, **differences}.items()}
 
     def _figure(self, bits: NDArray[np.float64]) -> BitsInterval:
         """Each resample has the same lines for both models, so a difference has an interval of its own."""
@@ -75,7 +73,7 @@ class Bits:
             "lines": len(self.characters),
             "characters": int(self.characters.sum()),
             "left_out": self.left_out,
-            "bits_per_character": {name: vars(one) for name, one in self.figures().items()},
+            "bits_per_character": {name: one._asdict() for name, one in self.figures().items()},
         }
 
 

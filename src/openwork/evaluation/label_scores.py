@@ -143,7 +143,6 @@ def _text_statistics(references: Sequence[str], predicted: Sequence[str]) -> dic
 
 
 def _means(names: Sequence[str], rows: Sequence[Sequence[float]]) -> dict[str, Statistic]:
-    """The mean of each column over the examples that are chosen."""
     columns = zip(names, np.array(rows, np.float64).T, strict=True)
     return {name: partial(_mean, column) for name, column in columns}
 
@@ -153,7 +152,6 @@ def _mean(column: NDArray[np.float64], chosen: NDArray[np.intp]) -> float:
 
 
 def _numbers_of_words(answer: str) -> range:
-    """The numbers of the words of an answer; empty for no answer."""
     ends = [int(word) for word in answer.split() if is_word_number(word)]
     return range(ends[0], ends[-1] + 1) if ends else range(0)
 

@@ -60,7 +60,6 @@ def read_options(script: Script, toolkit: Toolkit, file: str, notes: list[str]) 
 
 
 def _launcher(words: Sequence[Word], file: str) -> list[ExternalOption]:
-    """The options of a launcher, such as torchrun --nproc_per_node 4."""
     options = []
     for index, word in enumerate(words):
         if _OPTION.fullmatch(word.text) and word.text != "-m":

@@ -176,8 +176,6 @@ def _nesting(text: str) -> int:
 
 
 class _Traversal:
-    """Traverses a tree of nodes."""
-
     def __init__(self, loader: yaml.SafeLoader, file: str) -> None:
         self.loader = loader
         self.file = file

@@ -109,7 +109,6 @@ class Toolkit:
 
     @cached_property
     def _grouped(self) -> frozenset[str]:
-        """The options that the groups read."""
         empty = Draft(self.title, (), self.defaults)
         for group in self.groups:
             group(empty)
