@@ -30,8 +30,7 @@ MODELS: dict[str, ModelSettings] = {
 
 
 def counted(settings: ModelSettings, lengths: SentenceLengths = LENGTHS) -> Cost:
-    found = count_cost(settings, VOCABULARY, VOCABULARY, lengths)
-    return Cost(found.parts, found.lengths, found.output)
+    return Cost(*count_cost(settings, VOCABULARY, VOCABULARY, lengths))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -95,8 +94,8 @@ def test_a_large_model_is_not_computed() -> None:
     """A thousand million weights: 4 GB, and 2 GB in bfloat16, if anything were written into them."""
     vast = TransformerSettings(width=4096, feedforward_width=16_384, encoder_layers=2, decoder_layers=2)
     before = resident()
-    found = count_cost(vast, 32_000, 32_000, SentenceLengths(2, 2))
-    assert sum(part.weights for part in found.parts) == cost_of(vast, 32_000).weights > 1e9
+    parts, *_ = count_cost(vast, 32_000, 32_000, SentenceLengths(2, 2))
+    assert sum(part.weights for part in parts) == cost_of(vast, 32_000).weights > 1e9
     assert resident() - before < 400e6
 
 

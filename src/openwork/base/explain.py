@@ -55,7 +55,7 @@ def _written_key(detail: ErrorDetails, mapping: Mapping[str, Any]) -> list[str]:
     key: list[str] = []
     here: Any = mapping
     for part in detail["loc"]:
-        items = dict(enumerate(here)) if isinstance(here, list) else here
+        items: Any = dict(enumerate(here)) if isinstance(here, list) else here
         if isinstance(items, Mapping) and part in items:
             here = items[part]
             key.append(str(part))

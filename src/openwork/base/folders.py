@@ -76,13 +76,10 @@ def _is_here(folder: Path) -> bool:
 
 def _flushed(folder: Path) -> list[str]:
     """Flushes the folder to the disk and returns the names of its files."""
-    names = []
-    for place, _, files in os.walk(folder):
-        for name in files:
-            flush_to_disk(Path(place, name))
-            names.append(Path(place, name).relative_to(folder).as_posix())
-        flush_to_disk(Path(place))
-    return names
+    paths = [folder, *folder.rglob("*")]
+    for path in paths:
+        flush_to_disk(path)
+    return [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
 
 
 def _put_into(path: Path, new: Path, names: Sequence[str], own: Sequence[str]) -> None:

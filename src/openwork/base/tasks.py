@@ -4,17 +4,13 @@ from typing import Any, Literal
 
 Task = Literal["generate", "classify", "tag", "answer", "fill", "language-model", "embed"]
 
-
 LABELLING: tuple[Task, ...] = ("classify", "tag", "answer")
 """Tasks whose targets are labels, scored by `openwork evaluate` and the validation."""
-
 
 Measured = Task | Literal["texts"]
 """How lines are scored: as labels of a task, or as texts, by ROUGE and exact match."""
 
-
 MEASURED: tuple[Measured, ...] = (*LABELLING, "texts")
-
 
 COMMANDS: dict[Task, str] = {
     "generate": "openwork translate",

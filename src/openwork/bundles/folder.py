@@ -177,7 +177,11 @@ def whole_bundle(path: Path) -> Path:
     if version == VERSION:
         return folder
     contents = {name: (folder / Path(name).name).read_bytes() for name in manifest["sha256"]}
-    return _written(migrated(contents, version, folder))
+    place = Path(tempfile.mkdtemp(prefix="openwork-bundle-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    for name, content in migrated(contents, version, folder).items():
+        (place / Path(name).name).write_bytes(content)
+    return place
 
 
 def migrated(contents: Contents, version: int, folder: Path) -> Contents:
@@ -191,11 +195,3 @@ def migrated(contents: Contents, version: int, folder: Path) -> Contents:
             )
         contents = MIGRATIONS[number](contents)
     return contents
-
-
-def _written(contents: Contents) -> Path:
-    place = Path(tempfile.mkdtemp(prefix="openwork-bundle-"))
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
-    for name, content in contents.items():
-        (place / Path(name).name).write_bytes(content)
-    return place

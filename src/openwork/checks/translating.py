@@ -72,7 +72,10 @@ def shortlisted(context: VerifyContext) -> LargestDifference:
     shortlist = _shortlist(context)
     together = reading(context, context.probes)
     pieces = shortlist.pieces(together.source)
-    if set(pieces.tolist()) != _expected_pieces(shortlist, together.source):
+    present = set(together.source.flatten().tolist())
+    expected = {piece for one in present for piece in shortlist.table[one].tolist() if piece >= 0}
+    expected |= {*shortlist.always.tolist(), *(present if shortlist.shared else ())}
+    if set(pieces.tolist()) != expected:
         wrong = Joined("the allowed pieces are not those of the shortlist")
         return LargestDifference(0.0, TOLERANCE, wrong=wrong)
     plain = DecodingSettings(beam=4, best=4, maximum_length=context.within(12))
@@ -166,9 +169,3 @@ def _shortlist(context: VerifyContext) -> Shortlist:
     table = torch.randint(SYMBOL_IDS.end + 1, pair.target.vocabulary_size, size, generator=generator)
     table[::2, -1] = -1  # some have fewer
     return Shortlist(torch.arange(SYMBOL_IDS.end + 1), table, pair.shared)
-
-
-def _expected_pieces(shortlist: Shortlist, source: Tensor) -> set[int]:
-    present = set(source.flatten().tolist())
-    chosen = {piece for one in present for piece in shortlist.table[one].tolist() if piece >= 0}
-    return chosen | set(shortlist.always.tolist()) | (present if shortlist.shared else set())

@@ -195,7 +195,12 @@ def _refused_by_system(error: OSError) -> OpenworkError:
 
 def _unexpected(error: Exception) -> OpenworkError:
     """The error for a bug, or for exhausted memory; the traceback goes to a file."""
-    details = _log(error)
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="openwork-", suffix=".log", delete=False, encoding="utf-8") as log:
+            log.write("".join(traceback.format_exception(error)))
+        details = f"details: {log.name}"
+    except OSError:  # a full disk, perhaps the cause
+        details = "the details could not be written to a file"
     if wants_memory(error):
         return OpenworkError(
             "not enough memory", why=details, hint="lower batches.tokens, or the beam when translating", code="E007"
@@ -207,12 +212,3 @@ def _unexpected(error: Exception) -> OpenworkError:
         hint="please report it with that file; --debug shows the traceback here",
         code="E008",
     )
-
-
-def _log(error: Exception) -> str:
-    try:
-        with tempfile.NamedTemporaryFile("w", prefix="openwork-", suffix=".log", delete=False, encoding="utf-8") as log:
-            log.write("".join(traceback.format_exception(error)))
-    except OSError:  # a full disk, perhaps the cause
-        return "the details could not be written to a file"
-    return f"details: {log.name}"

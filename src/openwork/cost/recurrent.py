@@ -44,7 +44,11 @@ def recurrent_parts(s: RecurrentSettings, source: int, target: int, lengths: Sen
     yield CostPart("embeddings and output", 1, width * (tables[0] * source + tables[1] * target), m * width * target, 0)
     masks = int(s.dropout > 0)
     yield CostPart("embedding dropout", 1, 0, wide=masks * width * (n + m) + IDS * (n + m))
-    yield from _encoder(s, cell, n)
+    directions, upper = s.memory_width // s.encoder_width, s.encoder_layers - 1
+    yield _layer("encoder, first layer, one direction", directions, cell, width, s.encoder_width, n)
+    if upper:
+        yield _layer("encoder, one direction", directions * upper, cell, s.memory_width, s.encoder_width, n)
+        yield CostPart("dropout between layers", upper, 0, wide=masks * MASK * s.memory_width * n)
     yield _attention(s, lengths)
     states = s.decoder_layers * width
     yield CostPart("bridge", 1, s.encoder_width * states + states, s.encoder_width * states, states)
@@ -63,15 +67,6 @@ def recurrent_parts(s: RecurrentSettings, source: int, target: int, lengths: Sen
         yield CostPart("dropout below", 1, 0, kept=mask * is_own, wide=mask * MASK * (not is_own))
     read = width + seen
     yield CostPart("readout", 1, read * width + width, m * read * width, m * (read + (1 + masks) * width))
-
-
-def _encoder(s: RecurrentSettings, cell: CellCost, n: float) -> Iterator[CostPart]:
-    directions = s.memory_width // s.encoder_width
-    yield _layer("encoder, first layer, one direction", directions, cell, s.width, s.encoder_width, n)
-    if s.encoder_layers > 1:
-        upper, masks = s.encoder_layers - 1, int(s.dropout > 0)
-        yield _layer("encoder, one direction", directions * upper, cell, s.memory_width, s.encoder_width, n)
-        yield CostPart("dropout between layers", upper, 0, wide=masks * MASK * s.memory_width * n)
 
 
 def _attention(s: RecurrentSettings, lengths: SentenceLengths) -> CostPart:

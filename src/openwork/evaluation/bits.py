@@ -18,7 +18,6 @@ from openwork.bundles.bundle import Bundle
 from openwork.inference.batches import OnProgress, ignore_progress
 from openwork.inference.scorer import Scorer
 from openwork.metrics.kneser_ney import KneserNey
-from openwork.text.tokenizer import Tokenizer
 
 BOOTSTRAP, SEED = 1000, 0  # resamplings of the lines for the 95 % intervals
 ENCODED, SCORED = 4096, 512  # lines at a time
@@ -105,20 +104,15 @@ def bits_of(
     nats = {"the bundle": np.array([totals[place] for place in kept])}
     if training_lines is not None:
         training = list(training_lines)
-        nats[f"{order}-gram, pieces"] = _ngram(training, texts, bundle.tokenizers.target, order)
+        encode, size = bundle.tokenizers.target.encode_batch, bundle.tokenizers.target.vocabulary_size
+        outcomes = size - len(SYMBOL_IDS.forbidden)  # as in a search
+        of_pieces = KneserNey.learn(_encoded(training, encode), size, outcomes, order)
+        nats[f"{order}-gram, pieces"] = of_pieces.log_probabilities(_encoded(texts, encode))
         of_bytes = KneserNey.learn((text.encode() for text in training), BYTES, BYTES + 1, order)
         nats[f"{order}-gram, bytes"] = of_bytes.log_probabilities(text.encode() for text in texts)
     characters = np.array([len(text) + 1 for text in texts])
     bits = {name: -values / math.log(2) for name, values in nats.items()}
     return Bits(bits, characters, len(lines) - len(kept))
-
-
-def _ngram(training: Sequence[str], texts: Sequence[str], tokenizer: Tokenizer, order: int) -> NDArray[np.float64]:
-    """Padding, unknown and start symbols have no probability, as in a search."""
-    size = tokenizer.vocabulary_size
-    outcomes = size - len(SYMBOL_IDS.forbidden)
-    model = KneserNey.learn(_encoded(training, tokenizer.encode_batch), size, outcomes, order)
-    return model.log_probabilities(_encoded(texts, tokenizer.encode_batch))
 
 
 def _encoded(texts: Sequence[str], encode: Encode) -> Iterator[Sequence[int]]:

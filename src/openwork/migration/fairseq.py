@@ -35,7 +35,6 @@ def _architecture(draft: Draft) -> None:
     before = [draft.value(name, boolean, False) for name in NORMS]
     differ = "one stack is pre-norm there and the other post-norm; openwork has one for both"
     draft.set("model.norm", "pre" if any(before) else "post", *NORMS, note=differ if before[0] != before[1] else "")
-    _positions(draft)
 
 
 def _positions(draft: Draft) -> None:
@@ -211,7 +210,6 @@ def _search(draft: Draft) -> None:
     if any(draft.has(name) for name in lengths):
         factor, plus = draft.value(lengths[0], number, 0.0), draft.value(lengths[1], number, 200.0)
         equivalents.length_ratio(draft, factor, plus, *lengths)
-    _sampling(draft)
 
 
 def _sampling(draft: Draft) -> None:
@@ -244,6 +242,18 @@ def canonical(shown: str) -> str:
 
 FAIRSEQ = read_toolkit(
     "fairseq",
-    (_architecture, _embeddings, _data, _learning, _optimiser, _criterion, _batches, _stopping, _search),
+    (
+        _architecture,
+        _positions,
+        _embeddings,
+        _data,
+        _learning,
+        _optimiser,
+        _criterion,
+        _batches,
+        _stopping,
+        _search,
+        _sampling,
+    ),
     canonical,
 )

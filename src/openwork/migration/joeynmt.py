@@ -59,7 +59,6 @@ def _text(draft: Draft) -> None:
                 draft.warn(name, "openwork keeps the text as it is: change the files before training")
         names = (f"{side}.max_length", f"{side}.min_length")
         draft.warn(names, "counted in tokens there; openwork's filters count characters (filters.*)")
-    _vocabulary(draft)
 
 
 def _vocabulary(draft: Draft) -> None:
@@ -207,5 +206,5 @@ def _search(draft: Draft) -> None:
 
 
 JOEYNMT = read_toolkit(
-    "joeynmt", (_data, _text, _model, _learning, _optimiser, _smoothing, _batches, _stopping, _search), str
+    "joeynmt", (_data, _text, _vocabulary, _model, _learning, _optimiser, _smoothing, _batches, _stopping, _search), str
 )

@@ -255,7 +255,6 @@ def _search(draft: Draft) -> None:
     ratio = draft.value("max_length_ratio", number)
     if draft.given("max_length_ratio") and ratio:
         equivalents.length_ratio(draft, ratio, 5.0, "max_length_ratio")
-    _sampling(draft)
 
 
 def _sampling(draft: Draft) -> None:
@@ -269,6 +268,6 @@ def _sampling(draft: Draft) -> None:
     draft.copy("decoding.temperature", SAMPLING[2], number)
 
 
-GROUPS = (_data, _vocabulary, _model, _learning, _optimiser, _batches, _stopping, _search)
+GROUPS = (_data, _vocabulary, _model, _learning, _optimiser, _batches, _stopping, _search, _sampling)
 
 OPENNMT = read_toolkit("opennmt", GROUPS, lambda shown: shown.lstrip("-").replace("-", "_"))

@@ -46,9 +46,6 @@ def _model(draft: Draft) -> None:
         if found := draft.value(name, pair(read)):
             note = "" if found[0] == found[1] else "one value for both here: the first is taken"
             draft.set(f"model.{key}", found[0], name, note=note)
-    _embeddings(draft)
-    _feedforward(draft)
-    _norm(draft)
 
 
 def _embeddings(draft: Draft) -> None:
@@ -189,6 +186,6 @@ def _search(draft: Draft) -> None:
 
 SOCKEYE = read_toolkit(
     "sockeye",
-    (_model, _data, _learning, _optimiser, _smoothing, _batches, _stopping, _search),
+    (_model, _embeddings, _feedforward, _norm, _data, _learning, _optimiser, _smoothing, _batches, _stopping, _search),
     lambda shown: shown.lstrip("-").replace("_", "-"),
 )

@@ -156,17 +156,12 @@ def _options(
         if find_programs(script, toolkit):
             return toolkit, _from_commands(path, script, toolkit, remarks)
     shown = shown_options(script)
-    if not shown and (named or _looks_like_yaml(written)):
+    lines = (line.strip() for line in written.splitlines())
+    first = next((line for line in lines if line and not line.startswith(("#", "---", "%"))), "")
+    if not shown and (named or _YAML_START.match(first)):
         return _from_yaml(path.name, written, named)
     toolkit = named or recognise(shown, str(path))
     return toolkit, _from_commands(path, script, toolkit, remarks)
-
-
-def _looks_like_yaml(written: str) -> bool:
-    """Whether the first line that is no comment begins a table of YAML or JSON."""
-    lines = (line.strip() for line in written.splitlines())
-    first = next((line for line in lines if line and not line.startswith(("#", "---", "%"))), "")
-    return _YAML_START.match(first) is not None
 
 
 def _from_yaml(file: str, written: str, named: Toolkit | None) -> tuple[Toolkit, list[ExternalOption]]:
