@@ -38,8 +38,10 @@ def paper(
 
     openwork paper training --json
     """
+    import os
     import shutil
 
+    from openwork.base.messages import find_language
     from openwork.study.paper.contents import CONTENTS, contents_lines, contents_values, find_listed
 
     if markdown:
@@ -47,7 +49,7 @@ def paper(
             raise UsageError("--markdown is for the whole list", hint="write: openwork paper --markdown", code="U025")
         from openwork.study.paper.pages import document, page_of
 
-        write_document(document([page_of(one.name) for one in CONTENTS], translated))
+        write_document(document([page_of(one.name) for one in CONTENTS], find_language(os.environ)))
         return
     objects = list(CONTENTS) if asked.kind is None else find_listed(asked.kind, asked.number)
     if asked.row is not None and [one.name for one in objects] != ["table 3"]:

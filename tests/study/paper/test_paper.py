@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from openwork.base.errors import UsageError
-from openwork.base.messages import catalogue
 from openwork.cost import table3 as paper_table
 from openwork.decoding import scoring
 from openwork.models.interfaces import count_weights
@@ -102,7 +101,7 @@ def test_the_code_of_an_equation_says_that_it_is_it(number: str) -> None:
 def test_the_document_is_what_is_generated(language: str, name: str) -> None:
     """After a change: openwork paper --markdown > docs/paper.md, and with --lang zh > docs/paper.zh-CN.md"""
     pages = [page(one.name) for one in CONTENTS]
-    written = document(pages, catalogue(language).translate)
+    written = document(pages, language)
     assert written == (REPOSITORY / "docs" / name).read_text("utf-8")
 
 

@@ -3,22 +3,19 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from openwork.base.messages import msg
+from openwork.base.pages import render, translator
 from openwork.base.phrases import AsIs, Joined
 from openwork.inspection.trace import Trace
 from openwork.inspection.trace_table import shape_text
 from openwork.inspection.trace_text import NARROWEST, trace_text, wrapped
-from openwork.study.paper import figures as drawn
-from openwork.study.paper import formulas, methods, tables, training
+from openwork.study.paper import figures, formulas, methods, tables, training
 from openwork.study.paper.contents import CONTENTS
 from openwork.study.paper.exhibit import EXHIBITS, CodeLines, Exhibit, code_lines
 from openwork.study.studies.showing import table_lines
-from openwork.study.studies.study import Figures, figures
+from openwork.study.studies.study import Figures
 
 SCHEMA = 1  # of `to_json`; a change that readers must know of raises it
-FILES = (formulas, methods, drawn, tables, training)  # imported, they fill EXHIBITS
-
-SOURCES, ROOT = "../src/", "../"  # from docs/
+FILES = (formulas, methods, figures, tables, training)  # imported, they fill EXHIBITS
 
 Translate = Callable[[str], str]
 
@@ -102,71 +99,34 @@ def _code(code: CodeLines) -> Iterator[str]:
         yield f"  {number:>{width}}  {line}"
 
 
-def document(pages: Sequence[Page], translate: Translate) -> str:
-    """docs/paper.md. It names code without line numbers, so that it changes only where the paper's code does."""
-    overview = figures(
-        "",
-        ("object of the paper", "section", "what", "code", "tests"),
-        [
-            (
-                AsIs(f"[{page.name}](#{page.name.replace(' ', '-')})"),
-                page.section,
-                translate(page.title),
-                _files((code.file for code in page.code), SOURCES, "openwork/"),
-                _files((test.partition("::")[0] for test in page.tests), ROOT, "tests/"),
-            )
-            for page in pages
-        ],
-    )
-    introduction = msg(
-        "What Vaswani et al. number in Attention Is All You Need (2017), and the formulas that they do not number: "
-        "which code each of them is here, and which tests hold it to that."
-    )
-    origin = msg(
-        "This document is written by `openwork paper --markdown` and held equal to it by a test; `openwork paper eq 1` "
-        "shows the lines of code and the numbers of a forward pass too."
-    )
-    lines = [f"# {translate('The paper, object by object')}"]
-    lines += ["", translate(introduction), "", translate(origin), "", *_markdown_table(overview, translate)]
-    for page in pages:
-        lines += ["", *_section(page, translate)]
-    return "\n".join(lines) + "\n"
+def document(pages: Sequence[Page], language: str) -> str:
+    """docs/paper.md. It names code without line numbers, so that it changes only where the paper's code does.
 
+    Of what is calculated it has the shapes; the numbers are left to the command.
+    """
+    translate = translator(language)
 
-def _files(files: Iterable[str], above: str, folder: str) -> str:
-    """Links to the files, each once, named without their folder."""
-    return ", ".join(f"[`{file.removeprefix(folder)}`]({above}{file})" for file in dict.fromkeys(files))
+    def files(names: Iterable[str], above: str, folder: str) -> str:
+        return ", ".join(f"[`{name.removeprefix(folder)}`]({above}{name})" for name in dict.fromkeys(names))
 
+    overview = [
+        (
+            f"[{page.name}](#{page.name.replace(' ', '-')})",
+            page.section,
+            translate(page.title),
+            files((code.file for code in page.code), "../src/", "openwork/"),
+            files((test.partition("::")[0] for test in page.tests), "../", "tests/"),
+        )
+        for page in pages
+    ]
 
-def _section(page: Page, translate: Translate) -> Iterator[str]:
-    """A page in Markdown. Of what is calculated it has the shapes; the numbers are left to the command."""
-    yield f"## {page.name}"
-    yield ""
-    yield f"**{translate(page.title)}** ({translate(f'section {page.section}')}), `openwork paper {page.name}`"
-    if page.formula:
-        yield from ("", f"    {page.formula}")
-    if page.drawing:
-        yield from ("", *(f"    {line}" for line in page.drawing))
-    for paragraph in page.text:
-        yield from ("", translate(paragraph))
-    tests = (test.partition("::") for test in page.tests)
-    yield ""
-    yield f"- {translate('code')}: " + ", ".join(f"[`{code.name}`]({SOURCES}{code.file})" for code in page.code)
-    yield f"- {translate('tests')}: " + ", ".join(f"[`{name}`]({ROOT}{file})" for file, _, name in tests)
-    steps = figures(
-        "" if page.trace is None else page.trace.title,
-        ("step of the pass", "what", "equation", "shape"),
-        [
-            (AsIs(f"`{step.name}`"), translate(step.title), f"`{step.equation}`", shape_text(step, translate))
-            for step in (page.trace.steps if page.trace else ())
-        ],
-    )
-    for table in (steps, *page.tables):
-        if table.title:
-            yield from ("", f"*{translate(table.title)}*", "", *_markdown_table(table, translate))
+    def steps(trace: Trace) -> list[tuple[str, ...]]:
+        return [
+            (f"`{step.name}`", translate(step.title), f"`{step.equation}`", shape_text(step, translate))
+            for step in trace.steps
+        ]
 
+    def rows(table: Figures) -> list[tuple[str, ...]]:
+        return [(translate(row.name), *row.cells) for row in table.rows]
 
-def _markdown_table(table: Figures, translate: Translate) -> Iterator[str]:
-    rows = ([translate(row.name), *row.cells] for row in table.rows)
-    for cells in ([*map(translate, table.columns)], ["---"] * len(table.columns), *rows):
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return render("paper.md", language, pages=pages, overview=overview, steps=steps, rows=rows).rstrip() + "\n"
