@@ -11,7 +11,7 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import NextTokenModel
 from openwork.models.recurrent_lm import PoolingClassifier, RecurrentLM, reversed_rows
 from openwork.models.recurrent_settings import RecurrentLMSettings
-from openwork.training.batches.language_modelling import NextTokenBatches
+from openwork.training.batches.language_modelling import next_token_batch
 from openwork.training.loss import batch_loss
 
 START, END, PAD = 2, 3, 0
@@ -64,7 +64,7 @@ def batch() -> Batch:
 
 def test_the_loss_is_that_of_both_directions_by_hand() -> None:
     model = built()
-    laid = NextTokenBatches(backwards=True)(batch(), torch.device("cpu"))
+    laid = next_token_batch(batch(), torch.device("cpu"), backwards=True)
     assert laid.real_targets.tolist() == [5, START, 6, 5, END, 6, 7, START, END, 7]
     expected = 0.0
     for text in ([5, 6, END], [7, END]):
@@ -79,7 +79,7 @@ def test_the_loss_is_that_of_both_directions_by_hand() -> None:
 
 
 def test_one_direction_is_asked_for_each_token_once() -> None:
-    laid = NextTokenBatches(backwards=False)(batch(), torch.device("cpu"))
+    laid = next_token_batch(batch(), torch.device("cpu"), backwards=False)
     assert laid.real_targets.tolist() == [5, 6, END, 7, END] and laid.real.tolist() == [0, 1, 2, 3, 4]
     assert laid.source.tolist() == [[5, 6, END], [7, END, PAD]] and laid.source_lengths.tolist() == [3, 2]
 

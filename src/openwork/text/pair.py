@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 
 from openwork.base.errors import BundleError
@@ -16,11 +16,11 @@ from openwork.text.placeholders import (
     Restored,
     Spans,
     WithoutPlaceholders,
-    decode_protected,
     encode_protected,
     protect,
     protect_like,
     protect_pair,
+    restore,
 )
 from openwork.text.settings import TextSettings
 from openwork.text.tokenizer import Tokenizer
@@ -80,7 +80,10 @@ class TokenizerPair:
 
     def decode_target(self, ids: Iterable[int], spans: Spans = ()) -> Restored:
         """The translation that the ids say, with its source's placeholders, each at most once."""
-        return decode_protected(self.target, ids, spans)
+        if not self.target.placeholders:
+            return Restored(self.target.decode(ids), spans)
+        runs = groupby(ids, key=self.target.placeholder_number)
+        return restore((self.target.decode(run) if number is None else number for number, run in runs), spans)
 
     def save(self, folder: Path | str) -> None:
         """Write `tokenizer.json`, or `source.tokenizer.json` and `target.tokenizer.json`, into the folder."""

@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, repeat
+from itertools import chain, repeat
 
 from openwork.text.tokenizer import Tokenizer
 
@@ -168,11 +168,3 @@ def encode_protected(tokenizer: Tokenizer, sentences: Sequence[Protected], encod
         return next(runs) if isinstance(piece, str) else [tokenizer.placeholder_id(piece)]
 
     return [[number for piece in sentence.pieces for number in ids_of(piece)] for sentence in sentences]
-
-
-def decode_protected(tokenizer: Tokenizer, ids: Iterable[int], spans: Spans) -> Restored:
-    """The text of the ids, each placeholder of `spans` in the place of its piece."""
-    if not tokenizer.placeholders:
-        return Restored(tokenizer.decode(ids), spans)
-    runs = groupby(ids, key=tokenizer.placeholder_number)
-    return restore((tokenizer.decode(run) if number is None else number for number, run in runs), spans)

@@ -13,7 +13,7 @@ from openwork.base.files import open_binary, read_lines
 from openwork.text.external import ExternalTokenizer, Marks
 from openwork.text.external.untrusted import Result, call, check_growth, nested, panics_as_errors
 from openwork.text.pieces.bytelevel import SIGN_OF_BYTE, shown_signs
-from openwork.text.pieces.kinds import algorithm_of, model_type
+from openwork.text.pieces.kinds import ALGORITHMS, model_type
 from openwork.text.tokenizer import Pieces, refuse_surrogates
 from openwork.text.work import Algorithm, WordWork, shown_work
 
@@ -42,7 +42,8 @@ class HuggingFaceTokenizer(ExternalTokenizer):
             raise ValueError(f"a piece has the id {self.vocabulary_size - 1}")
         self._content = json.loads(library.to_str())
         check_growth(self._content)
-        self.kind = f"external {model_type(self._content['model'])}"
+        self._type = model_type(self._content["model"])
+        self.kind = f"external {self._type}"
         known = library.get_vocab()
         self.numbers = sorted(known.values())
         self.marks = Marks(*(next((known[name] for name in names if name in known), None) for names in _SYMBOLS))
@@ -102,7 +103,7 @@ class HuggingFaceTokenizer(ExternalTokenizer):
 
     @cached_property
     def _algorithm(self) -> Algorithm:
-        return algorithm_of(self._content["model"])
+        return ALGORITHMS[self._type](self._content["model"])
 
     def _words(self, text: str) -> Iterator[tuple[str, bool]]:
         """The words that the model gets, and whether each is an added piece instead, which no model cuts.

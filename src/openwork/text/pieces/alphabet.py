@@ -6,9 +6,6 @@ from itertools import chain
 
 from tokenizers import Regex, pre_tokenizers
 
-from openwork.base.errors import ConfigError
-from openwork.text.tokenizer import SMALLEST_VOCABULARY
-
 RARE = "\x00"
 """Stands for a rare character while pieces are learnt; whole text files never hold it."""
 LONGEST_PIECE = 32
@@ -17,18 +14,6 @@ COMMON = 5
 RARELY = 2
 """The same where too much of a text would have no piece: of what comes once, nothing can be learnt."""
 LEFT_TO_BYTES = 0.003  # share of a side's characters that may have no piece; each costs up to four pieces
-
-
-def refuse_small(vocabulary_size: int, fixed: int) -> None:
-    """`ConfigError` for a vocabulary without room to learn anything in."""
-    smallest = max(SMALLEST_VOCABULARY, fixed + SMALLEST_VOCABULARY - 260)
-    if vocabulary_size < smallest:
-        raise ConfigError(
-            f"a vocabulary of {vocabulary_size} pieces is too small",
-            why=f"the symbols, the bytes and the placeholders alone take {fixed}",
-            hint=f"choose at least {smallest}",
-            code="C053",
-        )
 
 
 def read_twice(lines: Iterable[str]) -> Iterable[str]:

@@ -25,11 +25,6 @@ ALGORITHMS: dict[str, Callable[[Mapping[str, Any]], Algorithm]] = {
 }
 
 
-def algorithm_of(model: Mapping[str, Any]) -> Algorithm:
-    """The algorithm of the section "model" of a tokenizer.json."""
-    return ALGORITHMS[model_type(model)](model)
-
-
 def model_type(model: Mapping[str, Any]) -> str:
     """The type that the section names; where it does not, as in old files, the one whose parts it has."""
     if "type" in model:

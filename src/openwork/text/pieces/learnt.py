@@ -20,8 +20,16 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_write_text
-from openwork.text.pieces.alphabet import COMMON, read_twice, refuse_small
-from openwork.text.tokenizer import FIXED_NAMES, SYMBOL_NAMES, Pieces, Tokenizer, placeholder_names, refuse_surrogates
+from openwork.text.pieces.alphabet import COMMON, read_twice
+from openwork.text.tokenizer import (
+    FIXED_NAMES,
+    SMALLEST_VOCABULARY,
+    SYMBOL_NAMES,
+    Pieces,
+    Tokenizer,
+    placeholder_names,
+    refuse_surrogates,
+)
 from openwork.text.work import Algorithm, SamplingAlgorithm, WordWork, shown_work
 
 # A child made by fork must not use the library's threads, which exist only in its parent; the library says so with a
@@ -72,8 +80,16 @@ class LearntTokenizer(Tokenizer):
         left to bytes. The lines are read twice; from an iterator they are therefore kept in memory.
         """
         names = placeholder_names(placeholders)
-        refuse_small(vocabulary_size, len(cls.fixed_names) + placeholders)
-        room = vocabulary_size - len(cls.fixed_names) - placeholders
+        fixed = len(cls.fixed_names) + placeholders
+        smallest = max(SMALLEST_VOCABULARY, fixed + SMALLEST_VOCABULARY - 260)
+        if vocabulary_size < smallest:
+            raise ConfigError(
+                f"a vocabulary of {vocabulary_size} pieces is too small",
+                why=f"the symbols, the bytes and the placeholders alone take {fixed}",
+                hint=f"choose at least {smallest}",
+                code="C053",
+            )
+        room = vocabulary_size - fixed
         return cls._learn(read_twice(lines), names, room, minimum_frequency, character_frequency)
 
     @classmethod

@@ -7,6 +7,8 @@ piece is written as bytes. Nothing is lost. Learning is several times slower tha
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
 from random import Random
 from typing import Any, Self
 
@@ -42,26 +44,22 @@ class Lattice(SamplingAlgorithm):
 
     def work(self, word: str) -> WordWork:
         """Every piece that fits somewhere, and the best way through them (Viterbi)."""
-        best: list[tuple[float, int, bool] | None] = [(0.0, 0, True)] + [None] * len(word)  # total, begin, is known
+        best = [(0.0, 0, True)] + [(-math.inf, 0, True)] * len(word)  # total, begin, is known
         found: list[tuple[int, int, str, float, float]] = []
         for begin in range(len(word)):
-            reached = best[begin]
-            assert reached is not None  # every character can be passed, if only as an unknown one
             for end, score, known in self._pieces_at(word, begin):
-                total = self._sum(score, reached[0])
+                total = self._sum(score, best[begin][0])
                 found.append((begin, end, word[begin:end] if known else self.unknown, score, total))
-                so_far = best[end]
-                if so_far is None or total > so_far[0]:
+                if total > best[end][0]:
                     best[end] = (total, begin, known)
         way: list[tuple[int, int, bool]] = []
         end = len(word)
         while end > 0:
-            _, begin, known = best[end] or (0.0, 0, True)
+            _, begin, known = best[end]
             way.append((begin, end, known))
             end = begin
-        winners = {end: (reached[1], reached[0]) for end, reached in enumerate(best) if reached is not None}
-        steps = tuple(Arc(b, e, piece, score, total, winners[e] == (b, total)) for b, e, piece, score, total in found)
-        return WordWork(word, (), steps, tuple(self._names(word, way[::-1])))
+        steps = tuple(Arc(*arc, best=best[arc[1]][:2] == (arc[4], arc[0])) for arc in found)
+        return WordWork(word, (), steps, tuple(self._names(word, way)))
 
     def sample(self, word: str, random: Random, strength: float) -> list[str]:
         """A way drawn with a probability proportional to its own to the power `strength` (alpha in the paper).
@@ -77,7 +75,7 @@ class Lattice(SamplingAlgorithm):
             begin, _, known = random.choices(here, weights)[0]
             way.append((begin, end, known))
             end = begin
-        return self._names(word, way[::-1])
+        return self._names(word, way)
 
     def _pieces_at(self, word: str, begin: int) -> list[tuple[int, float, bool]]:
         """Where the pieces end that fit at `begin`, shortest first, with their scores and whether they are known."""
@@ -96,12 +94,11 @@ class Lattice(SamplingAlgorithm):
         arcs: list[list[tuple[int, float, bool]]] = [[] for _ in range(len(word) + 1)]
         sums = [0.0] * (len(word) + 1)
         for begin in range(len(word)):
-            if begin:
-                terms = [sums[other] + strength * score for other, score, _ in arcs[begin]]
-                sums[begin] = _log_sum(terms)
             for end, score, known in self._pieces_at(word, begin):
                 arcs[end].append((begin, score, known))
-        sums[-1] = _log_sum([sums[other] + strength * score for other, score, _ in arcs[-1]]) if word else 0.0
+            terms = [sums[other] + strength * score for other, score, _ in arcs[begin + 1]]
+            largest = max(terms)
+            sums[begin + 1] = largest + math.log(sum(math.exp(term - largest) for term in terms))
         if len(self._forward) < _WORDS_REMEMBERED:
             self._forward[word, strength] = arcs, sums
         return arcs, sums
@@ -116,24 +113,12 @@ class Lattice(SamplingAlgorithm):
         return names if can_spell else [self.unknown]
 
     def _names(self, word: str, way: list[tuple[int, int, bool]]) -> list[str]:
-        """The names of the pieces; neighbouring unknown characters are one unknown piece, or bytes."""
+        """The names of the pieces of a way, given from its end; neighbouring unknown characters are spelt together."""
         names: list[str] = []
-        unknown = ""
-        for begin, end, known in [*way, (len(word), len(word), True)]:
-            if not known:
-                unknown += word[begin:end]
-                continue
-            if unknown:
-                names += self._spelt(unknown)
-                unknown = ""
-            if end > begin:
-                names.append(word[begin:end])
+        for known, group in groupby(reversed(way), key=itemgetter(2)):
+            pieces = [word[begin:end] for begin, end, _ in group]
+            names += pieces if known else self._spelt("".join(pieces))
         return names
-
-
-def _log_sum(terms: list[float]) -> float:
-    largest = max(terms)
-    return largest + math.log(sum(math.exp(term - largest) for term in terms))
 
 
 class Unigram(LearntTokenizer):

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.data.batching import Batch
-from openwork.models.interfaces import MaskedModel
 from openwork.training.batches.batch import TensorBatch
 
 MASKED, CHANGED = 0.8, 0.1  # shares of the chosen pieces that the mask, or any piece, takes the place of
@@ -40,10 +39,6 @@ class Masking:
     share: float
     whole_words: bool
     seed: int
-
-    @classmethod
-    def of(cls, model: MaskedModel, share: float, whole_words: bool, seed: int) -> "Masking":
-        return cls(model.mask_piece, model.begins.cpu().numpy(), share, whole_words, seed)
 
     def __call__(self, batch: Batch, device: torch.device) -> TensorBatch:
         """The sources of a batch, masked, and the pieces to be predicted there; its targets are not used."""
@@ -84,22 +79,16 @@ class Masking:
         return np.where(lot < MASKED, self.mask_piece, np.where(lot < MASKED + CHANGED, others, ids))
 
 
-@dataclass(frozen=True)
-class NextTokenBatches:
-    """`backwards`: each token is predicted a second time, from those behind it."""
+def next_token_batch(batch: Batch, device: torch.device, *, backwards: bool) -> TensorBatch:
+    """Texts as sources; the targets START x_1 ... END, at each place the token after it, and then itself.
 
-    backwards: bool
-
-    def __call__(self, batch: Batch, device: torch.device) -> TensorBatch:
-        """Texts as sources; the targets START x_1 ... END, at each place the token after it, and then itself.
-
-        Predicted forwards that is x_1 to END, predicted backwards START to x_n.
-        """
-        texts, counts = batch.target_output, batch.target_lengths
-        start = np.full((len(texts), 1), SYMBOL_IDS.start)
-        before = np.concatenate([start, texts[:, :-1]], axis=1)
-        predicted = np.stack([texts, before], axis=2).reshape(len(texts), -1) if self.backwards else texts
-        lengths = counts * (2 if self.backwards else 1)
-        is_real = np.arange(predicted.shape[1]) < lengths[:, None]
-        target_input = np.concatenate([start, predicted[:, :-1]], axis=1)
-        return TensorBatch.of(device, texts, counts, target_input, is_real.ravel().nonzero()[0], predicted[is_real])
+    Predicted forwards that is x_1 to END. `backwards`: each token is predicted a second time, from those behind it,
+    START to x_n.
+    """
+    texts, counts = batch.target_output, batch.target_lengths
+    start = np.full((len(texts), 1), SYMBOL_IDS.start)
+    before = np.concatenate([start, texts[:, :-1]], axis=1)
+    predicted = np.stack([texts, before], axis=2).reshape(len(texts), -1) if backwards else texts
+    is_real = np.arange(predicted.shape[1]) < (counts * (1 + backwards))[:, None]
+    target_input = np.concatenate([start, predicted[:, :-1]], axis=1)
+    return TensorBatch.of(device, texts, counts, target_input, is_real.ravel().nonzero()[0], predicted[is_real])

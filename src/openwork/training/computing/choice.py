@@ -6,6 +6,7 @@ Whether pieces of the source are masked is no such choice: a model that restores
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from openwork.models.interfaces import MaskedModel, NextTokenModel, SequenceMode
 from openwork.nn.layers import CausalLayer, DecoderLayer, EncoderLayer
 from openwork.nn.normalisation import has_batch_norms
 from openwork.training.batches.batch import Stream, TensorBatch, TrainingBatch, prefetched, to_tensors
-from openwork.training.batches.language_modelling import Masking, NextTokenBatches
+from openwork.training.batches.language_modelling import Masking, next_token_batch
 from openwork.training.batches.packing import choose_layout, pack
 from openwork.training.loop import LoopState
 from openwork.training.progress import Progress
@@ -42,8 +43,11 @@ def validation_arrangement(
 ) -> Callable[[Batch, torch.device], TensorBatch]:
     """The same for validation pairs: padded, and what is masked is the same each time and for every seed."""
     if isinstance(model, MaskedModel):
-        return Masking.of(model, settings.mask_share, settings.mask_whole_words, seed)
-    return NextTokenBatches(model.is_bidirectional) if isinstance(model, NextTokenModel) else to_tensors
+        begins = model.begins.cpu().numpy()
+        return Masking(model.mask_piece, begins, settings.mask_share, settings.mask_whole_words, seed)
+    if isinstance(model, NextTokenModel):
+        return partial(next_token_batch, backwards=model.is_bidirectional)
+    return to_tensors
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Shows a run: a live block on a terminal, plain `key=value` lines elsewhere."""
 
 import time
+from dataclasses import dataclass, field
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -41,46 +42,42 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
 
 
-class Speed:
-    """Target tokens a second and seconds an update, over the last updates, validation left out."""
+@dataclass(eq=False)
+class _ConsoleObserver(Observer):
+    """Knows target tokens a second and seconds an update, over the last updates, validation left out."""
 
-    def __init__(self) -> None:
-        self.rate = 0.0
-        self.step_seconds = 0.0
-        self._last: tuple[int, float] | None = None
+    console: Console
+    speed: float = field(default=0.0, init=False)
+    step_seconds: float = field(default=0.0, init=False)
+    _last: float | None = field(default=None, init=False)
 
-    def note(self, run: LoopState, report: StepReport) -> None:
-        """After each update."""
+    def stepped(self, run: LoopState, report: StepReport) -> None:
         now = run.progress.seconds
         if self._last is not None:
-            seconds = max(now - self._last[1], 1e-9)
+            seconds = max(now - self._last, 1e-9)
             weight = 0.05 if self.step_seconds else 1.0
             self.step_seconds += weight * (seconds - self.step_seconds)
-            self.rate += weight * (report.target_tokens / seconds - self.rate)
-        self._last = (report.step, now)
+            self.speed += weight * (report.target_tokens / seconds - self.speed)
+        self._last = now
 
-    def remaining(self, run: LoopState) -> float:
-        """Seconds until the last update, validations not counted."""
-        return (run.settings.steps - run.progress.step) * self.step_seconds
+    def remaining(self, run: LoopState) -> str:
+        """The time until the last update, validations not counted."""
+        return duration((run.settings.steps - run.progress.step) * self.step_seconds)
 
 
-class LineObserver(Observer):
+class LineObserver(_ConsoleObserver):
     """One plain line every `log_every` updates: nothing that a log file could not hold."""
-
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self.speed = Speed()
 
     def _print(self, text: str) -> None:
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def stepped(self, run: LoopState, report: StepReport) -> None:
-        self.speed.note(run, report)
+        super().stepped(run, report)
         if report.step % run.settings.log_every == 0:
             self._print(
                 f"step={report.step} loss={report.loss:.4f} rate={report.learning_rate:.2e} "
-                f"norm={report.gradient_norm:.2f} tokens_per_second={self.speed.rate:.0f} "
-                f"epoch={run.progress.epoch} remaining={duration(self.speed.remaining(run))}"
+                f"norm={report.gradient_norm:.2f} tokens_per_second={self.speed:.0f} "
+                f"epoch={run.progress.epoch} remaining={self.remaining(run)}"
             )
 
     def validated(self, run: LoopState, validation: Validation) -> None:
@@ -108,22 +105,20 @@ def describe(validation: Validation, between: str, equals: str) -> str:
     return between.join(f"{name}{equals}{value:{form}}" for name, value, form in figures if value is not None)
 
 
-class LiveObserver(Observer):
+@dataclass(eq=False)
+class LiveObserver(_ConsoleObserver):
     """A block that is redrawn in place: progress, speed, loss curve, the last validation and a sample."""
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self.speed = Speed()
-        self.losses: list[float] = []
-        self._drawn = 0.0
-        self._live: Live | None = None
+    losses: list[float] = field(default_factory=list, init=False)
+    _drawn: float = field(default=0.0, init=False)
+    _live: Live | None = field(default=None, init=False)
 
     def started(self, run: LoopState) -> None:
         self._live = Live(console=self.console, auto_refresh=False, transient=False)
         self._live.start()
 
     def stepped(self, run: LoopState, report: StepReport) -> None:
-        self.speed.note(run, report)
+        super().stepped(run, report)
         if not report.skipped:
             self.losses.append(report.loss)
         if time.perf_counter() - self._drawn > 0.25:
@@ -150,8 +145,8 @@ class LiveObserver(Observer):
         steps, progress = run.settings.steps, run.progress
         table = Table.grid(padding=(0, 1))
         table.add_row("update", f"{progress.step:,} of {steps:,}", ProgressBar(steps, progress.step, width=30))
-        left = duration(self.speed.remaining(run))
-        table.add_row("speed", f"{self.speed.rate:,.0f} tokens/s", f"about {left} left, {progress.epoch} epochs done")
+        left = f"about {self.remaining(run)} left, {progress.epoch} epochs done"
+        table.add_row("speed", f"{self.speed:,.0f} tokens/s", left)
         if self.losses:
             recent = self.losses[-20:]
             table.add_row("loss", f"{sum(recent) / len(recent):.3f}", sparkline(self.losses))

@@ -75,8 +75,7 @@ class TensorBoardObserver(Observer):
                 self._writer.add_scalar(f"training/{name}", getattr(report, name), report.step)
 
     def validated(self, run: LoopState, validation: Validation) -> None:
-        figures = vars(validation).items()
-        for name, value in figures:
+        for name, value in vars(validation).items():
             if name not in ("step", "seconds") and isinstance(value, int | float):
                 self._writer.add_scalar(f"validation/{name}", value, validation.step)
         if validation.sample:
