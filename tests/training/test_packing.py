@@ -16,7 +16,7 @@ from openwork.models.weights import model_weights
 from openwork.nn.masks import Mask
 from openwork.training.batches import packing
 from openwork.training.batches.batch import BatchStream, to_tensors
-from openwork.training.batches.packing import LENGTH, SENTENCES, TOKENS, choose_layout, pack, packing_problem, round_up
+from openwork.training.batches.packing import LENGTH, SENTENCES, TOKENS, choose_layout, pack, round_up
 from openwork.training.loss import batch_loss
 from openwork.training.progress import Progress
 from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, VOCABULARY, make_training
@@ -107,7 +107,7 @@ def test_a_language_models_loss_and_gradients_are_those(store: TokenStore, chang
     values = {"kind": "decoder", "width": 16, "heads": 2, "feedforward_width": 24, "layers": 2, "dropout": 0.0}
     torch.manual_seed(1)
     model = build_model(DecoderSettings.model_validate(values | changes), VOCABULARY, VOCABULARY).double()
-    assert packing_problem(model) is None
+    assert choose_layout("packed", model, "float32", CPU) == "packed"
     near = 1e-6 if changes.get("positions") == "rotary" else 1e-10
     batch = assemble(store, np.arange(12))
     sources, lengths = batch.source.copy(), batch.source_lengths.copy()
@@ -158,7 +158,7 @@ def test_empty_sentences_that_fill_a_batch_up_are_empty_in_a_language_model_too(
 )
 def test_loss_and_gradients_are_those_of_the_padded_batch(store: TokenStore, changes: dict[str, object]) -> None:
     model = double(**changes)
-    assert packing_problem(model) is None
+    assert choose_layout("packed", model, "float32", CPU) == "packed"
     # angles of rotary positions are kept in float32: further along the row they are rounded otherwise
     near = 1e-6 if changes.get("positions") == "rotary" else 1e-10
     batch = assemble(store, np.arange(12))
@@ -251,4 +251,5 @@ def test_the_layout_follows_from_device_and_precision(monkeypatch: pytest.Monkey
 
 
 def test_settings_of_the_paper_can_be_packed() -> None:
-    assert packing_problem(build_model(TransformerSettings(encoder_layers=1, decoder_layers=1), 8, 8)) is None
+    model = build_model(TransformerSettings(encoder_layers=1, decoder_layers=1), 8, 8)
+    assert choose_layout("packed", model, "float32", CPU) == "packed"

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
+from typing import NamedTuple
 
 from openwork.text.tokenizer import Tokenizer
 
@@ -40,16 +41,14 @@ Spans = tuple[str, ...]
 """The placeholders of a sentence by their numbers: the first has number 1."""
 
 
-@dataclass(frozen=True)
-class Protected:
+class Protected(NamedTuple):
     """A sentence as text and numbers, in its order; `spans[n - 1]` is the placeholder with number n."""
 
     pieces: tuple[str | int, ...]
     spans: Spans = ()
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(NamedTuple):
     """A sentence with its placeholders put back, and those that found no place in it."""
 
     text: str

@@ -88,11 +88,6 @@ class History:
         return self.windows[-1].likelihood
 
     @property
-    def lowest(self) -> float:
-        """The lowest loss of a window."""
-        return min(one.likelihood for one in self.windows)
-
-    @property
     def is_due(self) -> bool:
         """Whether a healthy training would have learnt something by now."""
         patience = BOLD_PATIENCE if self.is_bold else PATIENCE
@@ -158,7 +153,8 @@ def too_fast_line(history: History) -> str:
 def risen_line(history: History) -> str:
     if history.is_bold or not history.has_risen:
         return ""
-    return f"from {history.lowest:.2f} up to {history.loss:.2f} nats a token"
+    lowest = min(one.likelihood for one in history.windows)
+    return f"from {lowest:.2f} up to {history.loss:.2f} nats a token"
 
 
 @symptom(
@@ -183,7 +179,8 @@ def exploded_line(history: History) -> str:
     if len(history.windows) < 3:
         return ""
     norm, usual = history.windows[-1].norm, median(one.norm for one in history.windows[:-1])
-    if norm <= EXPLODED * max(usual, VANISHED) or history.loss <= history.lowest + UP_AGAIN / 2:
+    lowest = min(one.likelihood for one in history.windows)
+    if norm <= EXPLODED * max(usual, VANISHED) or history.loss <= lowest + UP_AGAIN / 2:
         return ""
     return f"norm {norm:.2g}, before {usual:.2g}"
 

@@ -2,15 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 from openwork.text.tokenizer import Pieces
 from openwork.text.work import WordWork
 
 
-@dataclass(frozen=True)
-class Marks:
+class Marks(NamedTuple):
     """The ids that an external vocabulary has for the four symbols; None for those that it lacks."""
 
     pad: int | None = None

@@ -35,14 +35,10 @@ class AdaptedTokenizer(Tokenizer):
     def __init__(self, external: ExternalTokenizer) -> None:
         self.external = external
         marks = external.marks
+        named = (marks.pad, marks.unknown, marks.start, marks.end)
         # One external symbol may serve for several of ours ("<|endoftext|>"): it is then the end, the one that matters.
-        taken: set[int | None] = set()
-        ours: dict[int, int | None] = {}
-        for number, mark in ((3, marks.end), (2, marks.start), (1, marks.unknown), (0, marks.pad)):
-            ours[number] = None if mark in taken else mark
-            taken.add(mark)
-        self._theirs = [ours[number] for number in range(len(SYMBOL_NAMES))]
-        self._theirs += [number for number in external.numbers if number not in taken]
+        self._theirs = [None if mark in named[number + 1 :] else mark for number, mark in enumerate(named)]
+        self._theirs += [number for number in external.numbers if number not in named]
         self._ours = {theirs: number for number, theirs in enumerate(self._theirs) if theirs is not None}
         self._ours |= {mark: self.unknown_id for mark in (marks.pad, marks.start, marks.end) if mark is not None}
         self.vocabulary_size = len(self._theirs)

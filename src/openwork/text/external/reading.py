@@ -126,6 +126,12 @@ IN_FOLDERS: dict[str, Callable[[Path], "ExternalTokenizer | Tokenizer"]] = {
     "vocab.txt": read_bert,
     VOCABULARY: lambda path: read_gpt2(path, path.parent / MERGES),
 }
+BY_ENDING = {
+    ".model": read_sentence_piece,
+    ".spm": read_sentence_piece,
+    ".txt": read_bert,
+    ".json": IN_FOLDERS["tokenizer.json"],
+}
 NAMES = "tokenizer.json, BERT's vocab.txt, GPT-2's vocab.json with merges.txt, or a SentencePiece .model"
 
 
@@ -145,17 +151,10 @@ def read_tokenizer(path: Path) -> ExternalTokenizer | Tokenizer:
                 code="D105",
             )
         return IN_FOLDERS[found.name](found)
-    if path.name in IN_FOLDERS:
-        return IN_FOLDERS[path.name](path)
     if path.name == MERGES:
         return read_gpt2(path.parent / VOCABULARY, path)
-    match path.suffix:
-        case ".model" | ".spm":
-            return read_sentence_piece(path)
-        case ".txt":
-            return read_bert(path)
-        case ".json":
-            return _read_json(path)
+    if read := IN_FOLDERS.get(path.name) or BY_ENDING.get(path.suffix):
+        return read(path)
     with open_binary(path):
         pass  # a path that cannot be read is refused for that
     raise DataError(f"{path}: the form of the tokenizer is not known by this name", hint=f"name {NAMES}", code="D106")

@@ -25,7 +25,7 @@ from openwork.text.pieces.unigram import UNKNOWN_PENALTY, Lattice
 from openwork.text.tokenizer import Pieces, refuse_surrogates
 from openwork.text.work import Algorithm, Match, WordWork, byte_names
 
-# Fields of the file: its pieces and what the training was told; of a piece its text, score and type. And the rules
+# Fields of the file: its pieces and the settings of the training; of a piece its text, score and type. And the rules
 # by which a text is changed before it is cut, and after it is put together; of these the map of characters.
 _PIECE, _TRAINER = 1, 2
 _NORMALIZERS, _CHARACTERS = (3, 5), 2
@@ -98,14 +98,11 @@ def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
 
     def number() -> int:
         nonlocal place
-        value = shift = 0
-        while True:
-            byte = data[place]
+        first = place
+        while data[place] >= 0x80:
             place += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
+        place += 1
+        return sum((byte & 0x7F) << 7 * shift for shift, byte in enumerate(data[first:place]))
 
     while place < len(data):
         key = number()

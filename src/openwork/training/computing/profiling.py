@@ -5,8 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -31,8 +30,7 @@ from openwork.training.progress import Progress
 from openwork.training.step import StepReport, Updater
 
 
-@dataclass(frozen=True)
-class Updates:
+class Updates(NamedTuple):
     """Some updates in a row, and the seconds that they took together."""
 
     reports: tuple[StepReport, ...]
@@ -72,7 +70,14 @@ def profiled_updates(
     all_threads = _ExperimentalConfig(profile_all_threads=True)
     with _places(updater), profile(activities=activities, experimental_config=all_threads) as recorded:
         updates = make_updates(updater, stream, progress, count, seconds)
-    return updates, divide(_events(recorded))
+    return updates, divide(
+        Event(
+            event.name, event.thread, event.time_range.start, event.time_range.end, event.sequence_nr,
+            event.fwd_thread or 0, sum((kernel.duration for kernel in event.kernels), 0.0),
+        )
+        for event in recorded.events() or ()
+        if event.device_type.name == "CPU" and not event.is_async
+    )  # fmt: skip
 
 
 @contextmanager
@@ -106,14 +111,3 @@ def _places(updater: Updater) -> Iterator[None]:
         updater.objective = objective
         for handle in handles:
             handle.remove()
-
-
-def _events(recorded: profile) -> list[Event]:
-    return [
-        Event(
-            event.name, event.thread, event.time_range.start, event.time_range.end, event.sequence_nr,
-            event.fwd_thread or 0, sum((kernel.duration for kernel in event.kernels), 0.0),
-        )
-        for event in recorded.events() or ()
-        if event.device_type.name == "CPU" and not event.is_async
-    ]  # fmt: skip

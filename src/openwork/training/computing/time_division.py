@@ -9,7 +9,6 @@ rest: Python between the operators, and waiting for other threads.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Literal, NamedTuple, get_args
 
@@ -101,8 +100,7 @@ def group_of(name: str, place: str | None, around: Group) -> Group:
     return _NAMED.get(name, around)
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """An operator that ran, in microseconds.
 
     Args:
@@ -120,8 +118,7 @@ class Event:
     on_device: float = 0.0
 
 
-@dataclass(frozen=True)
-class Division:
+class Division(NamedTuple):
     """Seconds of each group and, within it, of each operator; `threads` compute at once, while any does, on average."""
 
     operators: Mapping[Group, Mapping[str, float]]
