@@ -48,7 +48,8 @@ class Protected(NamedTuple):
     spans: Spans = ()
 
 
-class Restored(NamedTuple):
+@dataclass(frozen=True)
+class Restored:
     """A sentence with its placeholders put back, and those that found no place in it."""
 
     text: str

@@ -93,9 +93,7 @@ def choose_layout(wanted: str, model: SequenceModel, precision: PrecisionName, d
 
     ConfigError where packed is wanted of a model that cannot.
     """
-    problem = "a model of this kind reads each sentence in a row of its own"
-    if isinstance(model, PackingModel):
-        problem = model.packing_problem()
+    problem = packing_problem(model)
     if wanted == "packed" and problem is not None:
         raise ConfigError(
             "training.layout: this model cannot be trained on packed batches",
@@ -106,3 +104,10 @@ def choose_layout(wanted: str, model: SequenceModel, precision: PrecisionName, d
     if wanted == "auto":
         return "packed" if problem is None and precision != "float32" and is_supported(device) else "padded"
     return "packed" if wanted == "packed" else "padded"
+
+
+def packing_problem(model: SequenceModel) -> str | None:
+    """Why the sentences of a batch cannot be in one row; None: they can."""
+    if not isinstance(model, PackingModel):
+        return "a model of this kind reads each sentence in a row of its own"
+    return model.packing_problem()
