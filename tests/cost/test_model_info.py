@@ -13,9 +13,8 @@ from openwork.inspection.modules import list_modules, module_lines
 from openwork.models.build import build_model
 from openwork.models.families import FAMILIES, list_options, model_settings, option_lines
 from openwork.models.interfaces import count_weights
-from openwork.models.presets import PRESETS
+from openwork.models.presets import PRESETS, ROWS, TRAININGS, Row
 from openwork.models.settings import TransformerSettings
-from openwork.models.table3 import ROWS, TRAININGS, Row
 
 pytestmark = pytest.mark.slow
 

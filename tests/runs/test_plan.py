@@ -10,7 +10,7 @@ import pytest
 from journeys.command import Finished, told
 from openwork.base.config import read_run_file
 from openwork.cost.cost import Machine
-from openwork.models.table3 import TRAININGS
+from openwork.models.presets import TRAININGS
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.plan import KEPT, P100, Plan, capacity, make_plan, plan_lines, plan_values

@@ -17,10 +17,9 @@ from openwork.models.build import build_model
 from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings
 from openwork.models.families import model_settings
 from openwork.models.interfaces import count_weights
-from openwork.models.presets import PRESETS
+from openwork.models.presets import BASE, BIG, PRESETS
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
-from openwork.models.table3 import BASE, BIG
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.kernels import scale_of

@@ -15,8 +15,8 @@ import torch
 
 from openwork.base.config import read_run
 from openwork.models.build import build_model
+from openwork.models.presets import BASE, BIG, ROWS, TRAININGS
 from openwork.models.settings import TransformerSettings
-from openwork.models.table3 import BASE, BIG, ROWS, TRAININGS
 from openwork.runs.file.resolve import resolve_run
 from openwork.study.paper.cited import TRANSFORMERS
 from openwork.text.external import ExternalTokenizer

@@ -19,8 +19,7 @@ from openwork.inspection.modules import Module, list_modules, module_lines
 from openwork.models.build import build_model
 from openwork.models.families import list_options, model_settings, option_lines, option_values
 from openwork.models.interfaces import count_weights
-from openwork.models.presets import PAPER, PRESETS
-from openwork.models.table3 import TRAININGS
+from openwork.models.presets import PAPER, PRESETS, TRAININGS
 from openwork.models.weights import empty_weights
 
 BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of batches.tokens

@@ -6,8 +6,7 @@ from typing import Any
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.cost.cost import Cost, cost_of
 from openwork.models.families import model_settings
-from openwork.models.presets import PRESETS
-from openwork.models.table3 import ROWS, Row
+from openwork.models.presets import PRESETS, ROWS, Row
 
 VOCABULARY = 37_000  # section 5.1: about so many pieces, shared
 NEARER = 41_000  # the vocabulary with which the counts agree with the paper's column

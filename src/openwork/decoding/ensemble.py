@@ -111,12 +111,12 @@ class CoverageModel:
         return self.beta * covered.masked_fill(~real(state.source_lengths, state.attended.shape[1]), 0.0).sum(-1)
 
 
+@dataclass(frozen=True)
 class Repeated:
     """Takes a batch in which each source comes `times` times, and reads each once."""
 
-    def __init__(self, model: StepModel, times: int) -> None:
-        self.model = model
-        self.times = times
+    model: StepModel
+    times: int
 
     def start(self, source: Int[Tensor, "rows source"], source_lengths: Int[Tensor, "rows"]) -> State:
         state = self.model.start(source[:: self.times], source_lengths[:: self.times])

@@ -140,11 +140,11 @@ class Prefix(TokenRule):
         refused[rows, given[rows]] = False
 
 
+@dataclass(frozen=True)
 class MinimumLength(TokenRule):
     """No end before a target has `length` tokens, the end symbol not counted."""
 
-    def __init__(self, length: int) -> None:
-        self.length = length
+    length: int
 
     def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
         written = prefixes.tokens.shape[1] - 1
@@ -152,11 +152,11 @@ class MinimumLength(TokenRule):
             refused[:, SYMBOL_IDS.end] = True
 
 
+@dataclass(frozen=True)
 class NoRepeat(TokenRule):
     """No `size` consecutive tokens come twice in a target."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    size: int
 
     def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
         written = prefixes.tokens[:, 1:]
@@ -168,6 +168,7 @@ class NoRepeat(TokenRule):
         refused[row, sequences[row, place, -1]] = True
 
 
+@dataclass(frozen=True)
 class RepetitionPenalty(TokenRule):
     """The log-probability of a token that the target holds already counts `strength` times: p becomes p^strength.
 
@@ -176,8 +177,7 @@ class RepetitionPenalty(TokenRule):
     it, the penalty means the same for every model.
     """
 
-    def __init__(self, strength: float) -> None:
-        self.strength = strength
+    strength: float
 
     def lower(self, log_probabilities: Logits, prefixes: Prefixes) -> Logits:
         written = prefixes.tokens[:, 1:]

@@ -69,12 +69,12 @@ def unmarked(text: str) -> str:
     return text
 
 
+@dataclass(frozen=True)
 class Completer:
     """Continues prompts. `stop`: a continuation ends before this text; empty: at the end symbol or the limit alone."""
 
-    def __init__(self, translator: BatchTranslator, stop: str = "") -> None:
-        self.translator = translator
-        self.stop = stop
+    translator: BatchTranslator
+    stop: str = ""
 
     def complete(self, prompts: Sequence[str], requests: Sequence[Request] | None = None) -> list[list[Translation]]:
         """For each prompt its continuations, best first, each as one line."""

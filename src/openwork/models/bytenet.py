@@ -88,9 +88,7 @@ class ColumnDecoder(nn.Module):
         self.readout = nn.Linear(width, width)
         self.dropout = Dropout(dropout)
 
-    def forward(
-        self, x: Float[Tensor, "rows position width"], pasts: tuple[Past, ...]
-    ) -> tuple[Float[Tensor, "rows position width"], tuple[Past, ...]]:
+    def forward(self, x: Vectors, pasts: tuple[Past, ...]) -> tuple[Vectors, tuple[Past, ...]]:
         """`x`: the sums of target embeddings and columns. Returns vectors, and the convolutions' pasts."""
         grown = []
         for block, past in zip(self.layers, pasts, strict=True):

@@ -94,10 +94,10 @@ class MultiStepAttention(KernelAttention):
 
     def forward(
         self,
-        h: Float[Tensor, "rows position width"],
+        h: Vectors,
         embedded: Float[Tensor, "rows position embedding_width"],
         memory: ConvolutionalMemory,
-    ) -> Float[Tensor, "rows position width"]:
+    ) -> Vectors:
         query = (self.query(h) + embedded) * HALF
         keys_values, mask = memory.keys_values, Mask(key_lengths=memory.lengths)
         context = self.kernel(query[:, None], keys_values.key, keys_values.value, mask, 1.0)[:, 0]
@@ -128,11 +128,11 @@ class DecoderBlock(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "rows position width"],
+        x: Vectors,
         embedded: Float[Tensor, "rows position embedding_width"],
         memory: ConvolutionalMemory,
         past: Past,
-    ) -> tuple[Float[Tensor, "rows position width"], Past]:
+    ) -> tuple[Vectors, Past]:
         """`x` holds the positions after those in the past; returns them and the past that includes them."""
         inside, past = self.convolution(self.dropout(x), past)
         h = functional.glu(inside, dim=-1)

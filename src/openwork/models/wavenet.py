@@ -14,13 +14,13 @@ from openwork.nn.cache import Selectable
 from openwork.nn.convolution import CausalConvolution, Past, dilations, gated_tanh
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding, initialise, output_matrix
-from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
+from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens, Vectors
 
 Real = Bool[Tensor, "rows position 1"] | None
 """True for the positions that are no padding; it comes before a row. None: all."""
 
 
-def without(x: Float[Tensor, "rows position width"], real: Real) -> Float[Tensor, "rows position width"]:
+def without(x: Vectors, real: Real) -> Vectors:
     """Zeros at padding: what a convolution reads before any row's beginning."""
     return x if real is None else x.masked_fill(~real, 0.0)
 
@@ -41,8 +41,8 @@ class DilatedLayer(nn.Module):
         self.output = nn.Linear(width, skip_width if is_last else skip_width + width)
 
     def forward(
-        self, x: Float[Tensor, "rows position width"], real: Real, past: Past
-    ) -> tuple[Float[Tensor, "rows position width"], Float[Tensor, "rows position skip_width"], Past]:
+        self, x: Vectors, real: Real, past: Past
+    ) -> tuple[Vectors, Float[Tensor, "rows position skip_width"], Past]:
         """What goes on, what skips, and the past that includes the positions of `x`."""
         inside, past = self.convolution(without(x, real), past)
         made = self.output(self.dropout(gated_tanh(inside)))
@@ -68,9 +68,7 @@ class DilatedStack(nn.Module):
         """Those of the convolutions before anything was read."""
         return (None,) * (1 + len(self.layers))
 
-    def forward(
-        self, x: Float[Tensor, "rows position width"], pasts: tuple[Past, ...], real: Real = None
-    ) -> tuple[Float[Tensor, "rows position width"], tuple[Past, ...]]:
+    def forward(self, x: Vectors, pasts: tuple[Past, ...], real: Real = None) -> tuple[Vectors, tuple[Past, ...]]:
         """Vectors of the positions after those in the pasts, and the pasts that include them."""
         x, past = self.first(without(x, real), pasts[0])
         grown, total = [past], None

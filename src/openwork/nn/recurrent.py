@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from openwork.machine.device import has_narrow_kernels
 from openwork.nn.cache import Selectable
 from openwork.nn.cells import CELLS, Cell
-from openwork.nn.shapes import Lengths
+from openwork.nn.shapes import Lengths, Vectors
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def run_cells(
 
 def climb(
     stack: nn.RNN | nn.LSTM | nn.GRU, x: Float[Tensor, "rows position inputs"], state: CellState
-) -> tuple[Float[Tensor, "rows position width"], CellState]:
+) -> tuple[Vectors, CellState]:
     """The outputs of the stack's last layer, and the state of all of them after the last position."""
     # torch's stacks want their states layer-first, even where the batch comes first elsewhere
     before = state.each(lambda x: x.transpose(0, 1).contiguous())

@@ -17,6 +17,7 @@ from openwork.nn.cache import Selectable
 from openwork.nn.cells import CELLS
 from openwork.nn.dropout import Dropout
 from openwork.nn.recurrent import CellState, cell_layers, climb, initialise_gates
+from openwork.nn.shapes import Vectors
 
 
 @dataclass(frozen=True)
@@ -163,9 +164,7 @@ class RecurrentDecoder(nn.Module):
         # cells may give float32 where products do not, and each step would cast the values anew
         return RecurrentMemory(memory.to(keys.dtype), keys, mask), state
 
-    def forward(
-        self, x: Float[Tensor, "rows position width"], memory: RecurrentMemory, state: CellState
-    ) -> tuple[Float[Tensor, "rows position width"], CellState]:
+    def forward(self, x: Vectors, memory: RecurrentMemory, state: CellState) -> tuple[Vectors, CellState]:
         """For each input vector the readout tanh(W [s_i; c_i]), and the state after the last."""
         attended, grown = self._attend(x, memory, state)
         if self.upper is not None:
@@ -218,9 +217,7 @@ class LuongDecoder(nn.Module):
         state = CellState(torch.tanh(inner), inner if self.kind.has_inner else None)
         return RecurrentMemory(memory[..., : self.attention.context_width], self.attention.keys(memory), mask), state
 
-    def forward(
-        self, x: Float[Tensor, "rows position width"], memory: RecurrentMemory, state: CellState
-    ) -> tuple[Float[Tensor, "rows position width"], CellState]:
+    def forward(self, x: Vectors, memory: RecurrentMemory, state: CellState) -> tuple[Vectors, CellState]:
         """For each input vector the readout, and the state after the last."""
         outputs, state = climb(self.stack, x, state)
         context, _ = self.attention(outputs, memory)

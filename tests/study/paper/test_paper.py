@@ -17,7 +17,7 @@ from openwork.base.errors import UsageError
 from openwork.cost import table3 as paper_table
 from openwork.decoding import scoring
 from openwork.models.interfaces import count_weights
-from openwork.models.table3 import BASE, BIG, ROWS, TRAININGS
+from openwork.models.presets import BASE, BIG, ROWS, TRAININGS
 from openwork.nn import attention, feedforward, positions, residual
 from openwork.nn.kernels import reference
 from openwork.study.paper import formulas, methods, tables

@@ -60,41 +60,21 @@ def _segments(mask: Mask) -> tuple[Segments, Segments]:
     return mask.segments
 
 
-def of_various_lengths(
-    query: Float[Tensor, "1 head query head_width"],
-    key: Float[Tensor, "1 head key head_width"],
-    value: Float[Tensor, "1 head key value_width"],
-    mask: Mask,
-    scale: float,
-) -> Float[Tensor, "1 head query value_width"]:
+def of_various_lengths(query: Queries, key: Keys, value: Values, mask: Mask, scale: float) -> HeadOutputs:
     """By the framework's kernel: (position, head, width) with the starts of queries and keys beside it."""
     from torch.nn.attention.varlen import varlen_attn  # loads the compiler's front end, which takes a second
 
     queries, keys = _segments(mask)
     query, key, value = (heads[0].transpose(0, 1) for heads in (query, key, value))
     window = (-1, 0) if mask.is_causal else (-1, -1)  # keys to the left and right of a query; -1: all
-    found = varlen_attn(
-        query,
-        key,
-        value,
-        queries.starts,
-        keys.starts,
-        queries.maximum_length,
-        keys.maximum_length,
-        scale=scale,
-        window_size=window,
-    )
+    lengths = queries.maximum_length, keys.maximum_length
+    found = varlen_attn(query, key, value, queries.starts, keys.starts, *lengths, scale=scale, window_size=window)
     return found.transpose(0, 1)[None]  # type: ignore[union-attr]
 
 
 def of_rectangles(
-    query: Float[Tensor, "1 head query head_width"],
-    key: Float[Tensor, "1 head key head_width"],
-    value: Float[Tensor, "1 head key value_width"],
-    mask: Mask,
-    scale: float,
-    dropout: float = 0.0,
-) -> Float[Tensor, "1 head query value_width"]:
+    query: Queries, key: Keys, value: Values, mask: Mask, scale: float, dropout: float = 0.0
+) -> HeadOutputs:
     """The twin: spread over (sentence, position), attended with padding, gathered."""
     queries, keys = _segments(mask)
     # Keys behind a sentence's end are later than its real queries: where the order counts, it hides them.

@@ -31,7 +31,7 @@ OTHERS = (
     System("GNMT + RL (ensemble)", 26.30, 41.16, 1.8e20, 1.1e21),
     System("ConvS2S (ensemble)", 26.36, 41.29, 7.7e19, 1.2e21),
 )
-# The operations of the Transformers, one figure for both languages, are with their trainings in `models/table3.py`.
+# The operations of the Transformers, one figure for both languages, are with their trainings in `models/presets.py`.
 TRANSFORMERS = {
     "paper-base": System("Transformer (base)", 27.3, 38.1),
     "paper-big": System("Transformer (big)", 28.4, 41.8),

@@ -19,9 +19,8 @@ from openwork.inspection.recorder import Recorder
 from openwork.inspection.trace import Trace, bridged
 from openwork.inspection.tracing import trace_forward
 from openwork.models.build import build_transformer
-from openwork.models.presets import PRESETS
+from openwork.models.presets import BASE, PRESETS
 from openwork.models.settings import TransformerSettings
-from openwork.models.table3 import BASE
 from openwork.study.studies.study import Figures
 
 _ABOVE = Path(openwork.__file__).resolve().parents[1]  # the folder that holds the package

@@ -10,9 +10,8 @@ from openwork.cost.table3 import VOCABULARY
 from openwork.inspection.trace_table import shape_text
 from openwork.models.build import build_model
 from openwork.models.families import model_settings
-from openwork.models.presets import PRESETS
+from openwork.models.presets import BASE, PRESETS
 from openwork.models.seq2seq import Transformer
-from openwork.models.table3 import BASE
 from openwork.models.weights import empty_weights
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.kernels.reference import attention, attention_scores, masked_scores, softmax_over, weighted_sum

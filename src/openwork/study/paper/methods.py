@@ -10,8 +10,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.inspection.trace import Trace
 from openwork.metrics.translation import bleu
 from openwork.models.families import model_settings
-from openwork.models.presets import PRESETS
-from openwork.models.table3 import BASE, BIG
+from openwork.models.presets import BASE, BIG, PRESETS
 from openwork.study.paper.contents import PAPER
 from openwork.study.paper.exhibit import PIECES, RIGHT, Computed, exhibit, forward_trace, names_of
 from openwork.study.steps import EQUATION_3, Part, made_by, worked

@@ -8,8 +8,7 @@ from openwork.cost.cost import Machine, cost_of
 from openwork.cost.table3 import NEARER, VOCABULARY, CountedRow, count_table
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import model_settings
-from openwork.models.presets import PRESETS
-from openwork.models.table3 import BASE, TRAININGS
+from openwork.models.presets import BASE, PRESETS, TRAININGS
 from openwork.runs.file.recipes import recipes
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.plan import P100, capacity, make_plan

@@ -7,7 +7,7 @@ from openwork.base.config import read_run_file
 from openwork.base.fields import all_keys
 from openwork.base.phrases import AsIs
 from openwork.base.toml import write_value
-from openwork.models.table3 import BASE, BIG, TRAININGS
+from openwork.models.presets import BASE, BIG, TRAININGS
 from openwork.runs.file.keys import leaves
 from openwork.runs.file.recipes import recipes
 from openwork.runs.file.resolve import resolve_run
