@@ -10,6 +10,8 @@ from markupsafe import Markup
 
 from openwork.base.pages import FONTS, PAPER, dark_style, legal
 
+NO_WIDTH = {"Mn", "Me", "Cf"}  # categories of characters
+
 
 def element(tag: str, *children: str, **attributes: str | float | None) -> Markup:
     """One element. An underscore in an attribute's name stands for a hyphen, one at its end is dropped (`class_`);
@@ -56,12 +58,8 @@ def figure(width: float, height: float, title: str, *children: Markup) -> Markup
 
 def text_width(content: str, size: float) -> float:
     """About how wide a text is in a sans-serif font of this size: wide characters count 1 em, others 0.6."""
-    ems = 0.0
-    for character in content:
-        if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
-            continue
-        ems += 1.0 if unicodedata.east_asian_width(character) in {"W", "F"} else 0.6
-    return ems * size
+    shown = (one for one in content if not unicodedata.combining(one) and unicodedata.category(one) not in NO_WIDTH)
+    return size * sum(1.0 if unicodedata.east_asian_width(one) in {"W", "F"} else 0.6 for one in shown)
 
 
 def shortened(content: str, most: int) -> str:

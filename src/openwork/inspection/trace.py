@@ -133,7 +133,7 @@ class Trace:
 
     def step(self, name: str) -> Step:
         """The step of that name; KeyError if there is none."""
-        return {step.name: step for step in reversed(self.steps)}[name]
+        return {step.name: step for step in self.steps}[name]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the version of their form."""

@@ -62,9 +62,7 @@ def _is_own(part: OriginSettings) -> bool:
     """Whether the languages of these files decide nothing about how they are read."""
     if part.corpus is not None or part.columns:
         return False
-    if part.file is None:
-        return True
-    return _format_name(part) in ("tsv", "jsonl")
+    return part.file is None or _format_name(part) in ("tsv", "jsonl")
 
 
 def _format_name(part: OriginSettings) -> str:

@@ -110,22 +110,16 @@ def _conflict_warnings(run: RunSettings) -> Iterator[str]:
         )
     if decoding.no_repeat == 1:
         yield "decoding.no_repeat = 1 lets no token come twice in a translation, not even a comma"
-    same_file = _same_file_warning(run)
-    if same_file:
-        yield same_file
-
-
-def _same_file_warning(run: RunSettings) -> str:
     for part in run.data.parts:
         # a model that restores masked pieces has the same text on both sides, and does not see all of it
         if part.source is not None and part.source == part.target and task_of(run.model) != "fill":
-            return f"{part.source} is both source and target: the model would learn to copy"
+            yield f"{part.source} is both source and target: the model would learn to copy"
+            return
     valid = run.data.validation
     files = {path for part in run.data.parts for path in (part.source, part.file, part.text) if path is not None}
     if valid is not None and {valid.source, valid.file, valid.text} & files:
         path = valid.source or valid.file or valid.text
-        return f"{path} is what is trained on: validating with it says nothing of other sentences"
-    return ""
+        yield f"{path} is what is trained on: validating with it says nothing of other sentences"
 
 
 def _reads_tokenizers(run: RunSettings) -> bool:
