@@ -140,10 +140,10 @@ def want_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Gradients of more than so many target tokens at a time find no memory."""
     plain = Updater._gradients
 
-    def gradients(self: Updater, task: Any) -> Any:
-        if task.part.target_tokens > most:
+    def gradients(self: Updater, part: Any, *more: Any) -> Any:
+        if part.target_tokens > most:
             raise MemoryError
-        return plain(self, task)
+        return plain(self, part, *more)
 
     monkeypatch.setattr(Updater, "_gradients", gradients)
 

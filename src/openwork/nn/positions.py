@@ -125,6 +125,9 @@ class NormalisedPositions(Positions):
     def at(self, x: Vectors, places: slice | Int[Tensor, "#batch position"], end: int) -> Vectors:
         return self.norm(self.added.at(x, places, end))
 
+    def forward(self, x: Vectors, first: int = 0) -> Vectors:
+        return self.norm(self.added(x, first))  # by calls of modules, which hooks see
+
 
 class NoPositions(Positions):
     """Adds nothing: positions act inside attention (`distances.py`), or not at all."""
