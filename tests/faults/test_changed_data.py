@@ -64,7 +64,7 @@ def test_resumed_afterwards(nursery: Nursery, tmp_path: Path, how: str):
         is_a_sentence(done, str(source))
     else:
         is_a_sentence(done, "not the pairs that this run started with", str(source), str(target), " -> ")
-        assert "belong to the pairs of then" in done.err and "--from-bundle" in done.err
+        assert "belong to those pairs" in done.err and "--from-bundle" in done.err
     assert tree(out) == before
 
 
@@ -74,7 +74,7 @@ def test_one_file_of_two(nursery: Nursery, tmp_path: Path):
     killed(nursery, settings, out)
     lines = target.read_text().splitlines()
     target.write_text("\n".join(["other words", *lines[1:]]) + "\n")
-    is_a_sentence(again(nursery, settings, out), f"this run began: {target} (60 -> 60 pairs)")
+    is_a_sentence(again(nursery, settings, out), f"this run started with: {target} (60 -> 60 pairs)")
 
 
 def test_a_corpus_with_a_name(nursery: Nursery, tmp_path: Path):
@@ -92,7 +92,7 @@ def test_a_corpus_with_a_name(nursery: Nursery, tmp_path: Path):
     killed(nursery, settings, out, place)
     lines = (data / "valid.de").read_text().splitlines()
     (data / "valid.de").write_text("\n".join(["other words", *lines[1:]]) + "\n")
-    is_a_sentence(again(nursery, settings, out, place), "this run began: tatoeba-en-de (valid) (60 -> 60 pairs)")
+    is_a_sentence(again(nursery, settings, out, place), "this run started with: tatoeba-en-de (valid) (60 -> 60 pairs)")
 
 
 SECTIONS = [

@@ -120,8 +120,8 @@ def test_a_text_may_be_as_long_as_a_line(tmp_path: Path, monkeypatch: pytest.Mon
         ('"b"\n', "de.po:1: a text without a keyword"),
         ('msgid "a\\377"\nmsgstr "b"\n', "de.po:1: an escape sequence gives invalid UTF-8"),
         ('msgid "a\\000"\nmsgstr "b"\n', "de.po:1: the text holds a NUL"),
-        ("\nhello\n", "de.po:2: the line is none"),
-        (HEADER % ("de", "ISO-8859-1"), "de.po:2: the file says that it is ISO-8859-1"),
+        ("\nhello\n", "de.po:2: the line is not PO"),
+        (HEADER % ("de", "ISO-8859-1"), "de.po:2: the file is in ISO-8859-1"),
         ('msgid "' + "x" * 600_000 + '"\n"' + "y" * 600_000 + '"\n', "de.po:1: the text is longer than 1,000,000"),
     ],
 )
