@@ -99,7 +99,7 @@ SECTIONS = [
     ("data.held_out=7", "belong to the pairs and batches of then"),
     ("batches.tokens=256", "belong to the pairs and batches of then"),
     ("model.width=32", "another has other weights"),
-    ("training.learning_rate=0.1", "it would become another training"),
+    ("training.learning_rate=0.1", "it would be another training"),
     ("decoding.beam=3", "could not be compared"),
 ]
 
