@@ -1,6 +1,7 @@
-"""What openwork says to a person, read from its code: errors, progress lines, help, settings, and reports.
+"""The sentences that a person can meet, read from the code for Babel: what is marked, and arguments of known calls.
 
-The lines of a report are found by the names of the functions that make them: `lines`, `_cost_lines`, `_drop_reason`.
+`msg(...)` marks a sentence (`base/messages.py`). The calls are those that show or carry sentences for a person: errors,
+`report`, help, descriptions of settings, and those in `KEYWORDS`, as with the keywords of xgettext.
 """
 
 import ast
@@ -17,9 +18,9 @@ from openwork.base.messages import GAP
 
 ERRORS = {"RuleError", "OpenworkError", "UsageError", "DataError", "ConfigError", "BundleError"}
 FEWEST_LETTERS = 4  # a sentence with fewer of its own ("{}: {}") says nothing that could be translated
-MAKES_LINES = re.compile(r"(^|_)(lines?|reason|problem|warnings?)$")
-# Calls whose arguments are said to a person, and which of them.
-TOLD = {
+# Calls whose arguments a person reads, and which of the arguments.
+KEYWORDS = {
+    "msg": slice(1),
     "Joined": slice(None),
     "CommandGroup": slice(1),
     "NamesBundle": slice(1),
@@ -73,11 +74,7 @@ TOLD = {
     "FiguresRow": slice(1),
     "figures": slice(3),
 }
-CONSTANTS = ("FORMULA", "TERMS", "MORE_TERMS", "FOOTER", "FRAMED")  # sentences that a report quotes
-MARK = "msg"  # `base.messages.msg`
-LIST_OF_OPTIONS = "_TOP"  # names of options with spaces between, which are no sentences
-MIGRATION, WRITES_FILES = "migration", "run_text"
-TWO_WORDS = re.compile(r"[A-Za-z,;:)}] [A-Za-z({]")
+MIGRATION = "migration"
 
 
 @dataclass(frozen=True)
@@ -134,12 +131,6 @@ def _expressions(tree: ast.Module, path: Path) -> Iterator[ast.expr]:
         elif isinstance(node, ast.FunctionDef) and any("exhibit(" in ast.unparse(one) for one in node.decorator_list):
             for paragraph in (ast.get_docstring(node) or "").split("\n\n"):
                 yield ast.copy_location(ast.Constant(" ".join(paragraph.split())), node)
-        elif isinstance(node, ast.FunctionDef) and MAKES_LINES.search(node.name):
-            yield from _lines(node)
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in CONSTANTS:
-            yield node.value
-    if path.parent.name == MIGRATION and path.stem != WRITES_FILES:
-        yield from _sentences(tree)
 
 
 def _spoken(call: ast.Call) -> Iterator[ast.expr]:
@@ -149,10 +140,8 @@ def _spoken(call: ast.Call) -> Iterator[ast.expr]:
     if name in ERRORS or _says(call):
         yield from call.args[:1]
         yield from (keywords[key] for key in ("why", "hint") if key in keywords)
-    elif name == MARK:
-        yield from _parts(call.args[0])
-    elif name in TOLD:
-        for argument in call.args[TOLD[name]]:
+    elif name in KEYWORDS:
+        for argument in call.args[KEYWORDS[name]]:
             yield from _parts(argument)
     elif name == "option":
         yield call.args[1]
@@ -170,8 +159,8 @@ def _name(call: ast.Call) -> str:
 
 
 def _says(call: ast.Call) -> bool:
-    """`say(...)` or `report(...)`, the line for a person; not such as `draft.say(...)`, which writes a file."""
-    return isinstance(call.func, ast.Name) and call.func.id in ("say", "report")
+    """`report(...)` or `self.report(...)`, a line for a person."""
+    return ast.unparse(call.func) in ("report", "self.report")
 
 
 def _explained(extra: ast.expr | None) -> Iterator[ast.expr]:
@@ -198,16 +187,6 @@ def _docstring(function: ast.FunctionDef) -> Iterator[ast.expr]:
             yield ast.copy_location(ast.Constant(paragraph), function)
 
 
-def _lines(function: ast.FunctionDef) -> Iterator[ast.expr]:
-    """What a function puts into the lines that it returns, yields, or collects."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Return | ast.Yield | ast.Assign | ast.AugAssign) and node.value is not None:
-            yield from _parts(node.value)
-        elif isinstance(node, ast.Call) and (_name(node) == "append" or MAKES_LINES.search(_name(node))):
-            for argument in node.args:
-                yield from _parts(argument)
-
-
 def _parts(expression: ast.expr) -> Iterator[ast.expr]:
     """The texts that an expression is made of, wherever they stand in its lists."""
     match expression:
@@ -231,34 +210,6 @@ def _parts(expression: ast.expr) -> Iterator[ast.expr]:
             return
     for part in parts:
         yield from _parts(part)
-
-
-def _sentences(tree: ast.Module) -> Iterator[ast.expr]:
-    """Every text of several words but docstrings, error messages' parts, and lists of options' names.
-
-    In the translation of other toolkits' options all of them are said of some option.
-    """
-    passed_over: set[ast.AST] = set()
-    for node in ast.walk(tree):  # what is above comes first
-        if node in passed_over or isinstance(node, ast.Raise) or _is_docstring(node):
-            passed_over.update(ast.iter_child_nodes(node))
-        elif isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-            passed_over.update(part for part in ast.iter_child_nodes(node) if isinstance(part, ast.Constant))
-            if any(TWO_WORDS.search(text) for text in _templates(node)):
-                yield node
-        else:
-            passed_over.update(_names_of_options(node))
-
-
-def _is_docstring(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _names_of_options(node: ast.AST) -> Iterator[ast.AST]:
-    """The names in `_TOP = names`."""
-    match node:
-        case ast.Assign(targets=[ast.Name(id=constant)], value=names) if constant == LIST_OF_OPTIONS:
-            yield names
 
 
 def _templates(expression: ast.expr, *, named: bool = False) -> list[str]:

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from openwork.base.messages import msg
+
 LONGEST_LINE = 100_000  # characters; a longer line is cut there and flagged
 LONGEST_READ = 4 * LONGEST_LINE + 8  # bytes kept of a line: always more than LONGEST_LINE characters
 MOST_LINES = 2048  # lines in a batch
@@ -27,13 +29,13 @@ def clean_line(data: bytes) -> tuple[str, str]:
         text = data.decode("utf-8", errors="replace")
         # a line that was cut may end in half a character
         if not (is_long and error.start > len(data) - 4):
-            problems.append(f"invalid UTF-8 at byte {error.start + 1}, replaced")
+            problems.append(msg(f"invalid UTF-8 at byte {error.start + 1}, replaced"))
     if "\0" in text:
         text = text.replace("\0", "")
-        problems.append("NUL characters, removed")
+        problems.append(msg("NUL characters, removed"))
     if is_long or len(text) > LONGEST_LINE:
         text = text[:LONGEST_LINE]
-        problems.append(f"longer than {LONGEST_LINE:,} characters, cut")
+        problems.append(msg(f"longer than {LONGEST_LINE:,} characters, cut"))
     return text, "; ".join(problems)
 
 

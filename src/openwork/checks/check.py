@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from openwork.base.errors import OpenworkError
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.checks.context import Spot, VerifyContext
 from openwork.inspection.parting import SOURCE
@@ -137,7 +138,9 @@ def table_lines(outcomes: Sequence[CheckResult]) -> list[str]:
             wrong = [found.wrong, place_line(found.spot) if found.spot else ""]
             lines += [Joined(AsIs(" " * 8), line) for line in wrong if line]
     counts = {status: sum(outcome.status is status for outcome in outcomes) for status in Status}
-    summary = f"passed: {counts[Status.PASSED]}, failed: {counts[Status.FAILED]}, skipped: {counts[Status.SKIPPED]}"
+    summary = msg(
+        f"passed: {counts[Status.PASSED]}, failed: {counts[Status.FAILED]}, skipped: {counts[Status.SKIPPED]}"
+    )
     return [*lines, "", summary]
 
 
@@ -167,17 +170,19 @@ def _check_values(outcome: CheckResult) -> dict[str, Any]:
 
 def status_line(status: Status) -> str:
     """The status of a check in a word."""
-    return "pass" if status is Status.PASSED else "FAIL" if status is Status.FAILED else "skip"
+    return msg("pass") if status is Status.PASSED else msg("FAIL") if status is Status.FAILED else msg("skip")
 
 
 def place_line(spot: Spot) -> str:
     """The first place where two computations differ, in words."""
-    parts = ["first at "]
+    parts = [msg("first at ")]
     if spot.module:
         parts.append(AsIs(spot.module))
     if spot.module and spot.sentence:
         parts.append(", ")
     if spot.sentence:
-        place = f"source position {spot.position}" if spot.side == SOURCE else f"target position {spot.position}"
-        parts += [f"sentence {spot.sentence}", ", ", place, ": ", AsIs(repr(spot.piece))]
+        place = (
+            msg(f"source position {spot.position}") if spot.side == SOURCE else msg(f"target position {spot.position}")
+        )
+        parts += [msg(f"sentence {spot.sentence}"), ", ", place, ": ", AsIs(repr(spot.piece))]
     return Joined(*parts)

@@ -16,6 +16,7 @@ import torch
 from openwork import __version__
 from openwork.base.cache import VARIABLE as CACHE_VARIABLE
 from openwork.base.cache import find_cache
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.data.corpora.corpus import VARIABLE
 from openwork.inference.prepared import native
@@ -62,7 +63,7 @@ def doctor_lines(found: list[DoctorLine]) -> Iterator[str]:
         yield Joined(Padded(finding.name, width), finding.found)
     advised = [finding for finding in found if finding.advice]
     if not advised:
-        yield "nothing is missing"
+        yield msg("nothing is missing")
     for finding in advised:
         yield Joined(finding.name, AsIs(": "), finding.advice)
 

@@ -176,10 +176,12 @@ def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
 
 def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> list[str]:
     """The sizes for a person: two lines for each model, the second as in a run file."""
-    lines = [_budget_line(budget), f"with a vocabulary of {vocabulary:,} pieces, in sentences of {LENGTH} tokens"]
+    lines = [_budget_line(budget), msg(f"with a vocabulary of {vocabulary:,} pieces, in sentences of {LENGTH} tokens")]
     for sized in found:
-        figures = f"{sized.weights:,} weights, {sized.flops / 1e6:,.2f} million operations forward for a target token"
-        took = f", {sized.seconds:.3g} seconds an update" if sized.seconds is not None else ""
+        figures = msg(
+            f"{sized.weights:,} weights, {sized.flops / 1e6:,.2f} million operations forward for a target token"
+        )
+        took = msg(f", {sized.seconds:.3g} seconds an update") if sized.seconds is not None else ""
         widths = ", ".join(f"{key} = {value}" for key, value in sized.widths.items())
         lines += [Joined(AsIs(f"{sized.name}: "), figures, took), AsIs(f"  kind = {sized.settings.kind}, {widths}")]
     return lines
@@ -187,10 +189,10 @@ def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABUL
 
 def _budget_line(budget: Budget) -> str:
     if budget.kind == "weights":
-        return f"sized to {budget.amount:,.0f} weights"
+        return msg(f"sized to {budget.amount:,.0f} weights")
     if budget.kind == "operations":
-        return f"sized to {budget.amount / 1e6:,.6g} million operations forward for a target token"
-    return f"sized to {budget.amount:g} seconds for an update of {SENTENCES * LENGTH:,} target tokens"
+        return msg(f"sized to {budget.amount / 1e6:,.6g} million operations forward for a target token")
+    return msg(f"sized to {budget.amount:g} seconds for an update of {SENTENCES * LENGTH:,} target tokens")
 
 
 def size_values(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> dict[str, Any]:

@@ -8,6 +8,7 @@ which loads torch.
 from dataclasses import dataclass
 from functools import cached_property
 
+from openwork.base.messages import msg
 from openwork.cost.part import BYTES, CostPart, MemoryCost, SentenceLengths, ending_bytes, loss_bytes
 from openwork.cost.recurrent import recurrent_parts
 from openwork.cost.transformer import decoder_parts, has_formulas, transformer_parts
@@ -16,7 +17,7 @@ from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import DecoderSettings, TransformerSettings
 
 LENGTH = 25  # default tokens of a sentence: about the mean of news text
-FORMULA = (
+FORMULA = msg(
     "2 operations for each multiplication of a matrix product, queries x keys x (d_k + d_v) a head for attention; "
     "backward twice the forward"
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import UsageError
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.bundles.bundle import Bundle, Golden, load_bundle
 from openwork.bundles.folder import find_bundle
@@ -81,9 +82,9 @@ def _all_presets() -> Description:
 
 def _presets_lines(counts: dict[str, int]) -> list[str]:
     return [
-        f"presets, with their weights at a vocabulary of {VOCABULARY:,}:",
-        *(f"  {name:<16} {count / 1e6:8.2f} million" for name, count in counts.items()),
-        "and the rows of the paper's table 3, which openwork info --table 3 lists",
+        msg(f"presets, with their weights at a vocabulary of {VOCABULARY:,}:"),
+        *(msg(f"  {name:<16} {count / 1e6:8.2f} million") for name, count in counts.items()),
+        msg("and the rows of the paper's table 3, which openwork info --table 3 lists"),
     ]
 
 
@@ -100,10 +101,10 @@ def _preset(name: str) -> Description:
 
 def _sizes_lines(name: str, count: int, settings: dict[str, Any], modules: list[Module]) -> list[str]:
     return [
-        f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}",
+        msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}"),
         *(AsIs(f"  {key:<20} {value}") for key, value in settings.items()),
         "",
-        "modules, with the shapes of their weights:",
+        msg("modules, with the shapes of their weights:"),
         *map(AsIs, module_lines(modules)),
     ]
 
@@ -112,12 +113,19 @@ def _cost_lines(cost: Cost) -> list[str]:
     memory = cost.memory(BATCH_TOKENS)
     weights, _, gradients, moments, activations, passing = (f"{size / 2**20:,.0f}" for size in asdict(memory).values())
     return [
-        f"operations for a target token, in sentences of {cost.lengths.source} and {cost.lengths.target} tokens: "
-        f"{cost.forward_flops / 1e6:,.1f} million forward, {cost.backward_flops / 1e6:,.1f} million backward",
+        msg(
+            f"operations for a target token, in sentences of {cost.lengths.source} and {cost.lengths.target} tokens: "
+            f"{cost.forward_flops / 1e6:,.1f} million forward, {cost.backward_flops / 1e6:,.1f} million backward"
+        ),
         Joined("  (", FORMULA, ")"),
-        f"memory of a training with Adam, batches of {BATCH_TOKENS:,} target tokens: {memory.total / 2**20:,.0f} MiB",
-        f"  (weights {weights}, gradients {gradients}, moments {moments}, activations {activations}, "
-        f"the loss or the last gradients {passing}; in float32)",
+        msg(
+            f"memory of a training with Adam, batches of {BATCH_TOKENS:,} target tokens: {memory.total / 2**20:,.0f} "
+            "MiB"
+        ),
+        msg(
+            f"  (weights {weights}, gradients {gradients}, moments {moments}, activations {activations}, "
+            f"the loss or the last gradients {passing}; in float32)"
+        ),
     ]
 
 
@@ -128,10 +136,14 @@ def _paper_lines(name: str, cost: Cost) -> list[str]:
     stated = TRAININGS[name]
     flops = cost.training_flops * stated.tokens * stated.steps
     return [
-        f"the paper's training, {stated.steps:,} updates of {stated.tokens:,} tokens a side: {flops:.1e} operations by "
-        "these formulas",
-        f"  (the paper states {stated.flops:.1e}: {stated.hours:g} hours x {stated.devices} devices x "
-        f"{stated.flops_per_second:.1e} a second, all of them counted as used)",
+        msg(
+            f"the paper's training, {stated.steps:,} updates of {stated.tokens:,} tokens a side: {flops:.1e} "
+            "operations by these formulas"
+        ),
+        msg(
+            f"  (the paper states {stated.flops:.1e}: {stated.hours:g} hours x {stated.devices} devices x "
+            f"{stated.flops_per_second:.1e} a second, all of them counted as used)"
+        ),
     ]
 
 
@@ -163,8 +175,8 @@ def _bundle_lines(path: Path, bundle: Bundle, changed: list[tuple[Golden, Golden
     """Weights, golden examples, and the card as it is written in the bundle."""
     count, kept = len(bundle.golden), len(bundle.golden) - len(changed)
     lines = [
-        f"{path}: {count_weights(bundle.model):,} weights",
-        f"golden examples: {kept} of {count} are unchanged since the bundle was written",
+        msg(f"{path}: {count_weights(bundle.model):,} weights"),
+        msg(f"golden examples: {kept} of {count} are unchanged since the bundle was written"),
     ]
     for then, now in changed:
         source, before, after = (AsIs(repr(text)) for text in (then.source, then.translation, now.translation))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.cost.cost import Cost, cost_of
 from openwork.models.families import model_settings
@@ -89,7 +90,7 @@ def table_lines(rows: list[CountedRow]) -> list[str]:
         for counted in rows
     ]
     widths = [max(shown_width(row[column]) for row in (HEAD, *body)) for column in range(len(HEAD))]
-    lines = [f"The rows of the paper's table 3, counted at a vocabulary of {VOCABULARY:,}; empty: as the base."]
+    lines = [msg(f"The rows of the paper's table 3, counted at a vocabulary of {VOCABULARY:,}; empty: as the base.")]
     return [*lines, *(_row(row, widths) for row in (HEAD, *body)), "", *_conclusion_lines(rows)]
 
 
@@ -103,12 +104,16 @@ def _row(cells: tuple[str, ...], widths: list[int]) -> str:
 def _conclusion_lines(rows: list[CountedRow]) -> list[str]:
     agreeing = sum(counted.agrees is True for counted in rows)
     stated = sum(counted.agrees is not None for counted in rows)
-    lines = [f"At a vocabulary of {NEARER:,}, {agreeing} of the {stated} rows with a figure round to the paper's. Not:"]
+    lines = [
+        msg(f"At a vocabulary of {NEARER:,}, {agreeing} of the {stated} rows with a figure round to the paper's. Not:")
+    ]
     for counted in rows:
         if counted.agrees is False:
             less = f"{counted.nearer_difference:+.3f} M"
-            lines.append(f"  {counted.row.preset}: {counted.nearer:,} against {counted.row.millions} M, {less}")
-    lines.append("MFLOP: million operations, forward, for a target token and its source. PPL and BLEU are the paper's.")
+            lines.append(msg(f"  {counted.row.preset}: {counted.nearer:,} against {counted.row.millions} M, {less}"))
+    lines.append(
+        msg("MFLOP: million operations, forward, for a target token and its source. PPL and BLEU are the paper's.")
+    )
     return lines
 
 

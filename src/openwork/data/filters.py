@@ -7,6 +7,7 @@ from pydantic import Field
 
 from openwork.base.config import Settings
 from openwork.base.limits import LENGTH, RATIO
+from openwork.base.messages import msg
 from openwork.data.records import Pair
 
 _EXAMPLES = 5
@@ -58,12 +59,12 @@ class FilterReport:
     def lines(self) -> list[str]:
         """The report as text: one line of totals, one for each rule that dropped something."""
         total = self.kept + self.dropped_pairs
-        lines = [f"kept {self.kept:,} of {total:,} pairs"]
+        lines = [msg(f"kept {self.kept:,} of {total:,} pairs")]
         for reason, dropped in sorted(self.dropped.items(), key=lambda item: -item[1].count):
             numbers = ", ".join(str(number) for number in dropped.first_lines)
             rest = ", ..." if dropped.count > len(dropped.first_lines) else ""
             places = f"{self.unit if dropped.count == 1 else f'{self.unit}s'} {numbers}{rest}"
-            lines.append(f"dropped {dropped.count:,}: {reason} ({places})")
+            lines.append(msg(f"dropped {dropped.count:,}: {reason} ({places})"))
         return lines
 
 
@@ -94,17 +95,17 @@ def _drop_reason(pair: Pair, settings: FilterSettings, alone: bool) -> str | Non
     if settings.drop_blank:
         match pair.source.strip(), pair.target.strip():
             case "", "":
-                return "blank" if alone else "blank on both sides"
+                return msg("blank") if alone else msg("blank on both sides")
             case "", _ if not alone:
-                return "source is blank"
+                return msg("source is blank")
             case _, "":
-                return "target is blank"
+                return msg("target is blank")
     if longer > settings.maximum_characters:
-        return f"longer than {settings.maximum_characters:,} characters"
+        return msg(f"longer than {settings.maximum_characters:,} characters")
     if alone:
         return None
     if max(longer, _SHORT) > settings.maximum_ratio * max(shorter, _SHORT):
-        return f"one side more than {settings.maximum_ratio:g} times the other"
+        return msg(f"one side more than {settings.maximum_ratio:g} times the other")
     if settings.drop_identical and pair.source == pair.target:
-        return "source and target are the same"
+        return msg("source and target are the same")
     return None

@@ -14,6 +14,7 @@ from random import Random
 
 from openwork.base.errors import ConfigError, DataError
 from openwork.base.files import atomic_write_text, sha256_values
+from openwork.base.messages import msg
 from openwork.base.printing import json_text
 from openwork.data.batching import CorpusMixture
 from openwork.data.corpora import catalogue as corpora
@@ -257,7 +258,7 @@ def check_origins(before: Origins, now: Origins, folder: Path) -> None:
     for was, is_now in zip(before.data, now.data, strict=False):
         files = [path for path, checksum in is_now.files.items() if was.files.get(path) != checksum]
         if files or was.digest != is_now.digest:
-            changes.append(f"{', '.join(files) or is_now.name} ({was.pairs:,} -> {is_now.pairs:,} pairs)")
+            changes.append(msg(f"{', '.join(files) or is_now.name} ({was.pairs:,} -> {is_now.pairs:,} pairs)"))
     if changes:
         raise ConfigError(
             f"{folder}: not the pairs that this run started with: {'; '.join(changes[:5])}",

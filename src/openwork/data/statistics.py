@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from openwork.base.config import Layer, Settings, apply_assignments, build, read_run
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.filters import FilterReport, FilterSettings, apply
@@ -128,7 +129,7 @@ class SideStatistics:
                 f"{self.empty:,} empty, {self.seen.repeated:,} repeated",
                 *("; ", "letters: ", scripts or "none"),
             ),
-            f"    a line, at 5/50/95/99/100 %: {words} words, {characters} characters",
+            msg(f"    a line, at 5/50/95/99/100 %: {words} words, {characters} characters"),
         ]
 
 
@@ -169,12 +170,12 @@ class CorpusStatistics:
         """For a person."""
         low, middle, high = (nearest_rank(self.ratios, percent) / 100 for percent in (5, 50, 95))
         return [
-            f"{name}: {self.pairs:,} pairs",
-            *self.source.lines("source"),
-            *self.target.lines("target"),
-            f"  target characters per source character: {middle:.2f} (5 to 95 %: {low:.2f} to {high:.2f})",
-            f"  repeated pairs {self.seen.repeated:,}; both sides the same {self.identical:,}",
-            *(f"  the filters would leave out: {line}" for line in report.lines()[1:]),
+            msg(f"{name}: {self.pairs:,} pairs"),
+            *self.source.lines(msg("source")),
+            *self.target.lines(msg("target")),
+            msg(f"  target characters per source character: {middle:.2f} (5 to 95 %: {low:.2f} to {high:.2f})"),
+            msg(f"  repeated pairs {self.seen.repeated:,}; both sides the same {self.identical:,}"),
+            *(msg(f"  the filters would leave out: {line}") for line in report.lines()[1:]),
         ]
 
 
@@ -235,10 +236,12 @@ class MeasuredSplits:
         lines = [line for name, split in self.splits.items() for line in split.lines(name, self.filters[name])]
         for one, other, counts in self.overlaps():
             lines.append(
-                f"of {one}, {counts['sources']:,} sources, {counts['targets']:,} targets and {counts['pairs']:,} pairs "
-                f"are also in {other}"
+                msg(
+                    f"of {one}, {counts['sources']:,} sources, {counts['targets']:,} targets and {counts['pairs']:,} "
+                    f"pairs are also in {other}"
+                )
             )
-        return lines + [f"{split}: not measured ({reason})" for split, reason in self.absent.items()]
+        return lines + [msg(f"{split}: not measured ({reason})") for split, reason in self.absent.items()]
 
 
 def measure(

@@ -75,10 +75,12 @@ def summary(result: DemoResult) -> list[str]:
     """For the terminal: the score, the worst locale, some translations."""
     worst = result.worst_locale
     lines = [
-        f"{result.total.count:,} held-out dates: {100 * result.total.value:.2f} % exactly right, "
-        f"at {result.total.count / result.seconds:,.0f} a second",
-        f"worst of {len(result.by_locale)} locales: {worst} with {100 * result.by_locale[worst].value:.1f} %",
-        "some of them:",
+        msg(
+            f"{result.total.count:,} held-out dates: {100 * result.total.value:.2f} % exactly right, "
+            f"at {result.total.count / result.seconds:,.0f} a second"
+        ),
+        msg(f"worst of {len(result.by_locale)} locales: {worst} with {100 * result.by_locale[worst].value:.1f} %"),
+        msg("some of them:"),
     ]
     for example, translation in list(zip(result.examples, result.translations, strict=True))[:SHOWN]:
         verdict = "" if translation == example.iso else f"   (should be {example.iso})"
@@ -112,8 +114,8 @@ def draw_attention(bundle: Bundle, text: str) -> AttentionExample:
 def what_next(out: Path, page: Path) -> list[str]:
     """Commands that work now."""
     return [
-        f"the report, with curves and attention: {page}",
-        "what to try next:",
+        msg(f"the report, with curves and attention: {page}"),
+        msg("what to try next:"),
         f"  echo '14. März 2031' | openwork translate {shlex.quote(str(out))}",
         f"  openwork info {shlex.quote(str(out))}",
         "  openwork train --source your.en --target your.de --out en-de      your own two files, line for line",

@@ -60,11 +60,11 @@ class Bits:
         found = self.figures()
         width = max(map(len, found))
         lines = [
-            f"{name:<{width}}  {one.value:7.4f} bits a character  (95 %: {one.low:.4f} to {one.high:.4f})"
+            msg(f"{name:<{width}}  {one.value:7.4f} bits a character  (95 %: {one.low:.4f} to {one.high:.4f})")
             for name, one in found.items()
         ]
         total = int(self.characters.sum())
-        return [*lines, f"{len(self.characters):,} lines, {total:,} characters, each line's end counted as one"]
+        return [*lines, msg(f"{len(self.characters):,} lines, {total:,} characters, each line's end counted as one")]
 
     def to_json(self) -> dict[str, object]:
         """Plain values for JSON."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from openwork.base.config import build
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
 from openwork.data.pairs import read_pairs
 from openwork.data.readers.lines import read_columns
@@ -46,10 +47,10 @@ class Evaluation:
         lines = []
         for score in self.scores:
             lines += [score.line(), f"         {score.signature}"]
-        lines.append(f"exact    {100 * self.exact:6.2f} % of {self.sentences:,} sentences")
+        lines.append(msg(f"exact    {100 * self.exact:6.2f} % of {self.sentences:,} sentences"))
         if self.placeholders.count:
             share, count = 100 * self.placeholders.value, self.placeholders.count
-            lines.append(f"kept     {share:6.2f} % of {count:,} sentences with placeholders or tags")
+            lines.append(msg(f"kept     {share:6.2f} % of {count:,} sentences with placeholders or tags"))
         return lines
 
 

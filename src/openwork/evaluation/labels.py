@@ -31,7 +31,7 @@ class LabelEvaluation:
     def lines(self) -> list[str]:
         """A report: one line a score with its interval, and the number of examples."""
         width = max(len(score.name) for score in self.scores)
-        lines = [*(score.line(width) for score in self.scores), f"{self.examples:,} examples"]
+        lines = [*(score.line(width) for score in self.scores), msg(f"{self.examples:,} examples")]
         return [self.baseline, *lines] if self.baseline else lines
 
 

@@ -19,6 +19,7 @@ from openwork.base.compression import LONGEST_MAGIC, compression_of
 from openwork.base.errors import DataError, UsageError
 from openwork.base.files import read_lines, sha256_file
 from openwork.base.folders import atomic_folder
+from openwork.base.messages import msg
 from openwork.base.outputs import EVALUATION, check_folder
 from openwork.base.printing import json_text
 from openwork.base.regular_files import open_regular, read_regular
@@ -159,14 +160,14 @@ class Compared:
 
     def lines(self) -> list[str]:
         """A report: scores, differences with the results of both tests, and signatures."""
-        counted = f"{self.count:,} sentences" if self.task is None else f"{self.count:,} examples"
+        counted = msg(f"{self.count:,} sentences") if self.task is None else msg(f"{self.count:,} examples")
         lines = [f"A {self.first}", f"B {self.second}", counted]
         for one in self.differences:
             first, second = _score_line(one.first), _score_line(one.second)
             lines += [
                 "",
-                f"{one.metric:<8} A {first}   B {second}   difference {one.value:+.2f}",
-                f"         p = {one.bootstrap:.4f} by paired bootstrap, {one.randomisation:.4f} by randomisation",
+                msg(f"{one.metric:<8} A {first}   B {second}   difference {one.value:+.2f}"),
+                msg(f"         p = {one.bootstrap:.4f} by paired bootstrap, {one.randomisation:.4f} by randomisation"),
                 f"         {_verdict_line(one)}",
                 f"         {one.signature}",
             ]
@@ -179,8 +180,8 @@ def _score_line(score: ScoreInterval) -> str:
 
 def _verdict_line(one: Difference) -> str:
     if one.significant:
-        return f"{'B' if one.value > 0 else 'A'} is better: p < {SIGNIFICANT} by both tests"
-    return f"no significant difference: p >= {SIGNIFICANT} by at least one test"
+        return msg(f"{'B' if one.value > 0 else 'A'} is better: p < {SIGNIFICANT} by both tests")
+    return msg(f"no significant difference: p >= {SIGNIFICANT} by at least one test")
 
 
 def read_output(path: Path) -> SystemOutput:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from openwork.base.errors import UsageError
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
@@ -99,10 +100,13 @@ def _note_choice(recorder: Recorder, logits: Tensor, output: Sequence[int], targ
 
 def _assumption_lines() -> list[str]:
     return [
-        "The target is the model's own translation; the decoder is given it whole, one place later (teacher forcing).",
-        "The numbers are those of the model in float64; in translating it computes in float32.",
-        "No dropout: it is for training alone.",
-        "Padding, unknown and start cannot be chosen; the probabilities of all other pieces add up to 1.",
+        msg(
+            "The target is the model's own translation; the decoder is given it whole, one place later (teacher "
+            "forcing)."
+        ),
+        msg("The numbers are those of the model in float64; in translating it computes in float32."),
+        msg("No dropout: it is for training alone."),
+        msg("Padding, unknown and start cannot be chosen; the probabilities of all other pieces add up to 1."),
     ]
 
 

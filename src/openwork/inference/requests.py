@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from openwork.base.messages import msg
 from openwork.decoding.constraints import AnyOf, Phrase, RequiredPhrases, SentenceConstraints, text_automaton
 from openwork.decoding.settings import DecodingSettings
 from openwork.text.languages import written_without_spaces
@@ -119,19 +120,19 @@ class Constrainer:
         unknown = self.tokenizers.target.unknown_id
         for text, phrasings in zip(filter(None, request.required), required, strict=True):
             if any(unknown in phrase for phrase in phrasings.phrases):
-                return f"the vocabulary cannot write the required {text!r}"
+                return msg(f"the vocabulary cannot write the required {text!r}")
         if unknown in prefix:
-            return f"the vocabulary cannot write the prefix {request.prefix!r}"
+            return msg(f"the vocabulary cannot write the prefix {request.prefix!r}")
         for text in filter(None, request.forbidden):
             if len(text) > LONGEST_FORBIDDEN:
-                return f"a forbidden text has more than {LONGEST_FORBIDDEN} characters"
+                return msg(f"a forbidden text has more than {LONGEST_FORBIDDEN} characters")
             if text in request.prefix:
-                return f"the prefix {request.prefix!r} holds the forbidden {text!r}"
+                return msg(f"the prefix {request.prefix!r} holds the forbidden {text!r}")
             for needed in request.required:
                 if text in needed:
-                    return f"the required {needed!r} holds the forbidden {text!r}"
+                    return msg(f"the required {needed!r} holds the forbidden {text!r}")
         if len(prefix) >= limit:
-            return f"the prefix has {len(prefix)} pieces, the translation may have {limit - 1}"
+            return msg(f"the prefix has {len(prefix)} pieces, the translation may have {limit - 1}")
         start = self.tokenizers.target.start_id
         phrases = RequiredPhrases(required, start)
         progress = phrases.at_start
@@ -139,7 +140,7 @@ class Constrainer:
             progress = phrases.advance(progress, token)
         if len(prefix) + phrases.needed(progress) >= limit:
             count = len(prefix) + phrases.needed(progress)
-            return f"prefix and required texts need {count} pieces, the translation may have {limit - 1}"
+            return msg(f"prefix and required texts need {count} pieces, the translation may have {limit - 1}")
         return ""
 
 

@@ -12,6 +12,7 @@ import torch
 from openwork.base.errors import DataError
 from openwork.base.files import open_binary
 from openwork.base.lines import MOST_LINES, Report, arriving_lines, cleaned, lines_of, standard_input
+from openwork.base.messages import msg
 from openwork.base.printing import json_text, write_data
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.rescore import score_tokens
@@ -93,7 +94,7 @@ class Scorer:
     def _problem(self, target: list[int]) -> str:
         if len(target) < self.longest_target:
             return ""
-        return f"the target has {len(target)} tokens, and {self.longest_target - 1} is the most that can be scored"
+        return msg(f"the target has {len(target)} tokens, and {self.longest_target - 1} is the most that can be scored")
 
     @torch.inference_mode()
     def _terms(self, sources: list[list[int]], targets: list[list[int]]) -> list[list[float]]:
@@ -127,7 +128,7 @@ def _pair_or_problem(text: str) -> ScoredLine:
         return ScoredLine(blank=True)
     if len(columns) == 2:
         return ScoredLine(columns[0], columns[1])
-    problem = f"columns: {len(columns)}; needed are two, source and target with one tab between"
+    problem = msg(f"columns: {len(columns)}; needed are two, source and target with one tab between")
     return ScoredLine(text, problem=problem)
 
 

@@ -167,26 +167,26 @@ def hugging_face_runs(tokenizer: Tokenizer) -> bool:
 def ctranslate2_reason(settings: object) -> str:
     """Why CTranslate2 has no model of these settings; empty where it has one."""
     if not isinstance(settings, TransformerSettings):
-        return "it knows Transformers of encoder and decoder alone"
+        return msg("it knows Transformers of encoder and decoder alone")
     s = settings
     reasons = (
-        (s.attention != "scaled", "its attention is the paper's alone (model.attention)"),
-        (s.norm == "branch", "its norms stand before or behind a residual, not on the branch (model.norm)"),
-        (s.normalisation == "batch", "it has no norms over batches (model.normalisation)"),
-        (s.feedforward == "convolution", "it has no convolutions for a feed-forward network (model.feedforward)"),
-        (s.stream_start != s.width, "it has no embeddings of a width of their own (model.embedding_width)"),
+        (s.attention != "scaled", msg("its attention is the paper's alone (model.attention)")),
+        (s.norm == "branch", msg("its norms stand before or behind a residual, not on the branch (model.norm)")),
+        (s.normalisation == "batch", msg("it has no norms over batches (model.normalisation)")),
+        (s.feedforward == "convolution", msg("it has no convolutions for a feed-forward network (model.feedforward)")),
+        (s.stream_start != s.width, msg("it has no embeddings of a width of their own (model.embedding_width)")),
         (
             s.key_width != s.value_head_width,
-            "it has no heads whose values are wider or narrower than their keys (model.value_width)",
+            msg("it has no heads whose values are wider or narrower than their keys (model.value_width)"),
         ),
         (
             s.rotary_base is not None,
-            "its rotary positions are written with their usual base alone (model.rotary_base)",
+            msg("its rotary positions are written with their usual base alone (model.rotary_base)"),
         ),
-        (s.positions == "alibi", "its encoders have no ALiBi (model.positions)"),
+        (s.positions == "alibi", msg("its encoders have no ALiBi (model.positions)")),
         (
             s.positions == "bucketed",
-            "its distances have one table for all layers, and here each layer has its own (model.positions)",
+            msg("its distances have one table for all layers, and here each layer has its own (model.positions)"),
         ),
     )
     return next((reason for differs, reason in reasons if differs), "")
@@ -199,7 +199,7 @@ def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[Tokenizer, .
         return unsupported.why
     if type(settings) in one_vocabulary:
         return "" if all(map(hugging_face_runs, tokenizers)) else NO_TOKENIZER
-    return "" if all(map(hugging_face_keeps, tokenizers)) else "a tokenizer from a file has ids of its own there"
+    return "" if all(map(hugging_face_keeps, tokenizers)) else msg("a tokenizer from a file has ids of its own there")
 
 
 NO_TOKENIZER = "the library tokenizers does not run its tokenizer"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from openwork.base.messages import msg
 from openwork.migration.options import ExternalOption, Value
 from openwork.migration.rules import Toolkit
 from openwork.migration.shell import Command, Script, Word
@@ -48,7 +49,7 @@ def read_options(script: Script, toolkit: Toolkit, file: str, notes: list[str]) 
     for prefix, command, start in programs:
         if prefix in seen:
             line, program = command.words[0].line, " ".join(word.text for word in command.words[:start])[-40:]
-            notes.append(f"line {line}: a second {program!r} is left out")
+            notes.append(msg(f"line {line}: a second {program!r} is left out"))
             continue
         seen.add(prefix)
         for word in command.environment:

@@ -75,7 +75,7 @@ class Draft:
         self._lines: dict[str, DraftLine] = {}
         for option in options:
             if earlier := self._given.get(option.name):
-                earlier.missing = f"given again at {option.place}, which takes precedence"
+                earlier.missing = msg(f"given again at {option.place}, which takes precedence")
             self._known.append(_Known(option))
             self._given[option.name] = self._givers[option.name] = self._known[-1]
             self._values[option.name] = option.value
@@ -129,7 +129,7 @@ class Draft:
             source = "from " + "; ".join(f"{known.option.text} ({known.option.place})" for known in origins)
         else:
             defaults = [f"{name} {show(self._values[name])}" for name in names if name in self._values]
-            source = f"{self.toolkit}'s default: {', '.join(defaults) or ', '.join(names)}"
+            source = msg(f"{self.toolkit}'s default: {', '.join(defaults) or ', '.join(names)}")
         self._lines[key] = DraftLine(key, value, source, (note,) if note else (), implied=not origins)
 
     def copy(self, key: str, name: str, read: Reader, otherwise: Any = None, *, note: str = "") -> None:
@@ -166,7 +166,7 @@ class Draft:
             if known := self._given.get(name):
                 known.missing = known.missing or reason
             elif name in self._values and name not in self._givers:
-                self.remarks.append(f"{self.toolkit}'s default {name} {show(self._values[name])}: {reason}")
+                self.remarks.append(msg(f"{self.toolkit}'s default {name} {show(self._values[name])}: {reason}"))
 
     def same(
         self, names: str | Sequence[str], note: str, when: bool = True, *, missing: str = "", warning: str = ""
@@ -224,7 +224,7 @@ class Draft:
         elif any(value != defaults.get(key) for key, value in known.settings.items()):
             verdict = Verdict.MAPPED
         elif not known.settings and not is_set:
-            note = "not set"
+            note = msg("not set")
         elif not known.settings and not known.same:
-            verdict, note = Verdict.MISSING, f"openwork does not know this option of {self.toolkit}"
+            verdict, note = Verdict.MISSING, msg(f"openwork does not know this option of {self.toolkit}")
         return OptionVerdict(known.option, verdict, known.settings, note)

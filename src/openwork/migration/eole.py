@@ -1,5 +1,6 @@
 """Eole's configurations (YAML), read from its version 0.6; most of its names are OpenNMT-py's, sorted into sections."""
 
+from openwork.base.messages import msg
 from openwork.migration.draft import Draft
 from openwork.migration.opennmt import GROUPS, OPENNMT
 from openwork.migration.options import boolean, text
@@ -39,7 +40,7 @@ def canonical(shown: str) -> str:
 def _norm(draft: Draft) -> None:
     """The style of the encoder's layers, which can be post-norm."""
     style = draft.value("enc_encoder_layer_style", text, "standard")
-    differs = "the encoder is post-norm there; openwork has one norm for both stacks"
+    differs = msg("the encoder is post-norm there; openwork has one norm for both stacks")
     draft.same("enc_encoder_layer_style", "pre-norm", style == "standard", warning=differs)
     draft.same("normalize", "openwork scales embeddings always")
     if draft.value("generator_bias", boolean, True):

@@ -12,7 +12,9 @@ from openwork.training.settings import OptimiserName
 
 _SEGMENTED = re.compile(r"\b(bpe|spm?|sp|tok|tokenized|tokenised|tc|subwords?|pieces)\d*k?\b|@@", re.IGNORECASE)
 
-SEGMENTED = "openwork reads plain text and cuts it itself: name the files as they were before tokenising and segmenting"
+SEGMENTED = msg(
+    "openwork reads plain text and cuts it itself: name the files as they were before tokenising and segmenting"
+)
 # The metrics that toolkits choose checkpoints by -> openwork's.
 METRICS = {
     **dict.fromkeys(("loss", "ppl", "perplexity", "nll_loss", "acc", "accuracy"), "loss"),
@@ -25,7 +27,9 @@ def one_for_both(draft: Draft, key: str, names: Sequence[str], read: Reader) -> 
     """A key that holds for both sides (or stacks), from an option for each."""
     first, second = (draft.value(name, read) for name in names)
     differ = first is not None and second is not None and first != second
-    note = f"{first} for one side and {second} for the other there; openwork has one value for both" if differ else ""
+    note = (
+        msg(f"{first} for one side and {second} for the other there; openwork has one value for both") if differ else ""
+    )
     draft.set(key, second if first is None else first, *names, note=note)
 
 
@@ -43,7 +47,7 @@ def power_penalty(draft: Draft, name: str, alpha: float | None, *names: str) -> 
 
 def half_precision(draft: Draft, *names: str) -> None:
     """Training in float16, which openwork does not have."""
-    note = "openwork computes in float32 or bfloat16, never in float16, and needs no scaling of the loss"
+    note = msg("openwork computes in float32 or bfloat16, never in float16, and needs no scaling of the loss")
     for name in names:
         if draft.value(name, boolean, False) and draft.given(name):
             draft.set("training.precision", "bfloat16", name, note=note)
@@ -51,7 +55,7 @@ def half_precision(draft: Draft, *names: str) -> None:
 
 def optimiser(draft: Draft, option: str, name: str, known: Mapping[str, str], note: str = "") -> None:
     """The optimiser called `name` there, and by the value of `known` here."""
-    reason = f"openwork has {', '.join(get_args(OptimiserName))}, not {name}"
+    reason = msg(f"openwork has {', '.join(get_args(OptimiserName))}, not {name}")
     draft.choose("training.optimiser", name, known, reason, option, note=note)
 
 
@@ -66,7 +70,7 @@ def weight_decay(draft: Draft, option: str, decay: float, name: str) -> None:
     if decay and name == "adamw":
         draft.set("training.weight_decay", decay, option)
     else:
-        reason = "added to the gradient there; openwork decays weights with adamw alone"
+        reason = msg("added to the gradient there; openwork decays weights with adamw alone")
         draft.same(option, "no decay", not decay, missing=reason)
 
 
@@ -82,7 +86,7 @@ def peak_rate(rate: float, warmup: int) -> float:
 
 def sentence_batches(draft: Draft, sentences: int, *names: str, more: str = "") -> None:
     """Batches counted in sentences; `more` is a further note."""
-    note = "sentences there, tokens here: the value is that of 25 tokens a sentence"
+    note = msg("sentences there, tokens here: the value is that of 25 tokens a sentence")
     note = Joined(note, "; ", more) if more else note
     draft.set("batches.tokens", sentences * 25, *names, note=note)
 
@@ -93,7 +97,7 @@ def tying(draft: Draft, *, all_three: bool, target: bool, sides: bool, names: Se
         draft.set("model.tying", "three-way", *names)
         draft.set("text.shared", True, *names)
     elif sides:
-        note = (
+        note = msg(
             "source and target embeddings are one there and the output matrix is not; openwork ties all three or none"
         )
         draft.set("model.tying", "three-way", *names, note=note)
@@ -118,9 +122,9 @@ def text_files(draft: Draft, prefix: str, path: str, languages: Sequence[str], n
 def no_text_files(draft: Draft, source: str | None, target: str | None, why: str) -> None:
     """Names that stand for the user's files where the configuration has none."""
     if not any(draft.current(f"data.{key}") for key in ("source", "tsv", "mix")):
-        draft.to_do.append(f"name your text files in [data] of the run file: {why}")
+        draft.to_do.append(msg(f"name your text files in [data] of the run file: {why}"))
         for side, language in (("source", source), ("target", target)):
-            draft.add(f"data.{side}", f"YOUR-TRAINING-TEXT.{language or side}", "a placeholder", why)
+            draft.add(f"data.{side}", f"YOUR-TRAINING-TEXT.{language or side}", msg("a placeholder"), why)
 
 
 def steps(draft: Draft, updates: str | None, epochs: str | None, usual: str) -> None:
@@ -134,10 +138,12 @@ def steps(draft: Draft, updates: str | None, epochs: str | None, usual: str) -> 
     if updates:
         draft.same(updates, "no limit")
     if epochs and draft.given(epochs):
-        note = "openwork counts in updates: training.steps = epochs x (target tokens of the corpus / tokens of a batch)"
+        note = msg(
+            "openwork counts in updates: training.steps = epochs x (target tokens of the corpus / tokens of a batch)"
+        )
         draft.warn(epochs, note)
-        usual = f"{draft.toolkit}'s limit is counted in epochs"
-    draft.to_do.append(f"choose training.steps ({draft.current('training.steps'):,} so far): {usual}")
+        usual = msg(f"{draft.toolkit}'s limit is counted in epochs")
+    draft.to_do.append(msg(f"choose training.steps ({draft.current('training.steps'):,} so far): {usual}"))
 
 
 def sentence_piece(draft: Draft, source: str, target: str | None, *names: str) -> None:
@@ -150,7 +156,7 @@ def sentence_piece(draft: Draft, source: str, target: str | None, *names: str) -
 
 def embedding_dropout(draft: Draft, name: str, is_same: bool) -> None:
     """A dropout of the embeddings, which here is the model's."""
-    missing = "openwork's model.dropout is also that of the embeddings"
+    missing = msg("openwork's model.dropout is also that of the embeddings")
     draft.same(name, "model.dropout is also that of the embeddings", is_same, missing=missing)
 
 
@@ -161,25 +167,29 @@ def sampling(draft: Draft, name: str, probability: float | None) -> None:
     if probability and draft.current("text.source_file") is not None:
         draft.missing(name, "openwork varies the pieces that it has learnt itself, not those of a tokenizer's file")
     else:
-        note = "anew in each epoch there; text.samplings versions of the corpus here" if probability else ""
+        note = msg("anew in each epoch there; text.samplings versions of the corpus here") if probability else ""
         draft.set("text.sampling", probability, name, note=note)
 
 
 def vocabulary_size_unknown(draft: Draft) -> None:
     """The options do not say how many pieces there are: they were made before."""
     draft.to_do.append(
-        f"choose text.vocabulary_size ({draft.current('text.vocabulary_size'):,} so far): about the size of the one "
-        f"that was made for {draft.toolkit}, which its options do not say"
+        msg(
+            f"choose text.vocabulary_size ({draft.current('text.vocabulary_size'):,} so far): about the size of the "
+            f"one that was made for {draft.toolkit}, which its options do not say"
+        )
     )
 
 
 def other_endings(draft: Draft, *, patience: bool) -> None:
     """What openwork does at the end of a training and the other toolkit does only on request."""
     average = draft.current("training.average")
-    draft.remarks.append(f"openwork's model is the mean of {average} checkpoints; training.average = 1 takes one alone")
+    draft.remarks.append(
+        msg(f"openwork's model is the mean of {average} checkpoints; training.average = 1 takes one alone")
+    )
     if not patience:
         stalled = draft.current("training.patience")
-        draft.remarks.append(f"openwork also stops after {stalled} validations without a gain (training.patience)")
+        draft.remarks.append(msg(f"openwork also stops after {stalled} validations without a gain (training.patience)"))
 
 
 def validation_metric(draft: Draft, metric: str, name: str) -> None:
@@ -188,7 +198,7 @@ def validation_metric(draft: Draft, metric: str, name: str) -> None:
         draft.warn(name, f"openwork chooses by loss, bleu or exact, not by {metric}")
         return
     near = metric in ("chrf", "acc", "accuracy")
-    note = f"openwork does not choose by {metric}; this is the nearest" if near else ""
+    note = msg(f"openwork does not choose by {metric}; this is the nearest") if near else ""
     draft.set("training.metric", METRICS[metric], name, note=note)
 
 
@@ -197,7 +207,7 @@ def length_ratio(draft: Draft, factor: float, plus: float, *names: str) -> None:
     if math.isclose(factor, 1.0):
         draft.set("decoding.extra_length", int(plus), *names)
         return
-    note = (
+    note = msg(
         f"a target may have {factor:g} x the source's tokens + {plus:g} there, the source's + extra_length here; "
         "the value is that of a source of 40 tokens"
     )

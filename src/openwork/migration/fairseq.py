@@ -31,9 +31,9 @@ def _architecture(draft: Draft) -> None:
         draft.warn("arch", f"openwork does not know the name {name}: compare every size with openwork info")
     for key, side in (("width", "embed-dim"), ("feedforward_width", "ffn-embed-dim"), ("heads", "attention-heads")):
         equivalents.one_for_both(draft, f"model.{key}", [f"encoder-{side}", f"decoder-{side}"], integer)
-    draft.add("model.attention_bias", True, "fairseq's projections have biases")
+    draft.add("model.attention_bias", True, msg("fairseq's projections have biases"))
     before = [draft.value(name, boolean, False) for name in NORMS]
-    differ = "one stack is pre-norm there and the other post-norm; openwork has one for both"
+    differ = msg("one stack is pre-norm there and the other post-norm; openwork has one for both")
     draft.set("model.norm", "pre" if any(before) else "post", *NORMS, note=differ if before[0] != before[1] else "")
 
 
@@ -44,7 +44,7 @@ def _positions(draft: Draft) -> None:
     elif any(learned):
         draft.set("model.positions", "learned", *LEARNED)
         draft.set("model.maximum_length", max(draft.value(name, integer, 1024) for name in LONGEST), *LONGEST)
-    note = "a limit on what is read there; openwork's filters count characters (filters.maximum_characters)"
+    note = msg("a limit on what is read there; openwork's filters count characters (filters.maximum_characters)")
     draft.warn(LONGEST, note)
 
 
@@ -55,7 +55,7 @@ def _embeddings(draft: Draft) -> None:
         draft.set("text.shared", joined, JOINED)
         if not draft.given(JOINED):
             draft.remarks.append(
-                "text.shared = false: fairseq makes one dictionary a side unless --joined-dictionary is given"
+                msg("text.shared = false: fairseq makes one dictionary a side unless --joined-dictionary is given")
             )
     elif joined:
         draft.same(JOINED, "one vocabulary for both languages")
@@ -73,7 +73,7 @@ def _data(draft: Draft) -> None:
             if "," in path:
                 draft.warn(name, "several corpora: the first is taken")
     draft.missing("data", "fairseq's folder holds ids, not text; openwork reads text and learns its vocabulary itself")
-    equivalents.no_text_files(draft, source, target, "fairseq's data folder holds ids, not text")
+    equivalents.no_text_files(draft, source, target, msg("fairseq's data folder holds ids, not text"))
     sizes = ("preprocess.nwordssrc", "preprocess.nwordstgt")
     if count := draft.first(integer, *sizes):
         draft.set("text.vocabulary_size", count if count > 0 else None, *sizes)
@@ -83,22 +83,25 @@ def _data(draft: Draft) -> None:
 
 def _learning(draft: Draft) -> None:
     schedule = draft.value("lr-scheduler", text, "fixed")
-    note = f"openwork has no schedule {schedule!r}: choose one of constant, linear, cosine, inverse-square-root"
+    note = msg(f"openwork has no schedule {schedule!r}: choose one of constant, linear, cosine, inverse-square-root")
     known = SCHEDULES.get(schedule, "constant")
     draft.set("training.schedule", known, "lr-scheduler", note="" if schedule in SCHEDULES else note)
     rates = draft.value("lr", numbers, [])
     if rates:
-        note = "a rate for each epoch there; the first is taken" if len(rates) > 1 else ""
+        note = msg("a rate for each epoch there; the first is taken") if len(rates) > 1 else ""
         draft.set("training.learning_rate", rates[0], "lr", note=note)
     else:
-        draft.to_do.append("choose training.learning_rate: fairseq's --lr is not given")
+        draft.to_do.append(msg("choose training.learning_rate: fairseq's --lr is not given"))
     warmup = draft.value("warmup-updates", integer, 4000 if schedule == "inverse_sqrt" else 0)
     draft.set("training.warmup", max(warmup, 1), "warmup-updates")
     _ends_of_schedule(draft, schedule)
 
 
 def _ends_of_schedule(draft: Draft, schedule: str) -> None:
-    note, missing = "openwork's rate rises from 0, which is next to nothing away", "openwork's rate rises from 0"
+    note, missing = (
+        msg("openwork's rate rises from 0, which is next to nothing away"),
+        msg("openwork's rate rises from 0"),
+    )
     draft.same("warmup-init-lr", note, draft.value("warmup-init-lr", number, 0.0) <= 1e-6, missing=missing)
     for name, kind in (("end-learning-rate", "polynomial_decay"), ("min-lr", "cosine")):
         if schedule == kind:
@@ -110,9 +113,9 @@ def _ends_of_schedule(draft: Draft, schedule: str) -> None:
         "total-num-update",
         "openwork's linear schedule ends with the training",
         total is not None and total == draft.value("max-update", integer),
-        warning="openwork's schedules end with the training: set training.steps to it",
+        warning=msg("openwork's schedules end with the training: set training.steps to it"),
     )
-    note = "openwork's linear schedule has the power 1"
+    note = msg("openwork's linear schedule has the power 1")
     draft.same("power", note, draft.value("power", number, 1.0) == 1, missing=note)
 
 
@@ -124,9 +127,9 @@ def _optimiser(draft: Draft) -> None:
         draft.set("training.optimiser", "adamw", "optimizer", "weight-decay")
         draft.set("training.weight_decay", decay, "weight-decay")
     else:
-        note = "Nesterov's momentum there, plain momentum here" if name == "nag" else ""
+        note = msg("Nesterov's momentum there, plain momentum here") if name == "nag" else ""
         equivalents.optimiser(draft, "optimizer", name, OPTIMISERS, note)
-        draft.same("weight-decay", "no decay", not decay, missing="openwork decays weights with adamw alone")
+        draft.same("weight-decay", "no decay", not decay, missing=msg("openwork decays weights with adamw alone"))
     if OPTIMISERS.get(name) == "sgd":
         draft.copy("training.momentum", "momentum", number, 0.99 if name == "nag" else 0.0)
     equivalents.betas(draft, "adam-betas")
@@ -155,7 +158,7 @@ def _criterion(draft: Draft) -> None:
 
 def _batches(draft: Draft) -> None:
     tokens, sentences = draft.value("max-tokens", integer), draft.value("batch-size", integer)
-    note = "counted for each GPU there, and openwork trains on one: with N GPUs multiply training.accumulate by N"
+    note = msg("counted for each GPU there, and openwork trains on one: with N GPUs multiply training.accumulate by N")
     if tokens:
         draft.set("batches.tokens", tokens, "max-tokens", note=note)
         draft.missing("batch-size", "openwork's batches are bounded by tokens alone")
@@ -164,18 +167,18 @@ def _batches(draft: Draft) -> None:
     frequencies = draft.value("update-freq", numbers, [])
     if frequencies:
         several = len(frequencies) > 1
-        notes = ["one for each epoch there: the last is taken"] if several else []
-        notes += ["with N GPUs multiply by N"] if several or max(frequencies) > 1 else []
+        notes = [msg("one for each epoch there: the last is taken")] if several else []
+        notes += [msg("with N GPUs multiply by N")] if several or max(frequencies) > 1 else []
         draft.set("training.accumulate", int(frequencies[-1]), "update-freq", note="; ".join(notes))
     draft.warn("distributed-world-size", "openwork trains on one device: multiply training.accumulate by this number")
 
 
 def _stopping(draft: Draft) -> None:
-    equivalents.steps(draft, "max-update", "max-epoch", "fairseq trains without end where it is given no limit")
+    equivalents.steps(draft, "max-update", "max-epoch", msg("fairseq trains without end where it is given no limit"))
     intervals = ("save-interval-updates", "validate-interval-updates")
     interval = draft.value(intervals[0], integer, 0) or draft.value(intervals[1], integer, 0)
     draft.set("training.validate_every", interval or None, *intervals)
-    note = "openwork validates every training.validate_every updates, not by epochs"
+    note = msg("openwork validates every training.validate_every updates, not by epochs")
     draft.missing(("save-interval", "validate-interval"), note)
     patience = draft.value("patience", integer, -1)
     draft.set("training.patience", patience if patience > 0 else None, "patience")

@@ -32,9 +32,9 @@ def _data(draft: Draft) -> None:
             draft.set(f"{prefix}tsv", f"{path}.tsv", name)
         elif path:
             draft.missing(name, f"openwork reads files of text, not a data set of the kind {kind}")
-    missing = "openwork reads files of text; openwork data lists the corpora it can fetch"
+    missing = msg("openwork reads files of text; openwork data lists the corpora it can fetch")
     draft.same("data.dataset_type", "the files named in [data] decide it", kind in ("plain", "tsv"), missing=missing)
-    equivalents.no_text_files(draft, source, target, "JoeyNMT's data set is not one of text files")
+    equivalents.no_text_files(draft, source, target, msg("JoeyNMT's data set is not one of text files"))
 
 
 def _text(draft: Draft) -> None:
@@ -79,9 +79,9 @@ def _model(draft: Draft) -> None:
     draft.set("model.kind", "recurrent" if recurrent else "transformer", *types)
     equivalents.one_for_both(draft, "model.width", of_both(STACKS, "hidden_size"), integer)
     for stack in STACKS:
-        name, note = f"{stack}.embeddings.embedding_dim", "embeddings are as wide as the model"
+        name, note = f"{stack}.embeddings.embedding_dim", msg("embeddings are as wide as the model")
         width = draft.value(name, integer)
-        differs = f"openwork's embeddings are as wide as the model, not {width}"
+        differs = msg(f"openwork's embeddings are as wide as the model, not {width}")
         draft.same(name, note, width == draft.value(f"{stack}.hidden_size", integer), warning=differs)
     (_recurrent if recurrent else _transformer)(draft)
     sides, target = (draft.value(name, boolean, False) for name in TYING)
@@ -101,10 +101,10 @@ def _transformer(draft: Draft) -> None:
         ("feedforward_dropout", "dropout", number),
     ):
         equivalents.one_for_both(draft, f"model.{key}", of_both(STACKS, name), read)
-    draft.add("model.attention_bias", True, "JoeyNMT's projections have biases")
+    draft.add("model.attention_bias", True, msg("JoeyNMT's projections have biases"))
     for stack in STACKS:
         activation = draft.value(f"{stack}.activation", text, "relu")
-        reason = f"openwork has relu, gelu, swish and gated ones, not {activation}"
+        reason = msg(f"openwork has relu, gelu, swish and gated ones, not {activation}")
         draft.choose("model.feedforward", activation, ACTIVATIONS, reason, f"{stack}.activation")
         draft.copy("model.embedding_scale", f"{stack}.embeddings.scale", boolean, False)
     _embedding_dropout(draft)
@@ -128,7 +128,7 @@ def _recurrent(draft: Draft) -> None:
     if not draft.value("model.encoder.bidirectional", boolean, True):
         draft.warn("model.encoder.bidirectional", "openwork's encoder reads in both directions always")
     attention = draft.value("model.decoder.attention", text, "bahdanau")
-    reason = "openwork's attention is additive, dot or general"
+    reason = msg("openwork's attention is additive, dot or general")
     draft.choose("model.attention", attention, ATTENTIONS, reason, "model.decoder.attention")
     names = [f"model.decoder.{name}" for name in ("hidden_dropout", "input_feeding", "init_hidden")]
     draft.missing(names, "openwork has one kind of recurrent model (openwork info)")
@@ -144,7 +144,9 @@ def _learning(draft: Draft) -> None:
         draft.set("training.schedule", "inverse-square-root", "training.scheduling")
         draft.copy("training.learning_rate", draft.given(PEAK) or RATE, number)
     else:
-        note = "" if schedule == "none" else f"openwork has no schedule {schedule!r}; cosine or linear fall as well"
+        note = (
+            "" if schedule == "none" else msg(f"openwork has no schedule {schedule!r}; cosine or linear fall as well")
+        )
         draft.set("training.schedule", "constant", "training.scheduling", note=note)
         draft.copy("training.learning_rate", RATE, number)
         draft.set("training.warmup", 1, WARMUP)
@@ -165,7 +167,7 @@ def _optimiser(draft: Draft) -> None:
 
 def _smoothing(draft: Draft) -> None:
     smoothing = draft.value("training.label_smoothing", number)
-    note = "spread there over all but the right token and the padding, here over all but the right token"
+    note = msg("spread there over all but the right token and the padding, here over all but the right token")
     draft.set("training.label_smoothing", smoothing, "training.label_smoothing", note=note if smoothing else "")
     draft.set("training.smoothing_form", "others" if smoothing else None, "training.label_smoothing")
 
@@ -181,7 +183,7 @@ def _batches(draft: Draft) -> None:
 
 
 def _stopping(draft: Draft) -> None:
-    usual = "JoeyNMT counts epochs where it is given no updates"
+    usual = msg("JoeyNMT counts epochs where it is given no updates")
     equivalents.steps(draft, "training.updates", "training.epochs", usual)
     metric = "training.early_stopping_metric"
     equivalents.validation_metric(draft, draft.value(metric, text, "ppl").lower(), metric)

@@ -55,7 +55,7 @@ def _model(draft: Draft) -> None:
     if kind in ("amun", "nematus", "s2s"):
         _recurrent(draft, kind)
     else:
-        note = "" if kind == "transformer" else f"openwork has the Transformer and an LSTM, not the type {kind}"
+        note = "" if kind == "transformer" else msg(f"openwork has the Transformer and an LSTM, not the type {kind}")
         draft.set("model.kind", "transformer", "type", note=note)
         _transformer(draft)
     names = ("tied-embeddings-all", "tied-embeddings-src", "tied-embeddings")
@@ -68,18 +68,18 @@ def _transformer(draft: Draft) -> None:
     for name, key in (("enc-depth", "encoder_layers"), ("dec-depth", "decoder_layers"), ("dim-emb", "width")):
         draft.copy(f"model.{key}", name, integer)
     inner, decoder = draft.value("transformer-dim-ffn", integer), draft.value("transformer-decoder-dim-ffn", integer, 0)
-    note = "the decoder's is another there; openwork has one for both" if decoder and decoder != inner else ""
+    note = msg("the decoder's is another there; openwork has one for both") if decoder and decoder != inner else ""
     draft.set("model.feedforward_width", inner, "transformer-dim-ffn", "transformer-decoder-dim-ffn", note=note)
     _norm(draft)
     if draft.value("transformer-no-bias", boolean, False):
         draft.same("transformer-no-bias", "openwork's attention has no biases; its feed-forward network has")
     else:
-        draft.add("model.attention_bias", True, "Marian's projections have biases")
+        draft.add("model.attention_bias", True, msg("Marian's projections have biases"))
     trained, none = (draft.value(name, boolean, False) for name in (TRAINED, DISABLED))
     kind, note = "learned" if trained else "none" if none else "sinusoidal", ""
     if draft.value(MASK, text, "default") == "alibi":
         kind = "alibi"
-        note = "" if none else "positions are also added to the embeddings there; ALiBi stands alone here"
+        note = "" if none else msg("positions are also added to the embeddings there; ALiBi stands alone here")
     draft.set("model.positions", kind, MASK, DISABLED, TRAINED, note=note)
     draft.same(ONLY_RECURRENT, "about a recurrent model, which this is not")
 
@@ -87,14 +87,14 @@ def _transformer(draft: Draft) -> None:
 def _norm(draft: Draft) -> None:
     before, after, top = (draft.value(name, text, value) for name, value in zip(NORMS, ("", "dan", ""), strict=True))
     pre, post = "n" in before, "n" in after
-    note = "openwork normalises either before (pre) or after (post) a sub-layer" if pre == post else ""
+    note = msg("openwork normalises either before (pre) or after (post) a sub-layer") if pre == post else ""
     if pre and "n" not in top:
-        note = "openwork's pre-norm has one more norm after each stack"
+        note = msg("openwork's pre-norm has one more norm after each stack")
     draft.set("model.norm", "pre" if pre else "post", *NORMS, note=note)
 
 
 def _recurrent(draft: Draft, kind: str) -> None:
-    note = f"Marian's {kind} is not built exactly as openwork's recurrent model"
+    note = msg(f"Marian's {kind} is not built exactly as openwork's recurrent model")
     draft.set("model.kind", "recurrent", "type", note=note)
     for name, key in (("enc-depth", "encoder_layers"), ("dec-depth", "decoder_layers"), ("dim-rnn", "width")):
         draft.copy(f"model.{key}", name, integer, 1024 if name == "dim-rnn" else 1)
@@ -116,7 +116,7 @@ def _vocabulary(draft: Draft, *, together: bool) -> None:
     if models and len(models) == len(files):
         equivalents.sentence_piece(draft, models[0], models[-1], "vocabs")
     if known:
-        note = "" if len(set(known)) == 1 else "one size for both here: the first is taken"
+        note = "" if len(set(known)) == 1 else msg("one size for both here: the first is taken")
         draft.set("text.vocabulary_size", known[0], "dim-vocabs", note=note)
     else:
         draft.same("dim-vocabs", "as many as there are")
@@ -139,20 +139,20 @@ def _data(draft: Draft) -> None:
             equivalents.text_file(draft, f"data.{keys[1]}", files[-1], name)
             if len(files) > 2:
                 draft.warn(name, "openwork has one source: the first file is taken, and the last is the target")
-    equivalents.no_text_files(draft, None, None, "Marian's --train-sets is not given")
+    equivalents.no_text_files(draft, None, None, msg("Marian's --train-sets is not given"))
 
 
 def _learning(draft: Draft) -> None:
     decay, warmup = draft.value("lr-decay-inv-sqrt", period, (0, "u")), draft.value("lr-warmup", period, (0, "u"))
-    later = f"the rate falls there from update {decay[0]:,} on, and here from the end of the warm-up on"
+    later = msg(f"the rate falls there from update {decay[0]:,} on, and here from the end of the warm-up on")
     schedule, note = ("inverse-square-root", later if decay != warmup else "") if decay[0] else ("constant", "")
     draft.set("training.schedule", schedule, "lr-decay-inv-sqrt", note=note)
     draft.copy("training.learning_rate", "learn-rate", number)
     if _updates(draft, "training.warmup", "lr-warmup") is None:
         draft.set("training.warmup", max(decay[0], 1), "lr-decay-inv-sqrt")
     falls = draft.value("lr-decay", number, 0.0)
-    draft.same("lr-decay", "none", not falls, missing="lowered at a plateau there, which openwork does not")
-    note = "openwork's rate rises from 0"
+    draft.same("lr-decay", "none", not falls, missing=msg("lowered at a plateau there, which openwork does not"))
+    note = msg("openwork's rate rises from 0")
     draft.same("lr-warmup-start-rate", note, not draft.value("lr-warmup-start-rate", number, 0.0), missing=note)
 
 
@@ -165,7 +165,7 @@ def _optimiser(draft: Draft) -> None:
     else:
         equivalents.optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd", "adagrad": "adagrad"})
     if name == "sgd":
-        draft.add("training.momentum", 0.0, "Marian's sgd has no momentum")
+        draft.add("training.momentum", 0.0, msg("Marian's sgd has no momentum"))
     if name == "adam":
         meant = [*values, *(0.9, 0.999, 1e-8)[len(values) :]]
         for key, value in zip(("beta1", "beta2", "epsilon"), meant, strict=False):
@@ -178,22 +178,24 @@ def _batches(draft: Draft) -> None:
     given, sentences = draft.value("mini-batch-words", integer), draft.value("mini-batch", integer)
     fit = draft.value("mini-batch-fit", boolean, False)
     if given:
-        note = (
+        note = msg(
             "source tokens there (target tokens in some versions), without padding; positions of the longer side here"
         )
         draft.set("batches.tokens", given, "mini-batch-words", note=note)
     elif fit:
-        note = "as many as fit into the memory; openwork needs a number: raise batches.tokens until the memory is full"
+        note = msg(
+            "as many as fit into the memory; openwork needs a number: raise batches.tokens until the memory is full"
+        )
         draft.warn("mini-batch-fit", note)
         draft.warn("mini-batch", "the most sentences beside --mini-batch-fit; openwork counts tokens")
-        draft.to_do.append("choose batches.tokens: Marian fills the memory (--mini-batch-fit)")
+        draft.to_do.append(msg("choose batches.tokens: Marian fills the memory (--mini-batch-fit)"))
     elif sentences:
         equivalents.sentence_batches(draft, sentences, "mini-batch")
     delay = draft.value("optimizer-delay", number)
     if delay is not None:
-        note = "" if delay >= 1 and delay == int(delay) else "openwork counts whole batches"
+        note = "" if delay >= 1 and delay == int(delay) else msg("openwork counts whole batches")
         draft.set("training.accumulate", max(1, int(delay)), "optimizer-delay", note=note)
-    note = "openwork trains on one device: multiply training.accumulate by their number"
+    note = msg("openwork trains on one device: multiply training.accumulate by their number")
     draft.same("devices", "one device", len(draft.value("devices", words, [])) <= 1, warning=note)
 
 
@@ -204,11 +206,11 @@ def _stopping(draft: Draft) -> None:
     else:
         draft.warn("after", "openwork counts in updates: set training.steps")
         updates, epochs = draft.given("after-batches"), draft.given("after-epochs")
-        equivalents.steps(draft, updates, epochs, "Marian trains until nothing gets better")
+        equivalents.steps(draft, updates, epochs, msg("Marian trains until nothing gets better"))
     _updates(draft, "training.validate_every", "valid-freq")
     _updates(draft, "training.log_every", "disp-freq")
     if save := draft.value("save-freq", period):
-        note = "openwork saves at each validation"
+        note = msg("openwork saves at each validation")
         draft.same("save-freq", note, save == draft.value("valid-freq", period), missing=note)
     metrics = draft.value("valid-metrics", words, ["cross-entropy"])
     equivalents.validation_metric(draft, metrics[0] if metrics else "cross-entropy", "valid-metrics")
@@ -228,7 +230,7 @@ def _search(draft: Draft) -> None:
     if factor:
         equivalents.length_ratio(draft, draft.value(factor, number), 0.0, factor)
     if draft.value("decode.n-best", boolean, False):
-        draft.set("decoding.best", 4, "decode.n-best", note="as many as the beam there")
+        draft.set("decoding.best", 4, "decode.n-best", note=msg("as many as the beam there"))
 
 
 MARIAN = read_toolkit(

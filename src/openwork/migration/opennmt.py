@@ -29,7 +29,7 @@ def _data(draft: Draft) -> None:
         if parts[2] not in ("path_src", "path_tgt", "weight"):
             _transform(draft, ".".join(parts))
     _transform(draft, "transforms")
-    equivalents.no_text_files(draft, None, None, "the configuration names no corpus")
+    equivalents.no_text_files(draft, None, None, msg("the configuration names no corpus"))
 
 
 def _files(draft: Draft, corpus: str, prefix: str) -> None:
@@ -65,7 +65,7 @@ def _transform(draft: Draft, name: str) -> None:
             draft.set("text.source_file", source, name)
         elif transform in ("sentencepiece", "bpe", "onmt_tokenize"):
             kind = "unigram" if transform == "sentencepiece" else "byte-pair"
-            note = f"{transform}: openwork learns its pieces from the training text when training begins"
+            note = msg(f"{transform}: openwork learns its pieces from the training text when training begins")
             draft.set("text.kind", kind, name, note=note)
         elif transform == "filtertoolong":
             draft.warn(name, f"{transform}: by tokens there; openwork's filters count characters (filters.*)")
@@ -93,7 +93,7 @@ def _model(draft: Draft) -> None:
     recurrent = any(kind in ("rnn", "brnn") for kind in kinds)
     known = recurrent or all(kind == "transformer" for kind in kinds)
     other = next((kind for kind in kinds if kind != "transformer"), "")
-    note = "" if known else f"openwork has the Transformer and an LSTM, not {other}"
+    note = "" if known else msg(f"openwork has the Transformer and an LSTM, not {other}")
     names = ("encoder_type", "decoder_type", "architecture")
     draft.set("model.kind", "recurrent" if recurrent else "transformer", *names, note=note)
     (_recurrent if recurrent else _transformer)(draft)
@@ -102,7 +102,7 @@ def _model(draft: Draft) -> None:
         draft.set(f"model.{stack}_layers", draft.value(found, integer, 2), found, name)
     hidden = draft.first(integer, "hidden_size", "enc_hid_size", otherwise=500)
     draft.set("model.width", hidden, "hidden_size", "enc_hid_size", "dec_hid_size")
-    differs = f"embeddings are as wide as the model here ({hidden}); see model.embedding_width"
+    differs = msg(f"embeddings are as wide as the model here ({hidden}); see model.embedding_width")
     for name in ("word_vec_size", "src_word_vec_size", "tgt_word_vec_size"):
         if draft.given(name):
             is_same = draft.value(name, integer) in (hidden, -1)
@@ -112,23 +112,23 @@ def _model(draft: Draft) -> None:
 def _recurrent(draft: Draft) -> None:
     draft.copy("model.dropout", "dropout", number)
     cell, attention = draft.value("rnn_type", text, "LSTM").lower(), draft.value("global_attention", text, "general")
-    draft.choose("model.cell", cell, CELLS, "openwork's cells are rnn, lstm and gru", "rnn_type")
-    reason = "openwork's attention is additive, dot or general"
+    draft.choose("model.cell", cell, CELLS, msg("openwork's cells are rnn, lstm and gru"), "rnn_type")
+    reason = msg("openwork's attention is additive, dot or general")
     draft.choose("model.attention", attention, ATTENTIONS, reason, "global_attention")
 
 
 def _transformer(draft: Draft) -> None:
-    draft.add("model.norm", "pre", f"{draft.toolkit}'s Transformer normalises before each sub-layer")
+    draft.add("model.norm", "pre", msg(f"{draft.toolkit}'s Transformer normalises before each sub-layer"))
     draft.copy("model.heads", "heads", integer)
     draft.same(RECURRENT, "about a recurrent model, which this is not")
     draft.copy("model.feedforward_width", "transformer_ff", integer)
-    several = "one for each span of steps there; the first is taken"
+    several = msg("one for each span of steps there; the first is taken")
     for key in ("dropout", "feedforward_dropout", "attention_dropout"):
         name = key.removeprefix("feedforward_")
         found = draft.value(name, numbers, [])
         draft.set(f"model.{key}", found[0] if found else None, name, note=several if len(found) > 1 else "")
     is_same = draft.value("dropout_steps", numbers, [0]) == [0]
-    missing = "openwork has one dropout for all the training"
+    missing = msg("openwork has one dropout for all the training")
     draft.same("dropout_steps", "one dropout for all the training", is_same, missing=missing)
     if draft.value("multiquery", boolean, False):
         draft.set("model.key_value_heads", draft.value("num_kv", integer, 0) or 1, "multiquery", "num_kv")
@@ -157,12 +157,12 @@ def _learning(draft: Draft) -> None:
     method, rate = draft.value("decay_method", text, "none"), draft.value("learning_rate", number, 1.0)
     warmup, scale, note = draft.value("warmup_steps", integer, 4000), "learning_rate", ""
     if method in ("noam", "noamwd"):
-        lowered = "lowered further in steps there; openwork has the paper's schedule as it is"
+        lowered = msg("lowered further in steps there; openwork has the paper's schedule as it is")
         draft.set("training.schedule", "paper", "decay_method", note="" if method == "noam" else lowered)
         scale = "schedule_scale"
     elif method == "rsqrt":
         draft.set("training.schedule", "inverse-square-root", "decay_method")
-        note = "learning_rate / sqrt(step) there, held during the warm-up; here a peak, to which the rate rises"
+        note = msg("learning_rate / sqrt(step) there, held during the warm-up; here a peak, to which the rate rises")
         rate, warmup = equivalents.peak_rate(rate, warmup), max(warmup, 1)
     else:
         schedule = "cosine" if method == "cosine" else "constant"
@@ -177,13 +177,15 @@ def _decay(draft: Draft, *, steps_there: bool) -> None:
     """The rate that is halved every so many steps from some step on."""
     start, end = draft.value("start_decay_steps", integer, 50_000), draft.value("train_steps", integer, 100_000)
     falls = steps_there and start < end
-    missing = "openwork's rate falls smoothly (linear, cosine, inverse-square-root), not in steps"
+    missing = msg("openwork's rate falls smoothly (linear, cosine, inverse-square-root), not in steps")
     names = ("learning_rate_decay", "start_decay_steps", "decay_steps")
     draft.same(names, "without effect in the toolkit", not falls, missing=missing)
     if falls and draft.value("decay_method", text, "none") == "none":
         draft.remarks.append(
-            f"{draft.toolkit} multiplies the rate by {draft.value('learning_rate_decay', number, 0.5):g} in steps from "
-            f"{start:,} on; the run file has a constant rate"
+            msg(
+                f"{draft.toolkit} multiplies the rate by {draft.value('learning_rate_decay', number, 0.5):g} in steps "
+                f"from {start:,} on; the run file has a constant rate"
+            )
         )
 
 
@@ -195,7 +197,7 @@ def _optimiser(draft: Draft) -> None:
     equivalents.optimiser(draft, "optim", name, known)
     equivalents.weight_decay(draft, "weight_decay", decay, name)
     if name == "sgd":
-        draft.add("training.momentum", 0.0, f"{draft.toolkit}'s sgd has no momentum")
+        draft.add("training.momentum", 0.0, msg(f"{draft.toolkit}'s sgd has no momentum"))
     equivalents.moving_average(draft, "average_decay", draft.value("average_decay", number, 0.0))
 
 
@@ -206,13 +208,13 @@ def _batches(draft: Draft) -> None:
     else:
         equivalents.sentence_batches(draft, size, "batch_size", "batch_type")
     counts = draft.value("accum_count", numbers, [])
-    note = "one for each span of steps there; the last is taken" if len(counts) > 1 else ""
+    note = msg("one for each span of steps there; the last is taken") if len(counts) > 1 else ""
     draft.set("training.accumulate", int(counts[-1]) if counts else None, "accum_count", note=note)
     is_same = draft.value("accum_steps", numbers, [0]) == [0]
-    missing = "openwork accumulates the same number of batches all the time"
+    missing = msg("openwork accumulates the same number of batches all the time")
     draft.same("accum_steps", "one accum_count for all the training", is_same, missing=missing)
     devices = max(draft.value("world_size", integer, 1), len(draft.value("gpu_ranks", words, [])))
-    several = f"openwork trains on one device: multiply training.accumulate by {devices}"
+    several = msg(f"openwork trains on one device: multiply training.accumulate by {devices}")
     draft.same(("world_size", "gpu_ranks"), "one device", devices <= 1, warning=several)
 
 
@@ -234,7 +236,7 @@ def _stopping(draft: Draft) -> None:
     else:
         draft.same("seed", "any; openwork has a default seed")
     kind = draft.first(text, "model_dtype", "compute_dtype", otherwise="fp32")
-    note = "openwork computes in float32 or bfloat16, never in float16" if kind == "fp16" else ""
+    note = msg("openwork computes in float32 or bfloat16, never in float16") if kind == "fp16" else ""
     draft.set("training.precision", PRECISIONS.get(kind), "model_dtype", "compute_dtype", note=note)
 
 

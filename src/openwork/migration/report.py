@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.base.toml import write_value
 from openwork.migration.draft import DraftLine, OptionVerdict, Verdict
@@ -12,26 +13,27 @@ from openwork.migration.translation import ConfigTranslation
 
 TITLES = {
     Verdict.MAPPED: "mapped",
-    Verdict.SAME: "the same as openwork's default",
-    Verdict.ATTENTION: "needs attention: the meaning differs",
-    Verdict.MISSING: "no counterpart",
+    Verdict.SAME: msg("the same as openwork's default"),
+    Verdict.ATTENTION: msg("needs attention: the meaning differs"),
+    Verdict.MISSING: msg("no counterpart"),
 }
 
 
 def report_lines(translation: ConfigTranslation) -> list[str]:
     """The four lists of options, the toolkit's defaults, and what is left to decide."""
-    lines = [f"{translation.file}: {translation.toolkit.title}, {len(translation.findings)} options"]
+    lines = [msg(f"{translation.file}: {translation.toolkit.title}, {len(translation.findings)} options")]
     for verdict, title in TITLES.items():
         found = [finding for finding in translation.findings if finding.verdict is verdict]
         lines += _block(Joined(title, f" ({len(found)})"), map(_finding, found))
     implied = [line for line in translation.lines if line.implied]
     lines += _block(
-        f"{translation.toolkit.title}'s own defaults, which are not openwork's ({len(implied)})", map(_implied, implied)
+        msg(f"{translation.toolkit.title}'s own defaults, which are not openwork's ({len(implied)})"),
+        map(_implied, implied),
     )
     lines += _block("remarks", translation.remarks)
-    lines += _block("to decide", translation.to_do)
+    lines += _block(msg("to decide"), translation.to_do)
     if translation.problem:
-        lines += _block("the run file is not accepted as it stands", [translation.problem])
+        lines += _block(msg("the run file is not accepted as it stands"), [translation.problem])
     return lines
 
 

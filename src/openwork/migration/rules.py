@@ -7,6 +7,7 @@ from functools import cached_property
 from importlib import resources
 from typing import Any
 
+from openwork.base.messages import msg
 from openwork.migration.draft import Draft
 from openwork.migration.options import Reader, Value, at_least_one, boolean, integer, negated, number, present, text
 
@@ -17,20 +18,20 @@ READERS: dict[str, Reader] = {
 
 # Why several toolkits' options have no counterpart, by the short names that the tables use.
 REASONS = {
-    "outside": "the command line names the output folder: openwork train RUN.toml --out FOLDER",
-    "tests": "the command line names what to translate or test: openwork translate, openwork evaluate",
-    "weights": "openwork cannot start a training from another toolkit's weights",
-    "checkpoints": "openwork keeps the checkpoints that training.average needs",
-    "validation": "openwork saves a checkpoint at each validation",
-    "device": "openwork trains on one device",
-    "gpu": "openwork takes a GPU where there is one",
-    "float16": "concerns float16, which openwork does not have",
-    "reading": "openwork reads, shuffles and batches by itself",
-    "filters": "counted in tokens there; openwork's filters count characters (filters.*)",
-    "vocabulary": "openwork learns the vocabulary from the training text",
-    "vocabulary-in-bundle": "openwork learns the vocabulary when training begins, and keeps it in the bundle",
-    "progress": "openwork has one way to show progress, and records it in the run's folder",
-    "part": "openwork has no such part",
+    "outside": msg("the command line names the output folder: openwork train RUN.toml --out FOLDER"),
+    "tests": msg("the command line names what to translate or test: openwork translate, openwork evaluate"),
+    "weights": msg("openwork cannot start a training from another toolkit's weights"),
+    "checkpoints": msg("openwork keeps the checkpoints that training.average needs"),
+    "validation": msg("openwork saves a checkpoint at each validation"),
+    "device": msg("openwork trains on one device"),
+    "gpu": msg("openwork takes a GPU where there is one"),
+    "float16": msg("concerns float16, which openwork does not have"),
+    "reading": msg("openwork reads, shuffles and batches by itself"),
+    "filters": msg("counted in tokens there; openwork's filters count characters (filters.*)"),
+    "vocabulary": msg("openwork learns the vocabulary from the training text"),
+    "vocabulary-in-bundle": msg("openwork learns the vocabulary when training begins, and keeps it in the bundle"),
+    "progress": msg("openwork has one way to show progress, and records it in the run's folder"),
+    "part": msg("openwork has no such part"),
 }
 
 

@@ -145,7 +145,9 @@ class _Reading:
         rest = re.compile(r"\\[ \t\r]*(\n|$)").match(self.text, self.position)
         if rest:  # the line goes on
             if rest.group().strip("\\\n\r"):
-                self._note("\\ ", f"line {self.line}: a space follows the backslash; taken for a line that goes on")
+                self._note(
+                    "\\ ", msg(f"line {self.line}: a space follows the backslash; taken for a line that goes on")
+                )
             self._end_word()
             self.position = rest.end()
             self.line += 1
@@ -186,7 +188,7 @@ class _Reading:
         elif self.text.startswith("{", start):
             self._keep_command("${", "}")
         elif self._next() in _SPECIAL:
-            self._note(self._next(), f"line {self.line}: ${self._next()} is known only when the script runs")
+            self._note(self._next(), msg(f"line {self.line}: ${self._next()} is known only when the script runs"))
             self._add(self.text[self.position : start + 1])
             self.position = start + 1
         else:
@@ -197,11 +199,11 @@ class _Reading:
         if name in self.variables:
             return self.variables[name]
         if name in self.environment:
-            self._note(name, f"line {self.line}: ${name} is {self.environment[name]!r}, from the environment")
+            self._note(name, msg(f"line {self.line}: ${name} is {self.environment[name]!r}, from the environment"))
             return [self.environment[name]]
         if default is not None:
             return [default]
-        self._note(name, f"line {self.line}: ${name} is not set here, so it stays as it is written")
+        self._note(name, msg(f"line {self.line}: ${name} is not set here, so it stays as it is written"))
         return [f"${written}"]
 
     def _note(self, topic: str, note: str) -> None:
@@ -242,7 +244,7 @@ class _Reading:
             end += 1
         written = self.text[self.position : end + 1]
         shown = " ".join(written.split())
-        self._note(shown, f"line {self.line}: {shown[:60]} is not run, so it stays as it is written")
+        self._note(shown, msg(f"line {self.line}: {shown[:60]} is not run, so it stays as it is written"))
         self._add(shown)
         self.line += written.count("\n")
         self.position = end + 1

@@ -14,8 +14,8 @@ POSITIONS = "transformer-positional-embedding-type"
 SHARED = ("shared-vocab", "prepare.shared-vocab")
 SIZES = ("num-words", "prepare.num-words")
 BATCHES = {
-    "word": "target tokens there, about; positions of the longer side here, padding included",
-    "max-word": "target tokens there; positions of the longer side here, padding included",
+    "word": msg("target tokens there, about; positions of the longer side here, padding included"),
+    "max-word": msg("target tokens there; positions of the longer side here, padding included"),
 }
 
 
@@ -44,7 +44,7 @@ def _model(draft: Draft) -> None:
         ("feedforward_dropout", "transformer-dropout-act", number),
     ):
         if found := draft.value(name, pair(read)):
-            note = "" if found[0] == found[1] else "one value for both here: the first is taken"
+            note = "" if found[0] == found[1] else msg("one value for both here: the first is taken")
             draft.set(f"model.{key}", found[0], name, note=note)
 
 
@@ -54,7 +54,7 @@ def _embeddings(draft: Draft) -> None:
     if sizes == (width, width):
         draft.same("num-embed", "embeddings are as wide as the model")
     else:
-        note = "" if sizes[0] == sizes[1] else "one value for both here: the source's is taken"
+        note = "" if sizes[0] == sizes[1] else msg("one value for both here: the source's is taken")
         draft.set("model.embedding_width", sizes[0], "num-embed", note=note)
     is_same = draft.value("embed-dropout", pair(number), (0.0, 0.0)) == (draft.current("model.dropout"),) * 2
     equivalents.embedding_dropout(draft, "embed-dropout", is_same)
@@ -64,7 +64,7 @@ def _embeddings(draft: Draft) -> None:
     longest = draft.value("max-seq-len", pair(integer), (95, 95))
     if positions == "learned":
         draft.set("model.maximum_length", max(longest) + 1, "max-seq-len")
-    note = "longer pairs are left out there, by tokens; openwork's filters count characters (filters.*)"
+    note = msg("longer pairs are left out there, by tokens; openwork's filters count characters (filters.*)")
     draft.warn("max-seq-len", note)
     name = "weight-tying-type"
     weights = draft.value(name, text, "src_trg_softmax")
@@ -80,8 +80,8 @@ def _feedforward(draft: Draft) -> None:
     activations = draft.value(ACTIVATIONS[0], pair(text), ("relu", "relu"))
     gated = draft.value(ACTIVATIONS[1], boolean, False)
     kinds = {"relu": "reglu", "gelu": "geglu", "swish1": "swiglu"} if gated else {"relu": "relu", "gelu": "gelu"}
-    note = "" if activations[0] == activations[1] else "one value for both here: the first is taken"
-    reason = f"openwork's feed-forward network has no {activations[0]} without a gate"
+    note = "" if activations[0] == activations[1] else msg("one value for both here: the first is taken")
+    reason = msg(f"openwork's feed-forward network has no {activations[0]} without a gate")
     draft.choose("model.feedforward", activations[0], kinds, reason, *ACTIVATIONS, note=note)
 
 
@@ -89,7 +89,7 @@ def _norm(draft: Draft) -> None:
     before, after = (
         "n" in draft.value(name, pair(text), (usual, usual))[0] for name, usual in zip(NORMS, ("n", "dr"), strict=True)
     )
-    note = "openwork normalises either before (pre) or after (post) a sub-layer" if before == after else ""
+    note = msg("openwork normalises either before (pre) or after (post) a sub-layer") if before == after else ""
     draft.set("model.norm", "pre" if before else "post", *NORMS, note=note)
 
 
@@ -100,7 +100,7 @@ def _data(draft: Draft) -> None:
         path = draft.value(f"validation-{name}", text)
         equivalents.text_file(draft, f"data.valid_{name}", path, f"validation-{name}")
     draft.missing("prepared-data", "openwork reads text, and prepares it by itself")
-    equivalents.no_text_files(draft, None, None, "Sockeye's prepared data holds ids, not text")
+    equivalents.no_text_files(draft, None, None, msg("Sockeye's prepared data holds ids, not text"))
     count = draft.first(pair(integer), *SIZES, otherwise=(0, 0))[0]
     if count:
         draft.set("text.vocabulary_size", count, *SIZES)
@@ -115,10 +115,10 @@ def _learning(draft: Draft) -> None:
     known, differs, note = {"linear-decay": "linear", "none": "constant"}, "", ""
     if schedule == "inv-sqrt-decay":
         known = {schedule: "inverse-square-root"}
-        note = f"a factor there; the peak is {rate:g} / sqrt({max(warmup, 1)})"
+        note = msg(f"a factor there; the peak is {rate:g} / sqrt({max(warmup, 1)})")
         rate = equivalents.peak_rate(rate, warmup)
     elif schedule not in known:
-        differs = "lowered at a plateau there; openwork has no such schedule, cosine or linear fall too"
+        differs = msg("lowered at a plateau there; openwork has no such schedule, cosine or linear fall too")
     draft.set("training.schedule", known.get(schedule, "constant"), "learning-rate-scheduler-type", note=differs)
     draft.set("training.learning_rate", rate, "initial-learning-rate", note=note)
     draft.set("training.warmup", max(warmup, 1), "learning-rate-warmup")
@@ -129,12 +129,12 @@ def _optimiser(draft: Draft) -> None:
     equivalents.optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd"})
     if name == "sgd":
         draft.copy("training.momentum", "momentum", number, 0.0)
-    missing = "added to the gradient there; openwork takes it from the weights (optimiser adamw)"
+    missing = msg("added to the gradient there; openwork takes it from the weights (optimiser adamw)")
     draft.same("weight-decay", "no decay", not draft.value("weight-decay", number, 0.0), missing=missing)
     equivalents.betas(draft, "optimizer-betas")
     clipping = ("gradient-clipping-type", "gradient-clipping-threshold")
     kind, threshold = draft.value(clipping[0], text, "none"), draft.value(clipping[1], number, 1.0)
-    note = "openwork limits the norm of the gradient, not its entries" if kind == "abs" else ""
+    note = msg("openwork limits the norm of the gradient, not its entries") if kind == "abs" else ""
     draft.set("training.clip_norm", threshold if kind == "norm" and threshold > 0 else 0.0, *clipping, note=note)
 
 
@@ -154,7 +154,7 @@ def _batches(draft: Draft) -> None:
 
 
 def _stopping(draft: Draft) -> None:
-    usual = "Sockeye trains until nothing gets better where it is given no limit"
+    usual = msg("Sockeye trains until nothing gets better where it is given no limit")
     equivalents.steps(draft, "max-updates", "max-num-epochs", usual)
     interval = draft.value("checkpoint-interval", integer, 4000)
     draft.set("training.validate_every", interval, "checkpoint-interval")
@@ -168,7 +168,7 @@ def _stopping(draft: Draft) -> None:
     draft.set("training.validation_sentences", sentences if sentences >= 0 else None, "decode-and-evaluate")
     equivalents.half_precision(draft, "amp", "apex-amp", "deepspeed-fp16")
     kind = draft.value("dtype", text, "float32")
-    note = "openwork computes in float32 or bfloat16" if kind == "float16" else ""
+    note = msg("openwork computes in float32 or bfloat16") if kind == "float16" else ""
     known = {"float16": "bfloat16", "bfloat16": "bfloat16", "float32": "float32"}.get(kind)
     draft.set("training.precision", known, "dtype", note=note)
 

@@ -191,7 +191,7 @@ def _from_config(
         if places:
             return _from_yaml(places[0].name, _read(places[0]), toolkit)[1]
         remarks.append(
-            f"line {option.line}: the configuration {option.text} is not there, so its options are not in this"
+            msg(f"line {option.line}: the configuration {option.text} is not there, so its options are not in this")
         )
     return []
 
@@ -205,7 +205,7 @@ def _settle(draft: Draft) -> tuple[RunSettings | None, str]:
             rejected = _rejected(draft.lines(), error.what)
             if rejected is None:
                 return None, Joined(error.what, *((" ", error.why) if error.why else ()))
-            draft.drop(rejected, f"left out, because openwork says: {error.what}")
+            draft.drop(rejected, msg(f"left out, because openwork says: {error.what}"))
 
 
 def _rejected(lines: list[DraftLine], message: str) -> str | None:

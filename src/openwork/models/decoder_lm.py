@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from openwork.base.messages import msg
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import Packed, PackingModel, SequenceModel
 from openwork.models.prompts import in_place_of_start, read_prompts
@@ -121,7 +122,7 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
 
     def packing_problem(self) -> str | None:
         if has_batch_norms(self):  # one row of both would have other statistics
-            return "prompts and targets are read one after the other, and batch norms take statistics of each"
+            return msg("prompts and targets are read one after the other, and batch norms take statistics of each")
         return first_packing_problem(self)
 
     def forward_packed(self, source: Packed, target_input: Packed) -> Float[Tensor, "1 positions width"]:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from openwork.base.config import Settings
 from openwork.base.fields import all_keys
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings
 from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentLMSettings, RecurrentSettings
@@ -76,7 +77,7 @@ def option_lines(options: list[ModelOption]) -> list[str]:
     """One line an option, and one for each value of a choice."""
     lines: list[str] = []
     for family in dict.fromkeys(option.family for option in options):
-        lines.append(f'[model] of kind = "{family}"; * is the default')
+        lines.append(msg(f'[model] of kind = "{family}"; * is the default'))
         for option in (option for option in options if option.family == family):
             lines.append(_option_line(option))
             for value, text in option.values.items():

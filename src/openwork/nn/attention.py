@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from openwork.base.messages import msg
 from openwork.nn.cache import KeyValue
 from openwork.nn.distances import Distances, NoDistances, Rotary
 from openwork.nn.kernels import Kernel, WeightFunction, fused, packed, scale_of
@@ -184,13 +185,13 @@ class MultiHeadAttention(KernelAttention):
     def packing_problem(self) -> str | None:
         """Why the kernel for packed rows cannot compute it; None: it can."""
         if not isinstance(self.distances, NoDistances | Rotary):
-            return "these positions add a number to each score, which the kernel for packed rows cannot"
+            return msg("these positions add a number to each score, which the kernel for packed rows cannot")
         if self.weighing.weight_function is not None:
-            return "the kernel for packed rows has the softmax of dot products alone"
+            return msg("the kernel for packed rows has the softmax of dot products alone")
         if self.weight_dropout > 0:
-            return "the kernel for packed rows has no dropout of attention weights"
+            return msg("the kernel for packed rows has no dropout of attention weights")
         if not packed.fits(self.heads.width, self.heads.value_width):
-            return f"the kernel for packed rows takes heads of 8, 16, ... {packed.WIDEST} numbers"
+            return msg(f"the kernel for packed rows takes heads of 8, 16, ... {packed.WIDEST} numbers")
         return None
 
 

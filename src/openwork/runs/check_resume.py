@@ -21,6 +21,7 @@ import torch
 from openwork.base.config import to_toml
 from openwork.base.errors import ConfigError, OpenworkError
 from openwork.base.files import atomic_write_text
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.base.records import read_records
 from openwork.machine.device import choose_device
@@ -80,16 +81,16 @@ def resume_lines(found: Sequence[StateDifference]) -> Iterator[str]:
     """The report."""
     for one in found:
         if one.difference == 0:
-            verdict = "the same, bit for bit"
+            verdict = msg("the same, bit for bit")
         elif one.holds:
-            verdict = f"apart by {one.difference:.1e} of the greatest number; up to {one.allowed:.0e} is rounding"
+            verdict = msg(f"apart by {one.difference:.1e} of the greatest number; up to {one.allowed:.0e} is rounding")
         else:
-            verdict = f"NOT the same, apart by {one.difference:.1e} of the greatest number"
+            verdict = msg(f"NOT the same, apart by {one.difference:.1e} of the greatest number")
         yield Joined(one.name, AsIs(": "), verdict)
     if all(one.holds for one in found):
-        yield "a training that is killed and run again goes on as if nothing had happened"
+        yield msg("a training that is killed and run again goes on as if nothing had happened")
     else:
-        yield "a training that is killed and run again would become another one: please report this"
+        yield msg("a training that is killed and run again would become another one: please report this")
 
 
 def _train_and_kill(run_file: Path, out: Path) -> None:

@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 from openwork.base.config import build, read_written_file, to_toml
 from openwork.base.errors import BundleError, ConfigError, OpenworkError
 from openwork.base.files import atomic_write_text
+from openwork.base.messages import msg
 from openwork.base.outputs import RUN, check_apart, is_run
 from openwork.base.records import RecordWriter
 from openwork.bundles.settings import BundleSettings
@@ -255,14 +256,16 @@ def _change_line(changes: Sequence[str]) -> str:
     """The gravest consequence of these changes."""
     sections = {change.split(".")[0] for change in changes}
     if sections & {"data", "filters", "text", "batches"}:
-        return (
+        return msg(
             "its vocabulary, its place in the data and its validation figures belong to the pairs and batches of then"
         )
     if sections & {"model", "fine_tuning"}:
-        return "its checkpoints hold the weights of that model, and another has other weights"
+        return msg("its checkpoints hold the weights of that model, and another has other weights")
     if "training" in sections:
-        return "with them it would be another training, and no run file would describe how its weights were trained"
-    return "its validation figures before and after could not be compared"
+        return msg(
+            "with them it would be another training, and no run file would describe how its weights were trained"
+        )
+    return msg("its validation figures before and after could not be compared")
 
 
 def differences(before: RunSettings, now: RunSettings) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 
 from openwork.base.config import Layer, build
 from openwork.base.errors import UsageError
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.base.records import readable_records
 from openwork.runs.file.keys import section_of
@@ -206,14 +207,16 @@ def _records(folder: RunFolder) -> tuple[Sequence[Mapping[str, Any]], Sequence[i
 def length_lines(length: NewLength) -> Sequence[str]:
     """For the user: how the run will end, and whether it is the run that it would have been."""
     training = length.after.training
-    lines = [f"this run will end after update {training.steps:,}; {length.made:,} are made"]
+    lines = [msg(f"this run will end after update {training.steps:,}; {length.made:,} are made")]
     if training.cooldown:
-        lines.append(f"its rate will fall from update {training.steps - training.cooldown + 1:,} on")
+        lines.append(msg(f"its rate will fall from update {training.steps - training.cooldown + 1:,} on"))
     if length.is_exact:
-        lines.append("its weights will be those of a run that began with this length")
+        lines.append(msg("its weights will be those of a run that began with this length"))
     else:
         lines.append(
-            "its weights will not be those of a run that began with this length: "
-            "the rates of the updates so far belong to the former one"
+            msg(
+                "its weights will not be those of a run that began with this length: "
+                "the rates of the updates so far belong to the former one"
+            )
         )
     return lines

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from openwork.base.messages import msg
 from openwork.cost.cost import FORMULA, Bill, Cost, Machine, cost_of
 from openwork.cost.part import BYTES, MemoryCost
 from openwork.models.families import model_settings
@@ -66,25 +67,35 @@ def plan_lines(plan: Plan, hours: float | None = None) -> list[str]:
     """For a person. With `hours`, also what share of the machine's capacity in that time the run would need."""
     machine, memory = plan.machine, plan.memory
     lines = [
-        f"model: {_named(plan.settings)}, {plan.cost.weights:,} weights with a vocabulary of "
-        f"{plan.settings.text.vocabulary_size:,} pieces",
-        f"work: {plan.settings.training.steps:,} updates of up to {plan.tokens_an_update:,} tokens of each side, "
-        f"{plan.target_tokens:,} target tokens",
-        f"operations: {plan.cost.training_flops:.3g} a target token, {plan.bill.flops:.3g} in all ({FORMULA})",
-        f"memory: {size_text(memory.total)}; weights {size_text(memory.weights + memory.copies)}, gradients "
-        f"{size_text(memory.gradients)}, optimiser and averages {size_text(memory.moments)}, activations "
-        f"{size_text(memory.activations)}, the loss or the last gradients {size_text(memory.passing)}; "
-        f"about {size_text(memory.resident)} resident on a CPU",
-        f"time: {duration(plan.bill.seconds)}, {plan.seconds_an_update:.3g} seconds an update, on {machine.devices} "
-        f"device(s) that sustain {machine.flops_per_second:.3g} operations a second each",
+        msg(
+            f"model: {_named(plan.settings)}, {plan.cost.weights:,} weights with a vocabulary of "
+            f"{plan.settings.text.vocabulary_size:,} pieces"
+        ),
+        msg(
+            f"work: {plan.settings.training.steps:,} updates of up to {plan.tokens_an_update:,} tokens of each side, "
+            f"{plan.target_tokens:,} target tokens"
+        ),
+        msg(f"operations: {plan.cost.training_flops:.3g} a target token, {plan.bill.flops:.3g} in all ({FORMULA})"),
+        msg(
+            f"memory: {size_text(memory.total)}; weights {size_text(memory.weights + memory.copies)}, gradients "
+            f"{size_text(memory.gradients)}, optimiser and averages {size_text(memory.moments)}, activations "
+            f"{size_text(memory.activations)}, the loss or the last gradients {size_text(memory.passing)}; "
+            f"about {size_text(memory.resident)} resident on a CPU"
+        ),
+        msg(
+            f"time: {duration(plan.bill.seconds)}, {plan.seconds_an_update:.3g} seconds an update, on "
+            f"{machine.devices} device(s) that sustain {machine.flops_per_second:.3g} operations a second each"
+        ),
     ]
     if machine.price_per_hour:
-        lines.append(f"money: {plan.bill.money:,.2f} at {machine.price_per_hour:g} an hour for each device")
+        lines.append(msg(f"money: {plan.bill.money:,.2f} at {machine.price_per_hour:g} an hour for each device"))
     if hours is not None:
         available = capacity(machine, hours)
         lines.append(
-            f"capacity: {hours:g} hours of these devices are {available:.2g} operations, as the paper counts; "
-            f"this run needs {plan.bill.flops / available:.0%} of them"
+            msg(
+                f"capacity: {hours:g} hours of these devices are {available:.2g} operations, as the paper counts; "
+                f"this run needs {plan.bill.flops / available:.0%} of them"
+            )
         )
     return lines
 

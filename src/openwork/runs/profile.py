@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.cost.cost import FORMULA, Cost, cost_of
 from openwork.machine.precision import choose_precision, matrix_rate
@@ -94,23 +95,33 @@ def profile_lines(profile: StepProfile) -> list[str]:
     tokens, share = timed.target_tokens / len(timed.reports), profile.division.share("waiting for data")
     slower = profile.recorded.seconds / profile.recorded.target_tokens * profile.tokens_per_second - 1
     return [
-        f"speed: {profile.tokens_per_second:,.0f} target tokens a second; {timed.seconds_each:.3g} seconds an update "
-        f"of {tokens:,.0f} target tokens, padding not counted; {training.precision} on {profile.device}",
-        f"operations: {profile.flops_per_second:.3g} a second ({FORMULA})",
-        f"limit: {profile.share_of_limit:.0%} of the {profile.matrix_rate:.3g} operations a second that a product of "
-        f"large matrices reaches here in {training.precision} with {profile.threads} thread(s)",
-        f"waiting for data: {share:.1%} of the time",
-        f"the whole run: {duration(timed.seconds_each * training.steps)} for {training.steps:,} updates at this speed, "
-        "validations not counted",
+        msg(
+            f"speed: {profile.tokens_per_second:,.0f} target tokens a second; {timed.seconds_each:.3g} seconds an "
+            f"update of {tokens:,.0f} target tokens, padding not counted; {training.precision} on {profile.device}"
+        ),
+        msg(f"operations: {profile.flops_per_second:.3g} a second ({FORMULA})"),
+        msg(
+            f"limit: {profile.share_of_limit:.0%} of the {profile.matrix_rate:.3g} operations a second that a product "
+            f"of large matrices reaches here in {training.precision} with {profile.threads} thread(s)"
+        ),
+        msg(f"waiting for data: {share:.1%} of the time"),
+        msg(
+            f"the whole run: {duration(timed.seconds_each * training.steps)} for {training.steps:,} updates at this "
+            "speed, validations not counted"
+        ),
         "",
-        "where the time of an update goes:",
+        msg("where the time of an update goes:"),
         *_table_lines(profile.division, len(profile.recorded.reports)),
         "",
-        f"threads: all are recorded; while any computes, {profile.division.threads:.2f} do on average, and a moment is "
-        "divided evenly among them",
-        f"of {len(profile.recorded.reports)} updates under the profiler, which made them {slower:.0%} slower; matrix "
-        "products: also those inside attention's projections and the loss; Python and the rest: also waiting for other "
-        "threads",
+        msg(
+            f"threads: all are recorded; while any computes, {profile.division.threads:.2f} do on average, and a "
+            "moment is divided evenly among them"
+        ),
+        msg(
+            f"of {len(profile.recorded.reports)} updates under the profiler, which made them {slower:.0%} slower; "
+            "matrix products: also those inside attention's projections and the loss; Python and the rest: also "
+            "waiting for other threads"
+        ),
     ]
 
 

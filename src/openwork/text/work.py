@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Protocol, runtime_checkable
 
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 
 
@@ -127,12 +128,12 @@ def _step_line(step: Step) -> str:
             pieces = f"{visible(step.left)} + {visible(step.right)}"
             return Joined(f"merge of rank {step.rank}: ", AsIs(pieces))
         case Match():
-            answer = "found" if step.found else "not in the vocabulary"
+            answer = msg("found") if step.found else msg("not in the vocabulary")
             return Joined(f"at {step.position}: ", AsIs(visible(step.piece)), " ", answer)
         case Arc():
-            mark = "  best" if step.best else ""
+            mark = msg("  best") if step.best else ""
             piece = AsIs(visible(step.piece))
-            numbers = f"  score {step.score:.4f}, sum {step.total:.4f}"
+            numbers = msg(f"  score {step.score:.4f}, sum {step.total:.4f}")
             return Joined(f"from {step.begin} to {step.end}: ", piece, numbers, mark)
 
 

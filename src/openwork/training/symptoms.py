@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import NamedTuple
 
+from openwork.base.messages import msg
 from openwork.base.phrases import Joined
 from openwork.training.loop import LoopState, Observer
 from openwork.training.progress import Validation
@@ -138,7 +139,7 @@ def too_fast_line(history: History) -> str:
     if not (history.is_bold and (history.has_risen or history.is_stuck)):
         return ""
     rate, warmup = max(one.rate for one in history.windows), history.settings.warmup
-    return (
+    return msg(
         f"loss {history.loss:.2f}; rate up to {rate:.1e}, {rate / history.usual_rate:.0f} times the "
         f"paper's peak for this width, after {warmup} updates of warm-up"
     )
@@ -154,7 +155,7 @@ def risen_line(history: History) -> str:
     if history.is_bold or not history.has_risen:
         return ""
     lowest = min(one.likelihood for one in history.windows)
-    return f"from {lowest:.2f} up to {history.loss:.2f} nats a token"
+    return msg(f"from {lowest:.2f} up to {history.loss:.2f} nats a token")
 
 
 @symptom(
@@ -166,7 +167,9 @@ def risen_line(history: History) -> str:
 def stuck_line(history: History) -> str:
     if history.is_bold or not history.is_stuck:
         return ""
-    return f"{history.loss:.2f} nats a token; knowing only how frequent each piece is gives {history.unigram_loss:.2f}"
+    return msg(
+        f"{history.loss:.2f} nats a token; knowing only how frequent each piece is gives {history.unigram_loss:.2f}"
+    )
 
 
 @symptom(
@@ -182,7 +185,7 @@ def exploded_line(history: History) -> str:
     lowest = min(one.likelihood for one in history.windows)
     if norm <= EXPLODED * max(usual, VANISHED) or history.loss <= lowest + UP_AGAIN / 2:
         return ""
-    return f"norm {norm:.2g}, before {usual:.2g}"
+    return msg(f"norm {norm:.2g}, before {usual:.2g}")
 
 
 @symptom(
@@ -195,7 +198,7 @@ def vanished_line(history: History) -> str:
     few = history.windows[-2:]
     if len(few) < 2 or any(one.norm > VANISHED or one.likelihood < history.unigram_loss / 2 for one in few):
         return ""
-    return f"norm {few[-1].norm:.1e} at a loss of {history.loss:.2f}"
+    return msg(f"norm {few[-1].norm:.1e} at a loss of {history.loss:.2f}")
 
 
 @symptom(
@@ -208,7 +211,7 @@ def clipped_line(history: History) -> str:
     few, limit = history.windows[-4:], history.settings.clip_norm
     if not (limit and history.is_due and len(few) == 4) or any(one.norm < CLIPPED * limit for one in few):
         return ""
-    return f"norm {few[-1].norm:.2g}, limit {limit:g}"
+    return msg(f"norm {few[-1].norm:.2g}, limit {limit:g}")
 
 
 @symptom(
@@ -220,7 +223,7 @@ def clipped_line(history: History) -> str:
 def tokenizer_line(history: History) -> str:
     if history.inspection is None or history.inspection.kept >= KEPT:
         return ""
-    return f"references that went through the tokenizer have BLEU {history.inspection.kept:.1f}, not 100"
+    return msg(f"references that went through the tokenizer have BLEU {history.inspection.kept:.1f}, not 100")
 
 
 @symptom(
@@ -232,7 +235,7 @@ def tokenizer_line(history: History) -> str:
 def padding_line(history: History) -> str:
     if history.inspection is None or history.inspection.on_padding <= ON_PADDING:
         return ""
-    return f"{history.inspection.on_padding:.1%} of the attention goes to padding"
+    return msg(f"{history.inspection.on_padding:.1%} of the attention goes to padding")
 
 
 @symptom(
@@ -246,7 +249,7 @@ def uniform_line(history: History) -> str:
         return ""
     if history.loss < history.unigram_loss / 2:  # it learns all the same
         return ""
-    return f"entropy {history.inspection.entropy:.3f} of the greatest possible"
+    return msg(f"entropy {history.inspection.entropy:.3f} of the greatest possible")
 
 
 @symptom(
@@ -261,7 +264,7 @@ def gap_line(history: History) -> str:
     forced, free = history.inspection.forced, history.validations[-1].chrf
     if free is None or free >= FREE * forced:
         return ""
-    return f"chrF {forced:.1f} with the right beginnings given, {free:.1f} without"
+    return msg(f"chrF {forced:.1f} with the right beginnings given, {free:.1f} without")
 
 
 @symptom(
@@ -277,7 +280,7 @@ def overfitting_line(history: History) -> str:
     best, training = min(losses), history.loss
     if min(losses[-2:]) < best * (1 + WORSE) + LITTLE or training > losses[-1] - APART:
         return ""
-    return f"held-out loss {losses[-1]:.2f}, at best {best:.2f}; on training pairs {training:.2f}"
+    return msg(f"held-out loss {losses[-1]:.2f}, at best {best:.2f}; on training pairs {training:.2f}")
 
 
 @dataclass(eq=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.data.check.faults import COUNTS, Fault, FaultKind, FilePairs, Gathered, NamedPairs, Pairs
 from openwork.data.check.pairs import APART, LEAST_PAIRS, length_faults, pair_faults
@@ -63,7 +64,7 @@ def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, progre
     """Looks for every kind of fault in every split."""
     report = Report()
     for name, read in splits.items():
-        progress(f"checking {len(read):,} pairs: {name}")
+        progress(msg(f"checking {len(read):,} pairs: {name}"))
         gathered, pairs = report.splits.setdefault(name, Gathered(len(read))), Watched(read, progress)
         if isinstance(read, FilePairs) and read.counts[0] != read.counts[1]:
             shown = " / ".join(f"{count:,}" for count in read.counts)
@@ -96,7 +97,7 @@ class Watched:
         for number, pair in enumerate(self._pairs):
             if number % LOOKED_AT == 0 and time.monotonic() - last > SECONDS_BETWEEN_LINES:
                 last = time.monotonic()
-                self._progress(f"{number:,} of {len(self):,} pairs in this pass")
+                self._progress(msg(f"{number:,} of {len(self):,} pairs in this pass"))
             yield pair
 
 
@@ -111,7 +112,7 @@ def _unknown_characters(pairs: Iterable[Pair], training: Iterable[Pair]) -> Iter
 def report_lines(report: Report) -> Iterator[str]:
     """For a terminal: each split, each kind of fault with its count and the first places."""
     for name, found in report.splits.items():
-        yield f"{name}: {found.pairs:,} pairs"
+        yield msg(f"{name}: {found.pairs:,} pairs")
         if not found.lines:
             yield Joined(AsIs("  "), "no faults were found")
         for kind in sorted(found.lines, key=lambda kind: -len(found.lines[kind])):
@@ -120,16 +121,16 @@ def report_lines(report: Report) -> Iterator[str]:
             for fault in found.examples[kind]:
                 yield AsIs(f"{'':20}{fault.place}: {fault.shown}")
     yield from note_lines(report)
-    yield f"{report.faults:,} faults; nothing was changed or left out"
+    yield msg(f"{report.faults:,} faults; nothing was changed or left out")
 
 
 def note_lines(report: Report) -> Iterator[str]:
     """Checks that were not possible, and what is a guess."""
     for name, found in report.splits.items():
         if found.pairs < LEAST_PAIRS:
-            yield f"{name}: whether its sides translate each other needs at least {LEAST_PAIRS:,} pairs"
+            yield msg(f"{name}: whether its sides translate each other needs at least {LEAST_PAIRS:,} pairs")
         if APART in found.lines:
-            yield f"{name}: whether sides translate each other is a ranking: free translations rank high too"
+            yield msg(f"{name}: whether sides translate each other is a ranking: free translations rank high too")
 
 
 def report_values(report: Report) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
+from openwork.base.messages import msg
 from openwork.data.corpora.corpus import SPLITS, NamedCorpus, divide
 from openwork.data.records import Pair
 
@@ -101,12 +102,12 @@ def _headline(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> st
 
 CORPORA = {
     "docstrings": NamedCorpus(
-        "docstrings of Python's standard library (Python licence), read on this machine",
+        msg("docstrings of Python's standard library (Python licence), read on this machine"),
         "Python's standard library",
         lambda split, folder: divide(library_pairs(), split, _PARTS),
     ),
     "docstrings-more": NamedCorpus(
-        "docstrings of Python's library, torch, sympy, networkx and numpy (their licences), read on this machine",
+        msg("docstrings of Python's library, torch, sympy, networkx and numpy (their licences), read on this machine"),
         "Python's packages",
         _more_pairs,
     ),

@@ -15,12 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.data.corpora.corpus import NamedCorpus, find_file, find_folder
 from openwork.data.readers.lines import read_parallel, read_tsv
 from openwork.data.records import Pair
 from openwork.metrics.labels import spans
 
-TERMS = "research corpora: the Stanford Sentiment Treebank (Socher et al. 2013); ATIS and Snips as JointBERT has them"
+TERMS = msg(
+    "research corpora: the Stanford Sentiment Treebank (Socher et al. 2013); ATIS and Snips as JointBERT has them"
+)
 NAMES = ("train", "dev", "test")
 SENTIMENTS = {"0": "negative", "1": "positive"}
 

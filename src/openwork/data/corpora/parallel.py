@@ -31,6 +31,7 @@ from pathlib import Path
 from openwork.base.cache import find_cache, need_cache
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
+from openwork.base.messages import msg
 from openwork.data.corpora.corpus import NamedCorpus, both_ways, divide, find_file, find_folder
 from openwork.data.corpora.download import Progress, RemoteFile, fetch, silent
 from openwork.data.readers.lines import read_parallel
@@ -50,7 +51,7 @@ _SHA256 = {
     "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
     "test_2016_flickr.fr.gz": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
 }
-_TATOEBA_TERMS = (
+_TATOEBA_TERMS = msg(
     "Tatoeba sentences (tatoeba.org, through manythings.org/anki); CC BY 2.0 FR: the names of the authors, where the "
     "corpus gives them (attribution.tsv.gz, or the third column), must go with what is published of it"
 )
@@ -62,7 +63,7 @@ _TATOEBA = {  # the export's file, and the pairs of the splits
 }
 _TATOEBA_PARTS = 100  # one in a hundred pairs each for validation and test
 _PYTHON_DOCS = "python-docs-en-zh"
-_PYTHON_DOCS_TERMS = (
+_PYTHON_DOCS_TERMS = msg(
     "Python's documentation (Python licence) and its translation (github.com/python/python-docs-zh-cn; CC0)"
 )
 _PYTHON_DOCS_PARTS = 40  # one in forty paragraphs each for validation and test: about a thousand
@@ -82,7 +83,7 @@ def _multi30k(source: str, target: str) -> NamedCorpus:
             _multi30k_file(split, language, folder, progress)
 
     return NamedCorpus(
-        "Multi30k, task 1, raw (github.com/multi30k/dataset); for research and education",
+        msg("Multi30k, task 1, raw (github.com/multi30k/dataset); for research and education"),
         "https://github.com/multi30k/dataset",
         read,
         (source, target),
@@ -200,7 +201,7 @@ def _python_docs(source: str, target: str) -> NamedCorpus:
 
 def _hsk(source: str, target: str) -> NamedCorpus:
     return NamedCorpus(
-        "HSK sentences of the package hsk-sentences-audio; CC BY-SA 4.0",
+        msg("HSK sentences of the package hsk-sentences-audio; CC BY-SA 4.0"),
         "the Python package hsk-sentences-audio",
         lambda split, folder: divide(_hsk_sentences(), split),
         (source, target),

@@ -18,6 +18,7 @@ from pathlib import Path
 from openwork.base.cache import need_cache
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
+from openwork.base.messages import msg
 from openwork.data.corpora.corpus import SPLITS, NamedCorpus, find_file, find_folder
 from openwork.data.corpora.download import Progress, RemoteFile, extract, fetch
 from openwork.data.readers.lines import read_parallel
@@ -25,7 +26,9 @@ from openwork.data.records import Pair
 
 HOME = "wmt14"
 ORIGIN = "https://www.statmt.org/wmt14/translation-task.html"
-TERMS = "WMT14 shared task, constrained data (statmt.org/wmt14); for research, each corpus on the terms of its origin"
+TERMS = msg(
+    "WMT14 shared task, constrained data (statmt.org/wmt14); for research, each corpus on the terms of its origin"
+)
 
 EUROPARL = RemoteFile(
     "https://www.statmt.org/wmt13/training-parallel-europarl-v7.tgz",

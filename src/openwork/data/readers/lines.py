@@ -9,6 +9,7 @@ from typing import Any
 
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
+from openwork.base.messages import msg
 from openwork.data.readers.sides import as_sentence
 from openwork.data.records import UNSAID, Languages, Pair
 from openwork.text.languages import is_language
@@ -29,7 +30,7 @@ def read_parallel(source_path: Path | str, target_path: Path | str) -> Iterator[
             yield Pair(source, target)
     if counts[0] != counts[1]:
         shorter = source_path if counts[0] < counts[1] else target_path
-        first, second = ("1 line" if count == 1 else f"{count:,} lines" for count in counts)
+        first, second = (msg("1 line") if count == 1 else msg(f"{count:,} lines") for count in counts)
         raise DataError(
             f"{source_path} has {first}, {target_path} has {second}",
             why=f"line n of one must translate line n of the other; {shorter} ends after line {min(counts):,}",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.checks.check import MARGIN, Check, CheckResult, Status, all_passed, place_line, run_check, status_line
 from openwork.runs.coach.learning import (
@@ -176,9 +177,9 @@ def coach_lines(outcomes: Sequence[CheckResult]) -> Iterator[str]:
     yield ""
     failed = sum(outcome.status is Status.FAILED for outcome in outcomes)
     if failed:
-        yield f"{failed} of {len(outcomes)} checks failed: begin with the first"
+        yield msg(f"{failed} of {len(outcomes)} checks failed: begin with the first")
     else:
-        yield "nothing found that would keep this run from learning"
+        yield msg("nothing found that would keep this run from learning")
 
 
 def coach_values(outcomes: Sequence[CheckResult]) -> dict[str, Any]:

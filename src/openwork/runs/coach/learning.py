@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import torch
 
+from openwork.base.messages import msg
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import LargestDifference, NotApplicable
 from openwork.checks.ways import TOLERANCE, TwoPasses, compare, future, padded, reading
@@ -14,7 +15,7 @@ from openwork.inspection.parting import difference
 from openwork.runs.coach.trial import GOOD, SECONDS, Observation, Trial, seen
 
 PADDING = 3
-FRAMED = "it reads start first and predicts the stored targets and end"
+FRAMED = msg("it reads start first and predicts the stored targets and end")
 FELT = 1e-6  # of the largest number: less than that is no effect
 BELOW, ABOVE, TIED = 1.0, 1.5, 3.0  # nats around ln V; the last for an output matrix that is also the embedding
 SAID = 0.75  # least share of the batch that greedy search must repeat
@@ -92,7 +93,7 @@ def _target_padded(trial: Trial) -> LargestDifference:
 
 
 def _counted_reason(counted: int) -> str:
-    return f"the loss counts {counted} tokens of padding"
+    return msg(f"the loss counts {counted} tokens of padding")
 
 
 def _as_seen(found: LargestDifference) -> Observation:

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.checks.check import NotApplicable
 from openwork.runs.coach.trial import Observation, Trial, seen
@@ -53,7 +54,7 @@ def few_unknown(trial: Trial) -> Observation:
 
 
 def _bytes_line(share: float, remedy: str) -> str:
-    said = f"{share:.1%} of the pieces are bytes of characters without a piece"
+    said = msg(f"{share:.1%} of the pieces are bytes of characters without a piece")
     return Joined(said, AsIs("; "), f"more characters get a piece of their own with {remedy}") if remedy else said
 
 

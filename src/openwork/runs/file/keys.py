@@ -10,6 +10,7 @@ from typing import Any
 from openwork.base.config import Layer, read_run_file
 from openwork.base.errors import UsageError
 from openwork.base.fields import Key, all_keys, show_value
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.base.toml import write_value
 from openwork.inference.settings import TranslationSettings
@@ -53,17 +54,17 @@ class KeyExplanation:
         """For a person."""
         lines = [self.name]
         for key in self.forms:
-            kinds = f" (kind {'/'.join(key.kinds)})" if key.kinds else ""
+            kinds = msg(f" (kind {'/'.join(key.kinds)})") if key.kinds else ""
             lines += [
                 Joined("  ", key.description, kinds),
-                f"  takes:    {key.takes}",
-                f"  default:  {key.shown_default}",
-                *([f"  from:     {key.origin}"] if key.origin else []),
+                msg(f"  takes:    {key.takes}"),
+                msg(f"  default:  {key.shown_default}"),
+                *([msg(f"  from:     {key.origin}")] if key.origin else []),
             ]
-        lines.append(f"  section:  {self.forms[0].header or 'the top of the file, before the sections'}")
+        lines.append(msg(f"  section:  {self.forms[0].header or 'the top of the file, before the sections'}"))
         if self.related:
-            lines.append(f"  related:  {', '.join(self.related)}")
-        lines += [f"  used in:  {use.recipe}: {use.value}" for use in self.uses]
+            lines.append(msg(f"  related:  {', '.join(self.related)}"))
+        lines += [msg(f"  used in:  {use.recipe}: {use.value}") for use in self.uses]
         return lines
 
     def to_json(self) -> dict[str, Any]:

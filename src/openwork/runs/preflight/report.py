@@ -20,29 +20,29 @@ def clock(seconds: float, now: datetime) -> str:
 def preflight_lines(found: Preflight) -> Iterator[str]:
     """For a person: what the run needs, then the warnings."""
     finish, disk, memory = found.finish, found.disk, found.memory
-    names = "fullest batch", "longest batch"
+    names = msg("fullest batch"), msg("longest batch")
     for name, batch, seconds in zip(names, found.batches, found.updates.most, strict=False):
         pieces, took = max(batch.source, batch.target), duration(seconds, 2)
         yield Joined(name, AsIs(": "), f"{batch.sentences:,} sentences of up to {pieces:,} pieces, computed in {took}")
     if found.validation.sentences:
-        yield (
+        yield msg(
             f"validation: the {found.validation.sentences:,} longest sentences translated; each validation takes "
             f"about {duration(found.validation.seconds, 2)}"
         )
     if found.updates.peak is not None:
-        yield f"memory: {size_text(found.updates.peak)} at the fullest batch; {size_text(memory.free)} were free"
+        yield msg(f"memory: {size_text(found.updates.peak)} at the fullest batch; {size_text(memory.free)} were free")
     else:
-        yield f"memory: the fullest batch adds about {size_text(memory.needed)}; {size_text(memory.free)} free"
-    yield (
+        yield msg(f"memory: the fullest batch adds about {size_text(memory.needed)}; {size_text(memory.free)} free")
+    yield msg(
         f"time: about {duration(finish.seconds, 2)}, until {clock(finish.seconds, found.begun)}, for "
         f"{finish.updates:,} updates ({finish.passes:.3g} passes over the pairs) and {finish.validations:,} validations"
     )
-    yield (
+    yield msg(
         f"disk: up to {size_text(disk.most_needed)} more for {disk.most:,} checkpoints of {size_text(disk.checkpoint)} "
         f"and the bundle; {size_text(disk.free)} free"
     )
     shares = [f"{one.share:.2%}" for one in found.coverages]
-    yield (
+    yield msg(
         f"pieces for what the vocabulary lacks: {shares[0]} of the sources, {shares[1]} of the targets; "
         f"in validation {shares[2]} and {shares[3]}"
     )
@@ -55,16 +55,16 @@ def preflight_lines(found: Preflight) -> Iterator[str]:
 def preflight_warnings(found: Preflight) -> Iterator[str]:
     """What may end badly."""
     if found.divisions > 1:
-        yield (
+        yield msg(
             f"memory is not enough for whole batches: they are computed in {found.divisions} parts, one after the "
             "other, and make the same update"
         )
     elif found.memory.needed > NEAR * found.memory.free:
-        yield "little memory is left beside the fullest batch; a smaller batches.tokens needs less"
+        yield msg("little memory is left beside the fullest batch; a smaller batches.tokens needs less")
     if found.beyond:
-        yield f"{found.beyond:,} pair(s) are longer than batches.tokens; each is a batch of its own"
+        yield msg(f"{found.beyond:,} pair(s) are longer than batches.tokens; each is a batch of its own")
     if found.disk.is_near:
-        yield (
+        yield msg(
             f"the disk may become full: {size_text(found.disk.most_needed)} may be needed and "
             f"{size_text(found.disk.free)} are free; a smaller training.average needs less"
         )
@@ -74,19 +74,21 @@ def preflight_warnings(found: Preflight) -> Iterator[str]:
         if one.is_high:
             yield _coverage_line(one)
     for remedy in dict.fromkeys(one.remedy for one in found.coverages if one.is_high and one.remedy):
-        yield f"more characters get a piece of their own with {remedy}"
+        yield msg(f"more characters get a piece of their own with {remedy}")
 
 
 def _coverage_line(one: Coverage) -> str:
     named = AsIs(f" {' '.join(one.examples)}" if one.examples else "")
     if one.split == "training":
-        place = "sources of the training pairs" if one.side == "source" else "targets of the training pairs"
+        place = msg("sources of the training pairs") if one.side == "source" else msg("targets of the training pairs")
     else:
-        place = "sources of the validation pairs" if one.side == "source" else "targets of the validation pairs"
+        place = (
+            msg("sources of the validation pairs") if one.side == "source" else msg("targets of the validation pairs")
+        )
     if one.lost:
-        fault = f"{one.share:.1%} of the pieces are unknown to the vocabulary, and lost:"
+        fault = msg(f"{one.share:.1%} of the pieces are unknown to the vocabulary, and lost:")
     else:
-        fault = f"{one.share:.1%} of the pieces are bytes of characters that the vocabulary lacks:"
+        fault = msg(f"{one.share:.1%} of the pieces are bytes of characters that the vocabulary lacks:")
     return Joined(place, AsIs(": "), fault, named)
 
 

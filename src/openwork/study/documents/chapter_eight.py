@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from openwork.base.messages import msg
 from openwork.decoding.left_to_right import most_probable
 from openwork.decoding.scoring import log_normaliser
 from openwork.inspection.recorder import Recorder
@@ -174,14 +175,17 @@ def own() -> Worked:
 
 def _assumption_lines(*, shifted: bool) -> tuple[str, ...]:
     return (
-        "One encoder and one decoder layer, d_model = 4, h = 2, d_k = d_v = 2, d_ff = 8; biases 0, gains 1, shifts 0.",
-        "The decoder's self-attention, cross-attention and feed-forward network have the encoder's matrices.",
-        "The embeddings are not multiplied by sqrt(d_model), which the document leaves out.",
-        "The positions are the exact sines and cosines, not the document's shortened ones.",
-        "The decoder's feed-forward network has a residual and a norm, as its other sub-layers have.",
-        "The decoder reads the target shifted right by one, as the paper has it: <s> I love machine."
+        msg(
+            "One encoder and one decoder layer, d_model = 4, h = 2, d_k = d_v = 2, d_ff = 8; biases 0, gains 1, shifts "
+            "0."
+        ),
+        msg("The decoder's self-attention, cross-attention and feed-forward network have the encoder's matrices."),
+        msg("The embeddings are not multiplied by sqrt(d_model), which the document leaves out."),
+        msg("The positions are the exact sines and cosines, not the document's shortened ones."),
+        msg("The decoder's feed-forward network has a residual and a norm, as its other sub-layers have."),
+        msg("The decoder reads the target shifted right by one, as the paper has it: <s> I love machine.")
         if shifted
-        else "The decoder reads the target itself, as the document has it: I love machine learning.",
+        else msg("The decoder reads the target itself, as the document has it: I love machine learning."),
     )
 
 

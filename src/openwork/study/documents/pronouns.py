@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from openwork.base.errors import UsageError
+from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
 from openwork.inference.explain import check_transformer
 from openwork.inference.translator import BatchTranslator
@@ -226,25 +227,27 @@ def _assumption_lines(
     made = BatchTranslator.of(bundle).best(texts)
     right = sum(translation == sentence.target for translation, sentence in zip(made, sentences, strict=True))
     if ours:
-        yield (
+        yield msg(
             f"The model was trained on the spot: seed {SEED}, {STEPS} updates, {len(divided().training)} sentences of "
             "a small grammar from Chinese to German, where 它 becomes er, sie or es."
         )
-        yield (
+        yield msg(
             f"Of {len(texts)} such sentences that it has never seen, those shown among them, it translates {right} "
             "without a mistake. Between the words are spaces."
         )
     else:
-        yield f"The model is the bundle's. Besides the document's sentence it reads {len(texts) - 1} of the same form."
-        yield (
+        yield msg(
+            f"The model is the bundle's. Besides the document's sentence it reads {len(texts) - 1} of the same form."
+        )
+        yield msg(
             "Where a word has several pieces, their weights are summed where it is the key, and averaged where it is "
             "the query."
         )
-    yield f"It translates {texts[0]} as: {made[0]}"
-    yield f"and {texts[1]} as: {made[1]}"
-    yield (
+    yield msg(f"It translates {texts[0]} as: {made[0]}")
+    yield msg(f"and {texts[1]} as: {made[1]}")
+    yield msg(
         f"A statement is borne out where one head attends that way in {ENOUGH:.0%} of the sentences, and in more than "
         "any head with random first weights. A head that attends at random does so in one of "
         f"{len(sentences[0].words) - 1}."
     )
-    yield "Weights show what is mixed with what; that a head attends to a word does not prove that it matters."
+    yield msg("Weights show what is mixed with what; that a head attends to a word does not prove that it matters.")

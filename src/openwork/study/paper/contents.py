@@ -97,7 +97,7 @@ def contents_lines(objects: list[Listed]) -> Iterator[str]:
             for one in own:
                 yield Joined(AsIs(f"  {Padded(one.name, width)}  "), one.title, " (", f"section {one.section}", ")")
             yield ""
-    yield "openwork paper NAME shows one: its formula, our code for it, the tests that hold it, and its numbers."
+    yield msg("openwork paper NAME shows one: its formula, our code for it, the tests that hold it, and its numbers.")
 
 
 def contents_values(objects: list[Listed]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from markupsafe import Markup
 
+from openwork.base.messages import msg
 from openwork.base.pages import render, translator
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.inspection.plots import Series, line_chart
@@ -21,7 +22,7 @@ def list_lines(studies: Iterable[Study]) -> Iterator[str]:
         sizes = study.settings().model_dump(mode="json")
         yield AsIs("  " + "  ".join(f"{key}={value}" for key, value in sizes.items()))
         yield ""
-    yield "openwork study NAME runs one; --set KEY=VALUE changes a size."
+    yield msg("openwork study NAME runs one; --set KEY=VALUE changes a size.")
 
 
 def result_lines(study: Study, result: Result) -> Iterator[str]:

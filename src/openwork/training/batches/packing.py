@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from openwork.base.errors import ConfigError
+from openwork.base.messages import msg
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.data.batching import Batch
 from openwork.machine.precision import PrecisionName
@@ -109,5 +110,5 @@ def choose_layout(wanted: str, model: SequenceModel, precision: PrecisionName, d
 def packing_problem(model: SequenceModel) -> str | None:
     """Why the sentences of a batch cannot be in one row; None: they can."""
     if not isinstance(model, PackingModel):
-        return "a model of this kind reads each sentence in a row of its own"
+        return msg("a model of this kind reads each sentence in a row of its own")
     return model.packing_problem()

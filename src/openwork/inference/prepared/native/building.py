@@ -20,6 +20,7 @@ import torch
 
 from openwork.base.cache import find_cache
 from openwork.base.files import remove
+from openwork.base.messages import msg
 from openwork.machine.device import has_avx512
 
 FOLDER_OF_SOURCES = Path(__file__).parent
@@ -62,7 +63,7 @@ def library() -> ctypes.CDLL:
 def problem() -> str:
     """Why the functions are not available on this machine; empty: they are."""
     if not (has_avx512() and torch.cpu._is_vnni_supported()):
-        return "the processor has no AVX-512 with VNNI"
+        return msg("the processor has no AVX-512 with VNNI")
     try:
         library()
     except NotBuilt as error:
