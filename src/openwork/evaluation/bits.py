@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.inference.batches import OnProgress, ignore_progress

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from openwork.base.errors import UsageError
+from openwork.base.messages import msg
 from openwork.base.tasks import COMMANDS, LABELLING, Measured, Task, task_of
 from openwork.bundles.bundle import Bundle
 from openwork.data.targets import check_pairs

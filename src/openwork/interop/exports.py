@@ -10,6 +10,7 @@ Checked before a training (`runs/preflight`), and again when a bundle is exporte
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
+from openwork.base.messages import msg
 from openwork.models.families import ModelSettings
 from openwork.models.layer_settings import LayerSettings
 from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings

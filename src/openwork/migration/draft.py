@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from openwork.base.messages import msg
 from openwork.base.phrases import Joined
 from openwork.data.settings import DataSettings
 from openwork.migration.options import ExternalOption, Reader, Value, show

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from openwork.base.messages import msg
 from openwork.base.phrases import Joined
 from openwork.migration.draft import Draft
 from openwork.migration.options import Reader, boolean, integer, numbers

@@ -2,6 +2,7 @@
 
 import json
 
+from openwork.base.messages import msg
 from openwork.migration import equivalents
 from openwork.migration.draft import Draft
 from openwork.migration.options import boolean, integer, number, numbers, text

@@ -1,5 +1,6 @@
 """JoeyNMT's configurations (YAML), read from its version 2.3."""
 
+from openwork.base.messages import msg
 from openwork.migration import equivalents
 from openwork.migration.draft import Draft
 from openwork.migration.options import boolean, integer, number, text

@@ -1,5 +1,6 @@
 """OpenNMT-py's configurations (YAML) and command lines, read from its version 3.5; Eole's build on the same names."""
 
+from openwork.base.messages import msg
 from openwork.migration import equivalents
 from openwork.migration.draft import Draft
 from openwork.migration.options import at_least_one, boolean, integer, number, numbers, text, words

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 
 MOST_EXPANDED = 1_000_000
 """Characters that variables may expand to in all: A=$A$A, forty times, would fill the memory."""

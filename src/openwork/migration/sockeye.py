@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from openwork.base.messages import msg
 from openwork.migration import equivalents
 from openwork.migration.draft import Draft
 from openwork.migration.options import Reader, Value, boolean, integer, number, text, words

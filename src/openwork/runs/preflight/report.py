@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.runs.plan import duration, size_text
 from openwork.runs.preflight.check import Preflight
