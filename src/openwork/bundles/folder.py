@@ -21,7 +21,7 @@ from openwork import __version__
 from openwork.base.errors import BundleError
 from openwork.base.files import sha256_file
 from openwork.base.outputs import TOKENIZERS, is_checkpoint
-from openwork.base.regular_files import is_within, read_regular, sha256_regular
+from openwork.base.regular_files import is_within, read_regular, sha256_regular, unreadable
 
 FORMAT = "openwork bundle"
 VERSION = 1
@@ -112,12 +112,7 @@ def _checksum(folder: Path, name: str) -> str:
     except FileNotFoundError as error:
         raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again", code="B045") from error
     except OSError as error:  # such as a name that is too long, or a file without permission
-        raise BundleError(
-            f"{folder / name}: cannot be read",
-            why=error.strerror or str(error),
-            hint="check that you may read it, or copy the whole folder again",
-            code="B001",
-        ) from error
+        raise unreadable(folder / name, error) from error
 
 
 def find_bundle(path: Path) -> Path:

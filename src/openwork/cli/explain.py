@@ -31,19 +31,14 @@ class What:
     @property
     def bundle(self) -> Path | None:
         """The bundle's folder: the option, or the first argument."""
-        if self.named is None and self.words and (len(self.words) > 1 or self.is_without_sentence):
+        if self.named is None and self.words and (len(self.words) > 1 or self.sentence is None):
             return Path(self.words[0])
         return self.named
 
     @property
     def sentence(self) -> str | None:
-        """The sentence: the last argument."""
-        return None if self.is_without_sentence or not self.words else self.words[-1]
-
-    @property
-    def is_without_sentence(self) -> bool:
-        """Whether a worked example or the list is shown instead."""
-        return self.listing or self.example is not None
+        """The sentence: the last argument, unless a worked example or the list is shown."""
+        return self.words[-1] if self.words and self.example is None and not self.listing else None
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,8 @@ def explain(
 
 
 def _check(what: What, which: Which) -> None:
-    too_many = len(what.words or ()) > (what.named is None) + (not what.is_without_sentence)
+    is_of_sentence = what.example is None and not what.listing
+    too_many = len(what.words or ()) > (what.named is None) + is_of_sentence
     if too_many or sum((what.sentence is not None, what.example is not None, what.listing)) != 1:
         raise UsageError(
             "give one of these: a sentence, --example, --list",
