@@ -1,5 +1,6 @@
 """One measurement is one process: a peer's script under its own Python, asked once, heard line by line."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -63,8 +64,9 @@ def ask(python: Path, script: str, request: Mapping[str, Any], *, threads: int, 
         timer.start()
         try:
             assert child.stdin is not None and child.stdout is not None
-            child.stdin.write(json.dumps(request))
-            child.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # it has ended already, and its exit code says so
+                child.stdin.write(json.dumps(request))
+                child.stdin.close()
             told = heard(child.stdout)
             child.wait()
         except BaseException:

@@ -71,7 +71,7 @@ def test_only_lines_that_are_meant_for_us_are_heard():
     assert heard(lines) == [{"kind": "update", "units": 3}]
 
 
-def run_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, limit: float = 20.0) -> Answer:
+def run_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, limit: float = 900.0) -> Answer:
     (tmp_path / "peer.py").write_text(code)
     monkeypatch.setattr(processes, "SCRIPTS", tmp_path)
     return ask(Path(sys.executable), "peer.py", {"word": "hello"}, threads=3, limit=limit)
@@ -106,7 +106,7 @@ def test_a_peer_is_asked_once_and_its_memory_is_known(tmp_path: Path, monkeypatc
     ],
 )
 def test_why_a_peer_failed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, said: str):
-    answer = run_script(tmp_path, monkeypatch, code, limit=1.0 if "sleep" in code else 20.0)
+    answer = run_script(tmp_path, monkeypatch, code, limit=1.0 if "sleep" in code else 900.0)
     assert said in answer.failure
 
 

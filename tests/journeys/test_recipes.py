@@ -76,7 +76,7 @@ def invented_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for other in ("de", "zh"):
         put(f"tatoeba-en-{other}", {"train": range(40), "valid": range(40, 44)}, ("en", other))
     pairs = [Pair(SENTENCES["zh"].format(number), SENTENCES["en"].format(number)) for number in range(40)]
-    monkeypatch.setattr(parallel, "sentences", lambda: iter(pairs))
+    monkeypatch.setattr(parallel, "_hsk_sentences", lambda: pairs)
     monkeypatch.setenv("OPENWORK_DATA", str(tmp_path / "corpora"))
     return tmp_path
 
