@@ -37,7 +37,7 @@ def test_stop_use_shorten_extend_finish(tmp_path: Path):
 
     shortened = openwork("train", out, "--steps", str(made + 30))
     assert shortened.code == 0, shortened.err
-    assert f"this run will end after update {made + 30:,}, of which {made:,} are made" in shortened.err
+    assert f"this run will end after update {made + 30:,}; {made:,} are made" in shortened.err
     assert read_records(out / "records.jsonl")[-1]["step"] == made + 30
     assert openwork("translate", "--bundle", out, stdin=TEXT).err == ""
 

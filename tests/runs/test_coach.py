@@ -140,9 +140,10 @@ def all_unknown(patch: Patch) -> None:
 
 
 def large_weights(patch: Patch) -> None:
-    def initialise(model: torch.nn.Module) -> None:
+    def initialise(model: torch.nn.Module) -> torch.nn.Module:
         for weight in model.parameters():
             torch.nn.init.normal_(weight)
+        return model
 
     patch.setattr("openwork.models.build.initialise", initialise)
 

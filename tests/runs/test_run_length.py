@@ -78,7 +78,7 @@ def test_what_is_said_of_it(call: Call, tmp_path: Path):
     out = undisturbed(tmp_path / "one")
     done = call("train", out, "--steps", "40")
     assert done.code == 0, done.err
-    assert "this run will end after update 40, of which 30 are made" in done.err
+    assert "this run will end after update 40; 30 are made" in done.err
     assert "its rate will fall from update 31 on" in done.err  # a cool-down of 12 in proportion, and 10 are left
     assert "will not be those of a run that began with this length" in done.err
     card = (out / "bundle/card.md").read_text()

@@ -102,7 +102,7 @@ def test_an_encoder_of_translation_reads_for_a_classifier(
     start = load_bundle(bundle_folder)
     tuning: dict[str, object] = {"frozen": ["encoder", "source_embedding"]}
     said = tuned(bundle_folder, tmp_path / "out", **labelled, fine_tuning=tuning)
-    assert [line for line in said if line.startswith("taken")] == [
+    assert [line for line in said if line.startswith("loaded from it")] == [
         "loaded from it: source_embedding, encoder; fresh: output, bias, pooler"
     ]
     bundle = load_bundle(tmp_path / "out")
@@ -179,7 +179,7 @@ def test_another_task_of_the_same_kind(bundle_folder: Path, tmp_path: Path, labe
     (tmp_path / "labels").write_text("".join(" ".join("O" for _ in line) + "\n" for line in words), encoding="utf-8")
     labelled["model"] = {"task": "tag"}
     said = tuned(tmp_path / "first", tmp_path / "second", **labelled)
-    assert [line for line in said if line.startswith("taken")] == [
+    assert [line for line in said if line.startswith("loaded from it")] == [
         "loaded from it: source_embedding, encoder; fresh: output, bias"
     ]
     begins = model_weights(load_bundle(tmp_path / "second").model)["begins"]

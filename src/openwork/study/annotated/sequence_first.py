@@ -68,7 +68,7 @@ class TransformerEncoderLayer(nn.Module):
     """The paper's post-norm layer with biases everywhere, equal to torch's layer of the same name.
 
     Its weights have the names of 003 and of torch. Departs from 003: its attention is ours, not
-    `torch.nn.MultiheadAttention`; first values are those of `nn.initialise`; a width that `nhead` does not divide has
+    `torch.nn.MultiheadAttention`; first values are those of `nn.embedding.initialise`; a width that `nhead` does not divide has
     narrower heads; a query that may attend to nothing gets zeros instead of NaN; an additive mask may hide and nothing
     else.
     """
