@@ -68,9 +68,9 @@ class TransformerEncoderLayer(nn.Module):
     """The paper's post-norm layer with biases everywhere, equal to torch's layer of the same name.
 
     Its weights have the names of 003 and of torch. Departs from 003: its attention is ours, not
-    `torch.nn.MultiheadAttention`; first values are those of `nn.embedding.initialise`; a width that `nhead` does not divide has
-    narrower heads; a query that may attend to nothing gets zeros instead of NaN; an additive mask may hide and nothing
-    else.
+    `torch.nn.MultiheadAttention`; first values are those of `nn.embedding.initialise`; a width that `nhead` does not
+    divide has narrower heads; a query that may attend to nothing gets zeros instead of NaN; an additive mask may hide
+    and nothing else.
     """
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1) -> None:
