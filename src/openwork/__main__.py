@@ -1,4 +1,4 @@
-"""The command `openwork`, also as `python -m openwork`. Ctrl-C is heeded before anything large is imported."""
+"""The command `openwork`, also as `python -m openwork`. Ctrl-C is handled before anything large is imported."""
 
 from openwork.cli.interrupts import end_at_once_on_ctrl_c
 

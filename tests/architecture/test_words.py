@@ -22,6 +22,9 @@ WORDS = {
     r"unfilled|marks_prompts": "empty_weights, separate_prompt",
     r"weigh_by|mark_beginnings|MarksBeginnings": "score function, set_word_starts",
     r"bookmark|forged|lent|wherein": "plain words",
+    r"begun|Say": "started; Report",
+    r"told": "predicted, recognised, reported",
+    r"heed\w*|likened": "reads, handles; compared",
 }
 PLACES = {"models/recurrent_settings.py", "base/config.py"}
 

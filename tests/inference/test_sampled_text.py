@@ -47,7 +47,7 @@ def test_a_store_of_other_sampling_is_made_anew(tmp_path: Path, tokenizers: Toke
     for sampling in (Sampling(0.2, 2, 5), Sampling(0.3, 3, 5), None):
         assert store_pairs(tmp_path / "s", SOURCE, tokenizers, sampling=sampling).fingerprint != first.fingerprint
     with pytest.raises(ConfigError, match="not the pairs that this run started with"):
-        store_pairs(tmp_path / "s", SOURCE, tokenizers, sampling=Sampling(0.3, 2, 5), begun=True)
+        store_pairs(tmp_path / "s", SOURCE, tokenizers, sampling=Sampling(0.3, 2, 5), started=True)
 
 
 def test_epochs_take_turns(tmp_path: Path, tokenizers: TokenizerPair) -> None:

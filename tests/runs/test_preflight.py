@@ -339,7 +339,7 @@ def test_the_clock(seconds: float, said: str):
 
 def test_the_time_is_that_of_updates_and_validations(setup: TrainingSetup):
     found = preflight(setup)
-    found = replace(found, begun=datetime(2026, 11, 22, 13, 13), finish=replace(found.finish, seconds=3121.0))
+    found = replace(found, started=datetime(2026, 11, 22, 13, 13), finish=replace(found.finish, seconds=3121.0))
     line = next(line for line in preflight_lines(found) if line.startswith("time: "))
     passes = 12 / len(setup.stream.epoch(0))
     assert line == (

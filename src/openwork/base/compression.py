@@ -48,22 +48,22 @@ class _Xz:
         self._file = file
         self._new = lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
         self._stream = self._new()
-        self._begun = True  # whether a stream has begun, so that the file must not end here
+        self._started = True  # whether a stream has started, so that the file must not end here
 
     def read1(self, size: int = -1, /) -> bytes:
         while True:
             if self._stream.eof:
                 packed = self._stream.unused_data or self._file.read1(_CHUNK)
-                self._stream, self._begun = self._new(), False
+                self._stream, self._started = self._new(), False
             else:
                 packed = self._file.read1(_CHUNK) if self._stream.needs_input else b""
-            if not self._begun:
+            if not self._started:
                 packed = self._after_padding(packed)
                 if not packed:
                     return b""
             elif not packed and self._stream.needs_input:
                 raise EOFError("the file ends within the archive")
-            self._begun = True
+            self._started = True
             if data := self._stream.decompress(packed, size):
                 return data
 

@@ -86,9 +86,9 @@ def translate(
     file = read_translation_file(settings) if settings is not None else TranslationFile()
     asked = file.lines.model_copy(update=given(lines))
     _check(asked)
-    told = given(searching)
-    options = {**file.decoding, **told}
-    origins = {key: file.origins[key] for key in file.origins if key.removeprefix("decoding.") not in told}
+    chosen = given(searching)
+    options = {**file.decoding, **chosen}
+    origins = {key: file.origins[key] for key in file.origins if key.removeprefix("decoding.") not in chosen}
     count = options.pop("best", ALTERNATIVES) if asked.alternatives is not None else ALTERNATIVES
 
     from openwork.data.glossary import read_glossary

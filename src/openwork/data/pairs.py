@@ -139,14 +139,14 @@ def store_pairs(
     pairs: PairSource,
     tokenizers: TokenizerPair,
     *,
-    begun: bool = False,
+    started: bool = False,
     sampling: Sampling | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> TokenStore:
     """The token store of these pairs; one that was made of the same pairs and tokenizers is used again, if it is whole.
 
     With `sampling`, the store has several versions of all pairs, each segmented anew.
-    ConfigError for other pairs when the training has `begun`: it could not continue with them.
+    ConfigError for other pairs when the training has `started`: it could not continue with them.
     """
     made_of = f"{pairs.identity} {tokenizers.fingerprint}{f' {sampling}' if sampling else ''}"
     identity = hashlib.sha256(made_of.encode()).hexdigest()
@@ -156,7 +156,7 @@ def store_pairs(
             if store.fingerprint == identity:
                 store.verify()
                 return store
-            if begun:
+            if started:
                 raise ConfigError(
                     f"{pairs.description}: not the pairs that this run started with",
                     why=f"the data, or how it is read, has changed since {folder} was written",

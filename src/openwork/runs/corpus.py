@@ -61,16 +61,16 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> 
     """Reads and filters the pairs, learns the vocabulary, tokenises; files in the folder are used again."""
     splits = training_splits(settings)
     splits.report_to(report)
-    begun = bool(checkpoints(folder.checkpoints))
+    started = bool(checkpoints(folder.checkpoints))
     now = origins_of(splits.parts, splits.valid if settings.data.validation is not None else None)
-    before = read_origins(folder.stores) if begun else None
+    before = read_origins(folder.stores) if started else None
     if before is not None:
         check_origins(before, now, folder.path)
     known = before.vocabulary if before is not None else ""
-    tokenizers = _tokenizers(settings, folder, splits.train, report, begun=begun, known=known)
+    tokenizers = _tokenizers(settings, folder, splits.train, report, started=started, known=known)
     check_known(splits.valid, tokenizers, report, held_out=settings.data.validation is None)
     report("tokenising")
-    store = partial(store_pairs, tokenizers=tokenizers, begun=begun, report=report)
+    store = partial(store_pairs, tokenizers=tokenizers, started=started, report=report)
     text, training = settings.text, settings.training
     sampling = Sampling(text.sampling, text.samplings, training.seed) if text.sampling > 0 else None
     train_store = store(folder.stores / "train", splits.train, sampling=sampling)
@@ -89,7 +89,7 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> 
         )
     valid_store = store(folder.stores / "valid", splits.valid)
     report(f"validation pairs: {len(valid_store):,} from {splits.valid.description}")
-    if not begun:
+    if not started:
         write_origins(folder.stores, replace(now, vocabulary=tokenizers.fingerprint))
     return RunCorpus(
         tokenizers, train_store, valid_store, splits.train, valid_pairs, golden, splits.report, splits.mixture
@@ -97,13 +97,13 @@ def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> 
 
 
 def _tokenizers(
-    settings: RunSettings, folder: RunFolder, pairs: PairSource, report: Report, *, begun: bool, known: str
+    settings: RunSettings, folder: RunFolder, pairs: PairSource, report: Report, *, started: bool, known: str
 ) -> TokenizerPair:
-    """Those of the run if it has `begun`; before the first checkpoint the data may still change, so they are learnt.
+    """Those of the run if it has `started`; before the first checkpoint the data may still change, so they are learnt.
 
     `known`: their fingerprint, empty where none was recorded.
     """
-    if begun:
+    if started:
         try:
             tokenizers = tokenizers_for_task(TokenizerPair.load(folder.tokenizers), task_of(settings.model))
             if not known or tokenizers.fingerprint == known:

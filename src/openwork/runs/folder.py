@@ -164,7 +164,7 @@ class RunFolder:
             if self.settings_file.name not in seen and self.checkpoints.name in seen:
                 raise ConfigError(
                     f"{self.path}: the run in this folder has lost its {self.settings_file.name}",
-                    hint="bring the file back: the run file and the options that it was begun with, in one",
+                    hint="bring the file back: the run file and the options that it was started with, in one",
                     code="C071",
                 )
             raise ConfigError(
@@ -209,7 +209,7 @@ class RunFolder:
             raise ConfigError(
                 f"{self.path}: the run in this folder has other settings: {'; '.join(others[:5])}",
                 why=_change_line(others),
-                hint="of a run that has begun only training.steps, cooldown and patience can be changed",
+                hint="of a run that has started only training.steps, cooldown and patience can be changed",
                 code="C050",
             )
         if changes:

@@ -1,4 +1,4 @@
-"""The length of a run in updates or minutes, the settings that follow from it, and a new length for a begun run.
+"""The length of a run in updates or minutes, the settings that follow from it, and a new length for a started run.
 
 No torch here.
 """
@@ -142,8 +142,8 @@ def new_length(folder: RunFolder, before: RunSettings, wanted: Wanted) -> NewLen
 
 def _new_cooldown(old: TrainingSettings, made: int, steps: int) -> int:
     """In proportion, from here on at the earliest; where a run that gets shorter is in it, on from its present rate."""
-    has_begun = made > old.steps - old.cooldown
-    if has_begun and steps < old.steps:
+    has_started = made > old.steps - old.cooldown
+    if has_started and steps < old.steps:
         return max(0, round((steps + 1 - made) * (old.cooldown + 1) / (old.steps + 1 - made)) - 1)
     return min(old.cooldown * steps // old.steps, steps - made)
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from openwork.text.placeholders import WithoutPlaceholders
 
-LEAST_LETTERS = 20  # of fewer no language can be told
+LEAST_LETTERS = 20  # of fewer no language can be recognised
 SURE = 0.95  # probability of the other language
-LEAST_OF_SCRIPT = 12  # letters; of fewer no script can be told
+LEAST_OF_SCRIPT = 12  # letters; of fewer no script can be recognised
 FOREIGN_BELOW = 0.2  # share of the letters that are of the language's scripts
 OWN_ABOVE = 0.5  # share of the letters of a script, from which a corpus is in its language
 KANA_ABOVE = 0.05  # Japanese mixes them with Han
-PORTIONS = 10  # parts of a corpus that are told apart; all of them must agree
+PORTIONS = 10  # parts of a corpus, each recognised by itself; all of them must agree
 LEAST_WORDS = 100  # different ones: what machines write has fewer
 # A character of these scripts says as much as some letters.
 _DENSE = {"Han": 3, "Hiragana": 2, "Katakana": 2, "Hangul": 3}

@@ -102,7 +102,7 @@ LONGEST_SHOWN = 60  # pieces: in a longer word, the pieces after each merge are 
 
 
 def visible(piece: str) -> str:
-    """A piece that can be told from its neighbours: spaces as ▁, tabs and line ends escaped."""
+    """A piece that is distinct from its neighbours: spaces as ▁, tabs and line ends escaped."""
     return piece.replace(" ", "▁").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 

@@ -157,7 +157,7 @@ _NAMING = ("id", "x", "i", "startRef", "hex")  # attributes that identify a tag 
 
 
 def read_sentence(events: Iterator[Event], inline: Mapping[str, Inline], path: Path, line: int) -> str:
-    """The text of the element that has just begun, up to its end; elements in it become text as `inline` says.
+    """The text of the element that has just started, up to its end; elements in it become text as `inline` says.
 
     An element that `inline` does not know gives its content.
     """

@@ -42,7 +42,7 @@ class Finish:
 @dataclass(frozen=True)
 class Preflight:
     """All findings. `batches`: those that need most, the fullest first; `beyond`: pairs longer than a batch;
-    `closed`: toolkits that a bundle cannot be written for; `begun`: the time of the preflight.
+    `closed`: toolkits that a bundle cannot be written for; `started`: the time of the preflight.
     """
 
     batches: tuple[DemandingBatch, ...]
@@ -54,7 +54,7 @@ class Preflight:
     disk: DiskEstimate
     coverages: tuple[Coverage, ...]
     closed: Mapping[str, str]
-    begun: datetime
+    started: datetime
 
     @property
     def divisions(self) -> int:

@@ -35,7 +35,7 @@ def preflight_lines(found: Preflight) -> Iterator[str]:
     else:
         yield msg(f"memory: the fullest batch adds about {size_text(memory.needed)}; {size_text(memory.free)} free")
     yield msg(
-        f"time: about {duration(finish.seconds, 2)}, until {clock(finish.seconds, found.begun)}, for "
+        f"time: about {duration(finish.seconds, 2)}, until {clock(finish.seconds, found.started)}, for "
         f"{finish.updates:,} updates ({finish.passes:.3g} passes over the pairs) and {finish.validations:,} validations"
     )
     yield msg(

@@ -75,10 +75,10 @@ def try_updates(setup: TrainingSetup, batches: Sequence[DemandingBatch], estimat
 
 def _usual(setup: TrainingSetup) -> float:
     """Mean seconds of an update of the first batches."""
-    place, seconds, begun = Progress(), [], time.perf_counter()
+    place, seconds, started = Progress(), [], time.perf_counter()
     accumulate = setup.settings.training.accumulate
     count = min(accumulate, MOST_BATCHES)
-    while len(seconds) < TIMED and (not seconds or time.perf_counter() - begun < ENOUGH):
+    while len(seconds) < TIMED and (not seconds or time.perf_counter() - started < ENOUGH):
         start = time.perf_counter()
         batches = [setup.stream.next(place) for _ in range(count)]
         ready = time.perf_counter() - start

@@ -261,7 +261,7 @@ def make_model(
 ) -> EncoderDecoder:
     """001's Transformer: pre-norm, two vocabularies, nothing shared, with fresh weights from torch's generator.
 
-    Departs from 001: every part heeds `d_model` (there, all but 512 is an error), and the sizes that are defaults of
+    Departs from 001: every part uses `d_model` (there, all but 512 is an error), and the sizes that are defaults of
     its parts can be chosen. First values are those of `nn.embedding.initialise`: Glorot's bound sqrt(6 / (in + out))
     for matrices (001's text has another, its code this one), zero for biases (its text, not its code),
     N(0, 1 / d_model) for embeddings (its text has N(0, 1), its code Glorot's).

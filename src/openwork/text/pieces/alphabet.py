@@ -10,7 +10,7 @@ RARE = "\x00"
 """Stands for a rare character while pieces are learnt; whole text files never hold it."""
 LONGEST_PIECE = 32
 COMMON = 5
-"""Times that a character must occur to get a piece of its own, unless told otherwise."""
+"""Times that a character must occur to get a piece of its own, by default."""
 RARELY = 2
 """The same where too much of a text would have no piece: of what comes once, nothing can be learnt."""
 LEFT_TO_BYTES = 0.003  # share of a side's characters that may have no piece; each costs up to four pieces

@@ -137,7 +137,7 @@ class Division(NamedTuple):
 
 
 class _Running(NamedTuple):
-    """An event that has begun, and where it belongs."""
+    """An event that has started, and where it belongs."""
 
     event: Event
     place: str | None
