@@ -67,7 +67,7 @@ def prepare(
 
     Downloads what is not on this machine.
 
-    After an interruption the same command continues.
+    After an interruption the same command continues the download.
 
     openwork data prepare multi30k-en-de --out data
 
@@ -80,12 +80,10 @@ def prepare(
     filters = filter_settings(set_ or [])
     for split in prepare_splits(name, out, filters, folder=folder, progress=_Progress()):
         splits[split.name] = split.to_json()
-        for reason, count in (split.left_out or {}).items():
+        for reason, count in split.left_out.items():
             report(f"{split.name}: left out {count:,}: {reason}")
         if split.absent:
             report(f"{split.name}: not written: {split.absent}")
-        elif split.kept:
-            report(f"{split.name}: {split.pairs:,} pairs are there already")
         else:
             report(f"{split.name}: {split.pairs:,} pairs written to {split.files[0]} and {split.files[1]}")
     if as_json:
