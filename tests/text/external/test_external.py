@@ -53,6 +53,7 @@ def test_bert(tmp_path: Path, lower: bool) -> None:
     reference = implementations.BertWordPieceTokenizer(str(tmp_path / "vocab.txt"), lowercase=lower)
     found = read_external(tmp_path / "vocab.txt")
     hold_equal(reference._tokenizer, found)
+    assert all(word.steps for text in LINES for word in found.work(text) if "[UNK]" not in word.pieces)
     assert found.marks == Marks(pad=0, unknown=1, start=2, end=3)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": not lower}))
     other = implementations.BertWordPieceTokenizer(str(tmp_path / "vocab.txt"), lowercase=not lower)

@@ -41,8 +41,6 @@ class Merging(SamplingAlgorithm):
         self.suffix: str = model.get("end_of_word_suffix") or ""
         self.unknown: str | None = model.get("unk_token")
         self.byte_fallback: bool = bool(model.get("byte_fallback"))
-        self.fuse_unknown: bool = bool(model.get("fuse_unk"))
-        self.whole_words_first: bool = bool(model.get("ignore_merges"))
         pairs = (merge if isinstance(merge, list) else merge.split(" ") for merge in model["merges"])
         self._certain: dict[str, WordWork] = {}
         self.ranks = {(left, right): rank for rank, (left, right) in enumerate(pairs)}
@@ -50,8 +48,6 @@ class Merging(SamplingAlgorithm):
     def work(self, word: str) -> WordWork:
         """The merges in the order in which they are made."""
         start = self._start(word)
-        if self.whole_words_first and word in self.vocabulary:
-            return WordWork(word, (word,), (), (word,))
         steps: list[Merge] = []
         pieces = self._merged(start, lambda: False, steps.append)
         return WordWork(word, tuple(start), tuple(steps), tuple(pieces))
@@ -78,13 +74,9 @@ class Merging(SamplingAlgorithm):
                 pieces.append(piece)
             elif self.byte_fallback and all(name in self.vocabulary for name in byte_names(piece)):
                 pieces += byte_names(piece)
-            elif self.unknown is not None and not (self.fuse_unknown and pieces[-1:] == [self.unknown]):
+            elif self.unknown is not None:
                 pieces.append(self.unknown)
         return pieces
-
-    def _rank(self, left: str, right: str) -> int | None:
-        """When two neighbours are merged, lower first; None if never."""
-        return self.ranks.get((left, right))
 
     def _merged(self, start: list[str], is_dropped: Callable[[], bool], record: Callable[[Merge], None]) -> list[str]:
         """The pieces when nothing is left to merge.
@@ -99,7 +91,7 @@ class Merging(SamplingAlgorithm):
         def consider(place: int) -> None:
             if place >= 0 and after[place] < len(pieces):
                 left, right = pieces[place], pieces[after[place]]
-                if left is not None and right is not None and (rank := self._rank(left, right)) is not None:
+                if left is not None and right is not None and (rank := self.ranks.get((left, right))) is not None:
                     heapq.heappush(waiting, (rank, place, left, right))
 
         for place in range(len(start) - 1):

@@ -48,7 +48,7 @@ class Lattice(SamplingAlgorithm):
         found: list[tuple[int, int, str, float, float]] = []
         for begin in range(len(word)):
             for end, score, known in self._pieces_at(word, begin):
-                total = self._sum(score, best[begin][0])
+                total = score + best[begin][0]
                 found.append((begin, end, word[begin:end] if known else self.unknown, score, total))
                 if total > best[end][0]:
                     best[end] = (total, begin, known)
@@ -102,9 +102,6 @@ class Lattice(SamplingAlgorithm):
         if len(self._forward) < _WORDS_REMEMBERED:
             self._forward[word, strength] = arcs, sums
         return arcs, sums
-
-    def _sum(self, score: float, total: float) -> float:
-        return score + total
 
     def _spelt(self, unknown: str) -> list[str]:
         """The pieces for characters that have none."""
