@@ -18,6 +18,7 @@ from openwork.inference.golden import make_golden
 from openwork.inference.labeller import Labeller
 from openwork.interop.exports import unsupported_exports
 from openwork.interop.forms import FORMS, bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.hugging_face.bart import write_model_files
 from openwork.interop.hugging_face.tokenizers import FRAMES
 from openwork.models.weights import model_weights
 from openwork.text.external.adapted import AdaptedTokenizer
@@ -184,7 +185,5 @@ def test_a_tokenizer_that_the_library_cannot_run_is_refused(tmp_path: Path, monk
     with pytest.raises(ConfigError, match="this bundle's tokenizer cannot be written"):
         write_hugging_face_folder(tmp_path / "out", encoder(adopted(tmp_path), "embed"))
     with pytest.raises(ConfigError, match="no counterpart"):
-        from openwork.interop.hugging_face.bart import write_hugging_face
-
         one = encoder(own(), "embed")
-        write_hugging_face(tmp_path / "out", one.settings.model, one.model)
+        write_model_files(tmp_path / "out", one.settings.model, one.model, one.settings.decoding)

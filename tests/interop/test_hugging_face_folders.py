@@ -8,9 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from interop.conversions import write_hugging_face
 from openwork.base.errors import BundleError, ConfigError
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face.bart import read_hugging_face, write_hugging_face
+from openwork.interop.hugging_face.bart import read_hugging_face
 from openwork.models.build import build_model
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings

@@ -26,8 +26,6 @@ from pydantic import Field
 from torch import Tensor
 
 from openwork.base.errors import BundleError
-from openwork.base.folders import atomic_folder
-from openwork.base.outputs import EXPORT, put_export_mark
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.exports import (
@@ -241,15 +239,6 @@ def _vocabularies(config: HuggingFaceConfig, unknown: int | None) -> tuple[Vocab
         Vocabulary.of(config.vocab_size, pad=pad, unknown=unknown, start=source_start, end=end),
         Vocabulary.of(config.target_size, pad=pad, unknown=unknown, start=start, end=end),
     )
-
-
-def write_hugging_face(
-    folder: Path, settings: ModelSettings, model: SequenceModel, decoding: DecodingSettings | None = None
-) -> None:
-    """Writes the model without tokenizers; the folder appears complete or not at all."""
-    with atomic_folder(folder, EXPORT.own_in(folder)) as partial:
-        write_model_files(partial, settings, model, decoding or DecodingSettings())
-        put_export_mark(partial)
 
 
 def write_model_files(folder: Path, settings: ModelSettings, model: SequenceModel, decoding: DecodingSettings) -> None:

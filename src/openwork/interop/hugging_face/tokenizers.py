@@ -197,7 +197,7 @@ def write_tokenizers(folder: Path, tokenizers: TokenizerPair) -> None:
             raise ConfigError(
                 "a tokenizer from a file cannot be written in Hugging Face's form",
                 why="its own ids are others than the model's",
-                hint="write the model alone with openwork.interop.hugging_face.bart.write_hugging_face",
+                hint="write the model alone with openwork.interop.hugging_face.bart.write_model_files",
                 code="C032",
             )
         place.mkdir(exist_ok=True)
