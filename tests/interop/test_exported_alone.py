@@ -122,7 +122,7 @@ def test_a_symbol_that_the_tokenizer_lacks_is_added(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_stands_around_texts(tmp_path: Path) -> None:
-    assert FRAMES["classified"] == (["start", "A", "end"], ["start", "A", "end", "B 1", "end 1"])
+    assert FRAMES["classified"] == ("start $A end", "start $A end $B:1 end:1")
     write_hugging_face_folder(tmp_path / "out", encoder(own(), "fill"))
     content = json.loads((tmp_path / "out" / "tokenizer.json").read_text(encoding="utf-8"))
     types = [next(iter(part.values()))["type_id"] for part in content["post_processor"]["pair"]]

@@ -45,7 +45,7 @@ from openwork.interop.hugging_face.weights import (
     build_imported,
     check_supported,
     hf_weights,
-    own_weight,
+    own_weights,
     read_weights,
     with_bias,
     write_files,
@@ -222,11 +222,8 @@ def read_hugging_face(folder: Path, unknown: int | None = None) -> ImportedModel
     decoding = hf.decoding_settings(generation, folder / hf.GENERATION)
     source, target = _vocabularies(config, unknown)
     order, pieces = stream_order(settings).argsort(), {"source": source, "target": target}
-    found = {
-        place.openwork_name: own_weight(place, weights, pieces, folder, order)
-        for place in places(settings)
-        if place.openwork_name != "bias" or settings.output_bias
-    }
+    wanted = (place for place in places(settings) if place.openwork_name != "bias" or settings.output_bias)
+    found = own_weights(wanted, weights, pieces, folder, order)
     return ImportedModel(settings, decoding, source, target, build_imported(folder, settings, source, target, found))
 
 

@@ -23,7 +23,7 @@ from openwork.interop.hugging_face.weights import (
     build_imported,
     check_supported,
     hf_weights,
-    own_weight,
+    own_weights,
     read_weights,
     write_files,
 )
@@ -205,10 +205,9 @@ def _own_weights(
     folder: Path, settings: EncoderSettings, weights: Mapping[str, Tensor], pieces: Mapping[str, Vocabulary]
 ) -> tuple[dict[str, Tensor], set[str]]:
     """Every weight by openwork's names, and the names of the file's weights that were used."""
-    found, used = {}, {DECODER}
-    for place in bert_places(settings):
-        found[place.openwork_name] = own_weight(place, weights, pieces, folder)
-        used |= {name for name in place.hf_names if name in weights}
+    places = list(bert_places(settings))
+    found = own_weights(places, weights, pieces, folder)
+    used = {DECODER, *(name for place in places for name in place.hf_names)}
     if DECODER in weights:
         decoder, embedding = pieces["source"].gather(weights[DECODER].float()), found[EMBEDDINGS]
         if decoder.shape != embedding.shape or not torch.equal(decoder, embedding):

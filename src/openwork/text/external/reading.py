@@ -181,7 +181,7 @@ def _read_json(path: Path) -> ExternalTokenizer | Tokenizer:
 def load_tokenizer(path: Path | str) -> Tokenizer:
     """Read what `Tokenizer.save` wrote, of whatever kind; `BundleError` for a file that is missing or damaged."""
     try:
-        return _own(read_bounded(Path(path)).decode())
+        return own_tokenizer(read_bounded(Path(path)).decode())
     except (DataError, ValueError, RecursionError) as error:
         raise BundleError(
             f"{path}: this is not a tokenizer of openwork, or it is damaged",
@@ -191,7 +191,7 @@ def load_tokenizer(path: Path | str) -> Tokenizer:
         ) from error
 
 
-def _own(text: str) -> Tokenizer:
+def own_tokenizer(text: str) -> Tokenizer:
     """The tokenizer of a file that openwork wrote; ValueError with the reason for any other text."""
     content = json.loads(text)
     if isinstance(content, dict) and content.get("format") == FORMAT:
