@@ -213,7 +213,7 @@ def test_beams_are_equal_under_their_length_rule(
     options, lengths_seen, endings = SEARCHES[name], set(), set()
     best = options.get("num_return_sequences", 1)
     (tmp_path / "generation_config.json").write_text(json.dumps({"max_length": LIMIT} | options), encoding="utf-8")
-    settings = decoding_settings(read_generation(tmp_path), tmp_path).model_copy(update={"best": best})
+    settings = decoding_settings(read_generation(tmp_path)).model_copy(update={"best": best})
     for seed, (theirs, ours) in enumerate(pairs):
         source, lengths, _ = examples(theirs.config, seed)
         expected = generated(theirs, source, lengths, options)

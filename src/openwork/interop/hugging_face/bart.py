@@ -192,9 +192,9 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
             hint="openwork has one number of heads and one feed-forward width for both",
             code="B020",
         )
-    hf.check_heads(config.width, config.heads, path)
     kind = ARCHITECTURES[config.model_type]
-    return TransformerSettings.model_validate(
+    return hf.validated(
+        TransformerSettings,
         config.settings_for(TransformerSettings)
         | {
             "feedforward": hf.known_activation(config.activation, HF_ACTIVATIONS, path),
@@ -206,7 +206,8 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
             "tying": config.tying,
             "attention_bias": True,
             "output_bias": output_bias,
-        }
+        },
+        path,
     )
 
 
@@ -219,7 +220,7 @@ def read_hugging_face(folder: Path, unknown: int | None = None) -> ImportedModel
     config, generation = read_config(folder), hf.read_generation(folder)
     weights = read_weights(folder)
     settings = model_settings(config, folder / hf.CONFIG, output_bias=BIAS in weights and bool(weights[BIAS].any()))
-    decoding = hf.decoding_settings(generation, folder / hf.GENERATION)
+    decoding = hf.decoding_settings(generation)
     source, target = _vocabularies(config, unknown)
     order, pieces = stream_order(settings).argsort(), {"source": source, "target": target}
     wanted = (place for place in places(settings) if place.openwork_name != "bias" or settings.output_bias)

@@ -187,8 +187,8 @@ def _vocabulary(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer, siz
 
 def _settings(config: BertConfig, path: Path, task: EncoderTask) -> EncoderSettings:
     """The settings of the model that computes the same; BundleError names `path` where there is none."""
-    hf.check_heads(config.width, config.heads, path)
-    return EncoderSettings.model_validate(
+    return hf.validated(
+        EncoderSettings,
         config.settings_for(EncoderSettings)
         | {
             "task": task,
@@ -197,7 +197,8 @@ def _settings(config: BertConfig, path: Path, task: EncoderTask) -> EncoderSetti
             "embedding_scale": False,
             "embedding_norm": True,
             "attention_bias": True,
-        }
+        },
+        path,
     )
 
 
