@@ -276,7 +276,7 @@ def test_the_tokenizer_lies_beside_it(tmp_path: Path):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        (TransformerSettings(positions="alibi"), "ALiBi"),
+        (TransformerSettings(positions="alibi"), "positions"),
         (TransformerSettings(embedding_width=128), "embedding_width"),
         (TransformerSettings(value_width=32), "value_width"),
         (TransformerSettings(attention="unscaled"), "attention"),
