@@ -78,8 +78,17 @@ def _is_lower_cased(path: Path, names: list[str]) -> bool:
 def read_gpt2(vocabulary: Path, merges: Path) -> HuggingFaceTokenizer:
     """The byte-level tokenizer of the two files."""
     ids = _read_vocabulary(vocabulary)
-    pairs = _read_merges(merges, ids)
-    library = LibraryTokenizer(models.BPE(ids, pairs))
+    read_bounded(merges)  # its own faults
+    try:
+        with panics_as_errors():
+            library = LibraryTokenizer(models.BPE.from_file(str(vocabulary), str(merges)))
+    except Exception as error:  # the library raises plain Exception for whatever it does not like
+        raise DataError(
+            f"{merges}: these are not the merges of {vocabulary.name}",
+            why=str(error),
+            hint="a line holds two pieces of the vocabulary with a space between; the two files must belong together",
+            code="D101",
+        ) from error
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     library.decoder = decoders.ByteLevel()
     library.add_special_tokens([AddedToken(name, special=True) for name in _SYMBOLS if name in ids])
@@ -98,24 +107,6 @@ def _read_vocabulary(path: Path) -> dict[str, int]:
             hint=f"name the {VOCABULARY} that belongs to {MERGES}",
             code="D100",
         ) from error
-
-
-def _read_merges(path: Path, ids: dict[str, int]) -> list[tuple[str, str]]:
-    pairs = []
-    for number, line in enumerate(read_bounded_lines(path), start=1):
-        if not line or (number == 1 and line.startswith("#version")):
-            continue
-        left, _, right = line.partition(" ")
-        missing = [piece for piece in (left, right, left + right) if piece not in ids]
-        if not left or not right or " " in right or missing:
-            raise DataError(
-                f"{path}:{number}: this is no merge of two pieces of the vocabulary",
-                why=f"{missing[0]!r} is not in {VOCABULARY}" if left and right and missing else f"the line is {line!r}",
-                hint="a line holds two pieces with a space between; the two files must belong together",
-                code="D101",
-            )
-        pairs.append((left, right))
-    return pairs
 
 
 # What a folder is searched for, and how it is read: the first that is there.
