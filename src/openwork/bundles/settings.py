@@ -2,8 +2,7 @@
 
 import json
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
 from openwork.text.forms import SegmentPairTokenizer, WordLevelTokenizer, unwrapped
 from openwork.text.pair import TokenizerPair
+from openwork.text.pieces.alphabet import Again
 
 _MOST_NAMES = 100_000_000  # bytes of the header of weights: the most that the library reads
 
@@ -84,17 +84,11 @@ _SOURCE_TOKENIZERS: dict[str, Callable[..., Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class VocabularyLines:
+def vocabulary_lines(lines: Iterable[str], task: Task) -> Iterable[str]:
     """Lines to learn a vocabulary from, with spaces as the task's tokenizer sees them; as often readable as `lines`."""
-
-    lines: Iterable[str]
-    task: Task
-
-    def __iter__(self) -> Iterator[str]:
-        if self.task not in ("tag", "answer"):
-            return iter(self.lines)
-        return (f" {' '.join(line.split())}" for line in self.lines)  # the first word has a space before it too
+    if task not in ("tag", "answer"):
+        return lines
+    return Again(lambda: (f" {' '.join(line.split())}" for line in lines))  # the first word has a space before it too
 
 
 def tokenizers_for_task(tokenizers: TokenizerPair, task: Task) -> TokenizerPair:

@@ -123,7 +123,7 @@ class _Reading:
         if (array := _WHOLE_ARRAY.fullmatch(raw)) and array[1] in self.variables:
             return self.variables[array[1]]
         between = " " if _ASSIGNMENT.fullmatch(raw) else _BETWEEN
-        parts = []
+        parts: list[str] = []
         for piece in _PIECES.findall(raw):
             if piece.startswith("\\"):
                 parts.append(piece[1:])
