@@ -128,19 +128,13 @@ def translate_configuration(
 
 
 def _read(path: Path) -> str:
-    lines = []
-    for line in read_lines(path):
-        lines.append(line)
-        if len(lines) > MOST_LINES:
-            raise DataError(
-                f"{path}: more than {MOST_LINES:,} lines",
-                why="this is a corpus, not a configuration",
-                hint="give the file with the options or the command line",
-                code="D085",
-            )
-    if not any(line.strip() for line in lines):
+    lines = list(itertools.islice(read_lines(path), MOST_LINES + 1))
+    if len(lines) > MOST_LINES or not any(line.strip() for line in lines):
         raise DataError(
-            f"{path}: the file is empty", hint="give the file with the options or the command line", code="D086"
+            f"{path}: the file is empty" if len(lines) <= MOST_LINES else f"{path}: more than {MOST_LINES:,} lines",
+            why="a configuration has a few lines to some hundred",
+            hint="give the file with the options or the command line",
+            code="D085",
         )
     return "\n".join(lines) + "\n"
 
@@ -210,14 +204,11 @@ def _settle(draft: Draft) -> tuple[RunSettings | None, str]:
 
 
 def _rejected(lines: list[DraftLine], message: str) -> str | None:
-    """The line to remove: one that the message names and that is wrong by itself, else one whose removal helps."""
-    named = [line for line in lines if line.key.rpartition(".")[2] in message]
-    others = [line for line in lines if line not in named]
-    needed = [line for line in lines if line.key in NEEDED]
-    wrong = (line.key for line in named if line not in needed and not _is_allowed([*needed, line]))
-    helpful = (line.key for line in [*named, *others] if _is_allowed([other for other in lines if other is not line]))
-    wrong_too = (line.key for line in others if line not in needed and not _is_allowed([*needed, line]))
-    return next(itertools.chain(wrong, helpful, wrong_too), None)
+    """The line to remove: one whose removal is enough, else one that the message names."""
+    named = [line.key for line in lines if line.key.rpartition(".")[2] in message and line.key not in NEEDED]
+    order = sorted(lines, key=lambda line: (line.key in NEEDED, line.key not in named))
+    helpful = (line.key for line in order if _is_allowed([other for other in lines if other is not line]))
+    return next(itertools.chain(helpful, named), None)
 
 
 def _is_allowed(lines: list[DraftLine]) -> bool:

@@ -102,17 +102,15 @@ def _parts(folder: Path) -> list[Path]:
     path = folder / INDEX
     try:
         names = set(json.loads(read_regular(path.resolve(), _MOST_INDEX).decode("utf-8"))["weight_map"].values())
+        if not all(isinstance(name, str) and name == Path(name).name for name in names):
+            raise ValueError("it names files outside its folder")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BundleError(
-            f"{path}: damaged, or no index of weights", why=str(error), hint="fetch the file again", code="B032"
-        ) from error
-    if not all(isinstance(name, str) and name == Path(name).name for name in names):
-        raise BundleError(
             f"{path}: damaged, or no index of weights",
-            why="it names files outside its folder",
-            hint="fetch the folder again from its makers, and trust no other copy",
+            why=str(error),
+            hint="fetch the folder again from its makers",
             code="B032",
-        )
+        ) from error
     return [folder / name for name in sorted(names)]
 
 
