@@ -204,11 +204,14 @@ def _settle(draft: Draft) -> tuple[RunSettings | None, str]:
 
 
 def _rejected(lines: list[DraftLine], message: str) -> str | None:
-    """The line to remove: one whose removal is enough, else one that the message names."""
-    named = [line.key for line in lines if line.key.rpartition(".")[2] in message and line.key not in NEEDED]
-    order = sorted(lines, key=lambda line: (line.key in NEEDED, line.key not in named))
-    helpful = (line.key for line in order if _is_allowed([other for other in lines if other is not line]))
-    return next(itertools.chain(helpful, named), None)
+    """The line to remove: one that the message names and that is wrong by itself, else one whose removal helps."""
+    named = [line for line in lines if line.key.rpartition(".")[2] in message]
+    others = [line for line in lines if line not in named]
+    needed = [line for line in lines if line.key in NEEDED]
+    wrong = (line.key for line in named if line not in needed and not _is_allowed([*needed, line]))
+    helpful = (line.key for line in [*named, *others] if _is_allowed([other for other in lines if other is not line]))
+    wrong_too = (line.key for line in others if line not in needed and not _is_allowed([*needed, line]))
+    return next(itertools.chain(wrong, helpful, wrong_too), None)
 
 
 def _is_allowed(lines: list[DraftLine]) -> bool:
