@@ -136,12 +136,7 @@ class LearntTokenizer(Tokenizer):
         refuse_surrogates(texts)
         algorithm = self.algorithm
         if not self.has_many_ways or not isinstance(algorithm, SamplingAlgorithm):
-            raise ConfigError(
-                f"the kind {self.kind} cannot be sampled",
-                why="it knows only one way to cut a text",
-                hint='set text.sampling = 0, or text.kind to "byte-pair", "byte-level" or "unigram"',
-                code="C056",
-            )
+            return super().encode_batch_sampled(texts, seed, strength)
         random = Random(seed)
         rows = []
         for text in texts:
