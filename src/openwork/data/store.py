@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from openwork.base.errors import DataError
 from openwork.base.files import sha256_file
 from openwork.base.folders import atomic_folder
+from openwork.base.messages import msg
 from openwork.base.regular_files import check_regular, read_regular
 
 FORMAT = "openwork token store"
@@ -184,7 +185,7 @@ def _files_of(side: str) -> tuple[str, str]:
 
 def _read_header(folder: Path) -> dict[str, Any]:
     if not folder.is_dir() or not (folder / _HEADER).is_file():
-        raise _no_store(folder, "it has no header.json" if folder.is_dir() else "there is no such folder")
+        raise _no_store(folder, msg("it has no header.json") if folder.is_dir() else msg("there is no such folder"))
     try:
         header = json.loads(read_regular(folder / _HEADER, _MOST_HEADER))
     except OSError as error:
@@ -192,7 +193,7 @@ def _read_header(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _damaged(folder / _HEADER, "it is not JSON") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT or header.get("version") != VERSION:
-        raise _no_store(folder, f"header.json belongs to something else, or not to version {VERSION}")
+        raise _no_store(folder, msg(f"header.json belongs to something else, or not to version {VERSION}"))
     return header
 
 

@@ -129,12 +129,13 @@ def translate_configuration(
 
 def _read(path: Path) -> str:
     lines = list(itertools.islice(read_lines(path), MOST_LINES + 1))
-    if len(lines) > MOST_LINES or not any(line.strip() for line in lines):
+    is_long = len(lines) > MOST_LINES
+    if is_long or not any(line.strip() for line in lines):
         raise DataError(
-            f"{path}: the file is empty" if len(lines) <= MOST_LINES else f"{path}: more than {MOST_LINES:,} lines",
+            f"{path}: more than {MOST_LINES:,} lines" if is_long else f"{path}: the file is empty",
             why="a configuration has a few lines to some hundred",
             hint="give the file with the options or the command line",
-            code="D085",
+            code="D085" if is_long else "D086",
         )
     return "\n".join(lines) + "\n"
 

@@ -140,7 +140,7 @@ def _parse(path: Path, number: int, line: str) -> dict[str, Any]:
         record = json.loads(line)
         if isinstance(record, dict):
             return record
-        raise ValueError("it is not a JSON object")
+        raise ValueError(msg("it is not a JSON object"))
     except (ValueError, RecursionError) as error:
         raise DataError(
             f"{path}:{number}: the line is not JSON with two texts",

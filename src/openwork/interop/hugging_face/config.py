@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openwork.base.errors import BundleError
+from openwork.base.messages import msg
 from openwork.base.regular_files import unreadable
 from openwork.decoding.settings import DecodingSettings
 
@@ -89,10 +90,10 @@ def read_json_object(path: Path) -> dict[str, Any]:
     """The object in a configuration; BundleError where it is missing or damaged."""
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
+            raise ValueError(msg(f"it has more than {MOST_BYTES:,} bytes"))
         content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
-            raise ValueError("it is not a JSON object")
+            raise ValueError(msg("it is not a JSON object"))
         return content
     except OSError as error:
         raise unreadable(path, error) from error

@@ -14,6 +14,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from openwork.base.errors import BundleError, ConfigError
+from openwork.base.messages import msg
 from openwork.base.regular_files import read_regular
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.exports import Unsupported
@@ -103,7 +104,7 @@ def _parts(folder: Path) -> list[Path]:
     try:
         names = set(json.loads(read_regular(path.resolve(), _MOST_INDEX).decode("utf-8"))["weight_map"].values())
         if not all(isinstance(name, str) and name == Path(name).name for name in names):
-            raise ValueError("it names files outside its folder")
+            raise ValueError(msg("it names files outside its folder"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BundleError(
             f"{path}: damaged, or no index of weights",
