@@ -132,7 +132,6 @@ def test_data_prepare(call: Call, speak: Callable[[str], None], tmp_path: Path):
     speak("zh")
     arguments = ("data", "prepare", "copy", "--out", tmp_path / "out", "--set", "filters.maximum_characters=12")
     assert any("略去" in line for line in lines_in_chinese(call(*arguments)))
-    assert any("那里已有" in line for line in lines_in_chinese(call(*arguments)))
 
 
 def test_average(call: Call, speak: Callable[[str], None], bundle_folder: Path, tmp_path: Path):
