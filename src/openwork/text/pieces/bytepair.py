@@ -24,14 +24,14 @@ from openwork.text.pieces.alphabet import (
 )
 from openwork.text.pieces.learnt import LearntTokenizer, trained_model
 from openwork.text.tokenizer import SPLIT, SYMBOLS
-from openwork.text.work import Merge, SamplingAlgorithm, WordWork, byte_names
+from openwork.text.work import Algorithm, Merge, WordWork, byte_names
 
 _WORDS_REMEMBERED = 50_000
 Merges = list[tuple[str, str]]
 _FIRST_SIGN = 0x10000  # of as many characters, none of them a space, as a vocabulary may have pieces
 
 
-class Merging(SamplingAlgorithm):
+class Merging(Algorithm):
     """The merges of a vocabulary."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from tokenizers import decoders, models, trainers
 from openwork.text.pieces.alphabet import common_characters, isolated, without_rare, words_of_common
 from openwork.text.pieces.learnt import LearntTokenizer, trained_model
 from openwork.text.tokenizer import FIXED_NAMES, SPLIT, SYMBOLS
-from openwork.text.work import Arc, SamplingAlgorithm, WordWork, byte_names
+from openwork.text.work import Algorithm, Arc, WordWork, byte_names
 
 UNKNOWN_PENALTY = 10.0
 """How much worse than the worst piece a character without a piece is, as in SentencePiece."""
@@ -28,7 +28,7 @@ _DIGITS = 6  # of a score: the last ones depend on the order in which threads ha
 _RARE_STEP = 1e-4
 
 
-class Lattice(SamplingAlgorithm):
+class Lattice(Algorithm):
     """The pieces of a vocabulary with their scores."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:
