@@ -16,7 +16,7 @@ P100 = 9.5e12
 """Operations a second in single precision of the paper's P100s (section 6.1, footnote 5)."""
 
 NARROW = 2  # bytes of a bfloat16
-UNITS = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
+UNITS = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"), (1e15, "PB"), (1e18, "EB"))
 # Numbers that an optimiser keeps for each weight; adafactor's rows and columns are too few to count.
 KEPT = {"adam": 2, "adamw": 2, "sgd": 1, "adagrad": 1, "adafactor": 0}
 
