@@ -263,4 +263,4 @@ def most_weights(sharding: Sharding, devices: int) -> float:
     memory = MemoryCost(
         weights=BYTES * one, copies=2 * one, gradients=BYTES * one, moments=2 * BYTES * one, activations=0, passing=0
     )
-    return MEMORY / device_memory(memory, sharding, devices, 0, 0).total * one
+    return MEMORY / device_memory(memory, sharding, devices).total * one

@@ -2,7 +2,8 @@
 
 Data parallel: each of P devices computes its share of every batch. `none`: each holds everything. `optimiser`: each
 holds the optimiser's state of its share of the weights (the first stage of Rajbhandari et al. 2020). `full`: each holds
-its share of weights, gradients and state; layers are gathered when they are computed (FSDP; Zhao et al. 2023).
+its share of weights, gradients and state; layers are gathered when they are computed (FSDP; Zhao et al. 2023). The
+weights are there in whole as well, to validate with and to be written.
 """
 
 import math
@@ -40,24 +41,28 @@ def gathered_weights(cost: Cost, model: ModelSettings) -> tuple[int, int]:
     return max(-(-sums[side] // counts[side]) for side in counts), cost.weights - sum(sums.values())
 
 
-def device_memory(memory: MemoryCost, sharding: Sharding, devices: int, averages: int, gathered: int) -> MemoryCost:
-    """The memory of one of so many devices.
+def device_memory(
+    memory: MemoryCost, sharding: Sharding, devices: int, *, averages: int = 0, gathered: int = 0, largest: float = 0.0
+) -> MemoryCost:
+    """The memory of one of so many devices, of the one that holds most.
 
     Args:
         memory: with everything on each device, for the device's share of the batch.
-        averages: bytes of a moving average of the weights, which `memory.moments` counts; `optimiser` keeps it whole.
+        averages: bytes of a moving average of the weights, which `memory.moments` counts; every device has it whole.
         gathered: bytes of gathered weights and of their gradients, for `full`.
+        largest: share of all weights that the largest matrix has; `optimiser` divides none.
     """
     if sharding == "none" or devices == 1:
         return memory
+    moments = memory.moments - averages
     if sharding == "optimiser":
-        return replace(memory, moments=_share(memory.moments - averages, devices) + averages)
+        return replace(memory, moments=averages + max(_share(moments, devices), round(moments * largest)))
     return replace(
         memory,
-        weights=_share(memory.weights, devices),
+        weights=memory.weights + _share(memory.weights, devices),
         copies=0,  # the gathered layers alone are cast
         gradients=_share(memory.gradients, devices),
-        moments=_share(memory.moments, devices),
+        moments=averages + _share(moments, devices),
         passing=memory.passing + gathered,
     )
 

@@ -106,7 +106,8 @@ def memory_of(
     memory = cost.memory(tokens * (2 if training.r_drop else 1), size, workers)
     averages = BYTES * cost.weights * (training.ema > 0)
     memory = replace(memory, moments=KEPT[training.optimiser] * BYTES * cost.weights + averages)
-    return device_memory(memory, sharding, devices, averages, gathered_bytes(cost, settings.model))
+    gathered, largest = gathered_bytes(cost, settings.model), cost.output[0] * cost.output[1] / cost.weights
+    return device_memory(memory, sharding, devices, averages=averages, gathered=gathered, largest=largest)
 
 
 def plan_lines(plan: Plan, hours: float | None = None) -> list[str]:
