@@ -113,7 +113,7 @@ def main(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("run", help="a run file, or a recipe's name")
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4], help="predicted and measured")
-    parser.add_argument("--predict", type=int, nargs="*", default=[], help="predicted alone")
+    parser.add_argument("--predict", type=int, nargs="*", default=[], help="predicted, with what was measured before")
     parser.add_argument("--updates", type=int, default=60, help="of each training")
     parser.add_argument("--folder", type=Path, help="for the trainings; by itself one that is removed")
     parser.add_argument("--out", type=Path, help="the results, under the key simulator")
