@@ -81,6 +81,14 @@ class PlanOptions:
         float | None,
         Option(min=1.0, max=OPERATIONS, help="For --plan: operations per second of a device, instead of a P100's."),
     ] = None
+    bandwidth: Annotated[
+        float | None,
+        Option(min=1.0, max=OPERATIONS, help="For --plan: bytes per second between devices (busbw of nccl-tests)."),
+    ] = None
+    overlap: Annotated[
+        float | None,
+        Option(min=0.0, max=1.0, help="For --plan: share of the communication hidden behind computing."),
+    ] = None
     price: Annotated[float, Option(min=0.0, max=RATIO, help="For --plan: price of a device per hour.")] = 0.0
     hours: Annotated[float | None, Option(min=0.0, max=RATIO, help="For --plan: show what this many hours allow.")] = (
         None
@@ -200,6 +208,18 @@ def _check(
             hint="add --plan, --profile or --preflight",
             code="U029",
         )
+    if plan.bandwidth is not None and (plan.devices or 1) == 1:
+        raise UsageError(
+            "--bandwidth is between devices, and the plan is for one",
+            hint="say how many there are, such as --devices 8",
+            code="U100",
+        )
+    if plan.overlap is not None and plan.bandwidth is None:
+        raise UsageError(
+            "--overlap hides communication, and without --bandwidth none is counted",
+            hint="give the bandwidth, such as --bandwidth 12e9",
+            code="U101",
+        )
     if out is None and not is_run and not _modes(plan, instead):
         raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de", code="U030")
 
@@ -234,6 +254,7 @@ def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
 
 
 def _plan(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
+    from openwork.cost.communication import Network
     from openwork.cost.cost import Machine
     from openwork.runs.plan import P100, make_plan, plan_lines, plan_values
 
@@ -246,7 +267,8 @@ def _plan(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
         report("for this machine, by the rate of its matrix products: no training is faster")
     else:
         machine = Machine(plan.rate or P100, plan.devices or 1, plan.price)
-    made = make_plan(settings, machine)
+    network = None if plan.bandwidth is None else Network(plan.bandwidth, overlap=plan.overlap or 0.0)
+    made = make_plan(settings, machine, network)
     print_result(lambda: plan_values(made, plan.hours), lambda: plan_lines(made, plan.hours), as_json=as_json)
 
 

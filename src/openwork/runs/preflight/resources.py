@@ -116,7 +116,9 @@ def estimate_memory(setup: TrainingSetup, batch: DemandingBatch) -> MemoryEstima
 
 def _needed(setup: TrainingSetup, batch: DemandingBatch, divisions: int) -> int:
     """Bytes beyond the weights, their copies and their moving average, which are there already."""
-    memory = memory_of(setup.settings, batch.cost, batch.target_tokens / (divisions * setup.processes.count))
+    processes, sharding = setup.processes.count, setup.settings.training.sharding
+    tokens = batch.target_tokens / (divisions * processes)
+    memory = memory_of(setup.settings, batch.cost, tokens, processes, sharding)
     total = memory.resident if setup.stream.device.type == "cpu" else memory.total
     averages = memory.weights if setup.moving_average is not None else 0
     return max(0, total - memory.weights - memory.copies - averages)
