@@ -21,7 +21,7 @@ from openwork.machine.workers import Workers
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.dropout import drawing_from
 from openwork.nn.normalisation import has_batch_norms, over_all, running_statistics
-from openwork.training.batches.batch import TrainingBatch
+from openwork.training.batches.batch import NoSentences, TrainingBatch
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import make_objective
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser, set_rate
@@ -108,8 +108,9 @@ class Updater:
         # The framework's stacks of recurrent layers draw the dropout between them from one generator for all threads.
         stacks = any(isinstance(module, nn.RNNBase) and module.dropout > 0 for module in model.modules())
         self.whole_batches = has_batch_norms(model)
-        parts = 1 if stacks or self.whole_batches or self.copy.in_step else settings.workers or 1
-        self.workers = Workers(-(-parts // self.processes.count))
+        parts = 1 if stacks or self.whole_batches else settings.workers or 1
+        self._share = -(-parts // self.processes.count)  # parts of a batch that are this process's
+        self.workers = Workers(1 if self.copy.in_step else self._share)
         self._in_step = self.copy.in_step or (self.whole_batches and self.processes.count > 1)
         self.divisions = 1  # parts of each worker's share, one after the other
 
@@ -178,12 +179,17 @@ class Updater:
 
     def _parts(self, batches: Sequence[TrainingBatch]) -> list[tuple[int, TrainingBatch]]:
         """The parts that this process computes, each with its number among those of all processes."""
-        most, processes = self.workers.count * self.divisions, self.processes
+        most, processes = self._share * self.divisions, self.processes
         return [
             ((number * most + place) * processes.count + processes.rank, part)
             for number, batch in enumerate(batches)
-            for place, part in enumerate(batch.parts(most) or ([batch] if self._in_step else []))
+            for place, part in enumerate(self._dealt(batch, most))
         ]
+
+    def _dealt(self, batch: TrainingBatch, most: int) -> Sequence[TrainingBatch]:
+        """At most so many parts of a batch; in step just so many on every process."""
+        parts = batch.parts(most)
+        return [*parts, *[NoSentences(batch)] * (most - len(parts))] if self._in_step else parts
 
     def _gather_parts(
         self, parts: Sequence[tuple[int, TrainingBatch]], tokens: int, step: int, learning: Sequence[bool]
