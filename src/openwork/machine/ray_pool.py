@@ -29,10 +29,11 @@ TIMEOUT = 10.0  # seconds for a connection to a cluster
 PATIENCE = 60.0  # seconds for the answer of a cluster; and without any worker, after which the user is told
 STARTING = -1  # in place of the number of an item
 ADDRESS = "RAY_ADDRESS"  # what a job of Ray finds in its environment
-# Before Ray is imported: no statistics to its makers, no hints of its own on the terminal.
+# Before Ray is imported: no statistics to its makers, and no line of its own on standard output, as for a dead worker.
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
 }
 
 
@@ -184,6 +185,7 @@ class _Crew:
                 elif is_done:
                     is_done = False
                     waiting.appendleft(task.number)
+                    report("a worker of Ray died; another does its work")
                 if waiting:
                     self._hire()
             else:

@@ -61,9 +61,9 @@ def test_translations_made_otherwise_are_not_mixed(tmp_path: Path):
     out = tmp_path / "out"
     with open_record(out, []) as record:
         record.plan({"beam": 4, "bundles": ["a"], "best": 1}, [])
-    with open_record(out, []) as record:
-        with pytest.raises(OpenworkError, match="made otherwise: beam: 4 -> 5; bundles") as refused:
-            record.plan({"beam": 5, "bundles": ["b"], "best": 1}, [])
+    changed = pytest.raises(OpenworkError, match="made otherwise: beam: 4 -> 5; bundles")
+    with open_record(out, []) as record, changed as refused:
+        record.plan({"beam": 5, "bundles": ["b"], "best": 1}, [])
     assert refused.value.code == "E057"
 
 
@@ -97,10 +97,9 @@ def test_only_an_own_or_empty_folder_is_taken(tmp_path: Path):
 
 
 def test_two_processes_do_not_translate_into_one_folder(tmp_path: Path):
-    with open_record(tmp_path / "out", []):
-        with pytest.raises(OpenworkError, match="another openwork is translating") as refused:
-            with open_record(tmp_path / "out", []):
-                pass
+    busy = pytest.raises(OpenworkError, match="another openwork is translating")
+    with open_record(tmp_path / "out", []), busy as refused, open_record(tmp_path / "out", []):
+        pass
     assert refused.value.code == "E059"
     with open_record(tmp_path / "out", []):
         pass
