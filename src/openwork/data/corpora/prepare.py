@@ -107,6 +107,8 @@ def prepare(
     missing = [split for split in planned if before[split] is None]
     with ExitStack() as stack:
         _, parts = stack.enter_context(writing(out / PARTS))
+        if missing:
+            parts.mkdir()
         ranges = {split: _ranges(name, split, folder, filters, (parts, shards)) for split in missing}
         written = stack.enter_context(closing(_by_split(pool or OneProcess(), ranges)))
         for split, files in planned.items():
