@@ -103,7 +103,7 @@ def measure_translation(options: argparse.Namespace) -> dict[str, Any]:
 
 def measure_preparation(name: str, passes: int = 3) -> dict[str, Any]:
     """Seconds of the processor for reading the training pairs of a corpus, filtering and writing them."""
-    best: dict[str, float] = {}
+    best: dict[str, float] = {}  # each with what goes before it
     count = 0
     with tempfile.TemporaryDirectory() as place:
         files = Path(place, "source"), Path(place, "target")
@@ -117,13 +117,17 @@ def measure_preparation(name: str, passes: int = 3) -> dict[str, Any]:
             filtered = time.process_time()
             write_range(whole)
             written = time.process_time()
-            reading, both, all_three = read - start, filtered - read, written - filtered
-            found = {"reading": reading, "filtering": both - reading, "writing": all_three - both}
-            best = {key: min(value, best.get(key, value)) for key, value in found.items()}
-    share = best["reading"] / sum(best.values())
+            for key, value in (("read", read - start), ("filter", filtered - read), ("write", written - filtered)):
+                best[key] = min(value, best.get(key, value))
+    steps = {
+        "reading": best["read"],
+        "filtering": best["filter"] - best["read"],
+        "writing": best["write"] - best["filter"],
+    }
+    share = steps["reading"] / sum(steps.values())
     return {
         "pairs": count,
-        "processor_seconds": {key: round(value, 3) for key, value in best.items()},
+        "processor_seconds": {key: round(value, 3) for key, value in steps.items()},
         "share_of_reading": round(share, 3),
         "at_most_with_two_workers": round(1 / (share + (1 - share) / 2), 2),
         "at_most_with_any_number": round(1 / share, 2),
