@@ -57,21 +57,20 @@ class FolderOptions:
     out: Annotated[Path | None, Option("--out", "-o", help="With --source: the folder for their translations.")] = None
     column: Annotated[str | None, Option(help="Column of Parquet files to translate; else text or source.")] = None
 
-    def check(self, ray: RayOptions) -> None:
-        """UsageError for a folder without the other, or for options of folders without them."""
-        if (self.source is None) != (self.out is None):
-            raise UsageError(
-                "--source and --out go together",
-                why="they name the folder of the shards and that of their translations",
-                hint="give both, or neither: openwork translate BUNDLE < FILE > FILE",
-                code="U122",
-            )
-        for name, is_given in (("--column", self.column is not None), ("--on", ray.on is not None)):
-            if self.source is None and is_given:
-                raise UsageError(
-                    f"{name} needs folders of shards", hint="add --source FOLDER --out FOLDER", code="U123"
-                )
-        ray.check()
+
+def _check_folders(folders: FolderOptions, ray: RayOptions) -> None:
+    """UsageError for a folder without the other, or for options of folders without them."""
+    if (folders.source is None) != (folders.out is None):
+        raise UsageError(
+            "--source and --out go together",
+            why="they name the folder of the shards and that of their translations",
+            hint="give both, or neither: openwork translate BUNDLE < FILE > FILE",
+            code="U122",
+        )
+    for name, is_given in (("--column", folders.column is not None), ("--on", ray.on is not None)):
+        if folders.source is None and is_given:
+            raise UsageError(f"{name} needs folders of shards", hint="add --source FOLDER --out FOLDER", code="U123")
+    ray.check()
 
 
 def _check(lines: Any, *, is_bulk: bool) -> None:
@@ -123,7 +122,7 @@ def translate(
     """
     from openwork.inference.settings import TranslationFile, read_translation_file
 
-    folders.check(ray)
+    _check_folders(folders, ray)
     file = read_translation_file(settings) if settings is not None else TranslationFile()
     asked = file.lines.model_copy(update=given(lines))
     _check(asked, is_bulk=folders.source is not None)

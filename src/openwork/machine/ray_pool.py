@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from openwork.base.errors import ConfigError, OpenworkError, UsageError, report
+from openwork.base.messages import msg
 from openwork.machine.available import cores
 from openwork.machine.pool import Results
 
@@ -112,7 +113,7 @@ def _check_reachable(address: str) -> None:
     except OSError as error:
         raise _unreachable(address, error.strerror or str(error)) from error
     except subprocess.TimeoutExpired as error:
-        raise _unreachable(address, "something answers there, but not as Ray does") from error
+        raise _unreachable(address, msg("something answers there, but not as Ray does")) from error
     except subprocess.CalledProcessError as error:
         lines = error.stderr.decode(errors="replace").split("\n")
         raise _unreachable(address, next((line for line in reversed(lines) if line.strip()), "")) from error
