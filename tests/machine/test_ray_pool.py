@@ -63,7 +63,7 @@ def test_the_item_of_a_killed_worker_is_done_by_another(tmp_path: Path):
     assert found == {item: item.upper() for item in items if item != "deadly"}
     assert sorted((tmp_path / "done").read_text().split()) == sorted(found)
     assert isinstance(error, OpenworkError) and error.code == "E055"
-    assert "3 workers died at it" in error.what and error.why and "\n" not in error.why
+    assert "3 workers died at the same task" in error.what and error.why and "\n" not in error.why
 
 
 def start_deadly() -> Callable[[int], int]:
@@ -72,7 +72,7 @@ def start_deadly() -> Callable[[int], int]:
 
 
 def test_workers_that_die_before_they_begin_end_the_run():
-    with pytest.raises(OpenworkError, match="workers of Ray die before they begin") as refused:
+    with pytest.raises(OpenworkError, match="workers of Ray die at their start") as refused:
         list(RayPool(workers=1).run(start_deadly, [1]))
     assert refused.value.code == "E054"
 

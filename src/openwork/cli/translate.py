@@ -160,7 +160,7 @@ def _translate_folder(plan: Any, bundles: Any, folders: FolderOptions, pool: Any
     assert folders.source is not None and folders.out is not None
     found = find_shards(folders.source, folders.out, folders.column)
     for name in found.passed_over:
-        report(f"{name}: a folder, passed over")
+        report(f"{name}: no file, passed over")
     plan, made = plan.loaded(bundles)
     start = (lambda: made) if isinstance(pool, OneProcess) else plan.start
     with open_record(folders.out, plan.reads(folders.source)) as record:

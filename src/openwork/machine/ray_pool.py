@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 MOST_DEATHS = 3  # of workers at one item, or at their start; then the item, or the machine, is the cause
 TIMEOUT = 10.0  # seconds for a connection to a cluster
-PATIENCE = 60.0  # seconds for the answer of a cluster; and without any worker, after which the user is told
+PATIENCE = 60.0  # seconds for the answer of a cluster; and without any worker, after which the user gets a line
 STARTING = -1  # in place of the number of an item
 ADDRESS = "RAY_ADDRESS"  # what a job of Ray finds in its environment
 # Before Ray is imported: no statistics to its makers, and no line of its own on standard output, as for a dead worker.
@@ -211,7 +211,7 @@ class _Crew:
             found, _ = self._ray.wait(list(self._under_way), timeout=None if is_any_at_work else PATIENCE)
             if found:
                 return found[0]
-            report(f"no worker of Ray has begun after {PATIENCE:.0f} seconds: the cluster may have no free core")
+            report(f"no worker of Ray has started after {PATIENCE:.0f} seconds: the cluster may have no free core")
 
     def _result(self, reference: Any) -> Any:
         """What the worker returned, or its death. Raises the error of its function."""
@@ -227,13 +227,13 @@ class _Crew:
         """The error for an item at which workers die; raises that for workers that die before any item."""
         if task.number == STARTING:
             raise OpenworkError(
-                "workers of Ray die before they begin",
+                "workers of Ray die at their start",
                 why=death.why,
                 hint="fewer workers need less memory: --workers 1; openwork must be installed on every machine",
                 code="E054",
             )
         return OpenworkError(
-            f"{MOST_DEATHS} workers died at it, one after another",
+            f"{MOST_DEATHS} workers died at the same task, one after another",
             why=death.why,
             hint="see whether memory was short: fewer --workers need less",
             code="E055",

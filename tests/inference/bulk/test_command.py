@@ -65,7 +65,7 @@ def test_the_report_is_printed_once_and_the_command_continues(call: Call, bundle
     assert done.lines[0] == "shards: 4 of 5 translated, 0 kept from before, 1 failed"
     assert done.lines[1].startswith("lines: 8 in ") and done.lines[1].endswith(" lines a second")
     assert done.lines[2].startswith("failed: ") and "e.txt.gz" in done.lines[2] and len(done.lines) == 3
-    assert "inner: a folder, passed over" in done.err
+    assert "inner: no file, passed over" in done.err
     assert plain(here / "out" / "b.txt.gz").count("\n") == 3
     written = {name: (here / "out" / name).stat().st_mtime_ns for name in TEXTS}
     (folder / "e.txt.gz").write_bytes(TEXTS["b.txt.gz"])

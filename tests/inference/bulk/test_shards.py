@@ -1,5 +1,6 @@
 """Which files of a folder are shards."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,14 @@ def test_parquet_files_without_pyarrow_are_refused_at_once(tmp_path: Path, monke
     with pytest.raises(ConfigError, match="pyarrow, which is not installed") as refused:
         find_shards(tmp_path / "source", tmp_path / "out")
     assert "the extra scale" in refused.value.hint
+
+
+def test_a_pipe_is_passed_over_and_a_link_to_nothing_is_a_bad_shard(tmp_path: Path):
+    """Reading the one would wait for ever; leaving out the other would lose it."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "a").touch()
+    os.mkfifo(source / "pipe")
+    (source / "link").symlink_to(tmp_path / "nothing")
+    found = find_shards(source, tmp_path / "out")
+    assert [shard.name for shard in found.shards] == ["a", "link"] and found.passed_over == ("pipe",)

@@ -143,9 +143,10 @@ def _ranges(
     count = parts[1] if size is not None else 1
     starts = [(size or 0) * number // count for number in range(count)]
     chosen = filters if split == "train" else _EVERYTHING
+    place = None if folder is None else folder.absolute()  # a worker may run in another folder
     return [
         CorpusRange(
-            name, split, folder, chosen, bounds,
+            name, split, place, chosen, bounds,
             (parts[0] / f"{split}.{number}.source", parts[0] / f"{split}.{number}.target"),
         )
         for number, bounds in enumerate(zip(starts, [*starts[1:], None], strict=True))

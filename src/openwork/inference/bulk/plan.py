@@ -1,5 +1,6 @@
 """How shards are translated: bundles, options and settings as one value, which can be sent to another process."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,7 +51,11 @@ class TranslationPlan:
         )
 
     def start(self) -> ShardTranslator:
-        """The translator in a process of its own, with one thread: other workers use the other cores."""
+        """The translator in a process of its own, with one thread: other workers use the other cores.
+
+        It computes on the processor, since several workers do not share a GPU.
+        """
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
         torch.set_num_threads(1)
         _, made = self.loaded(load_bundles(self.bundles))
         return made

@@ -110,7 +110,7 @@ def open_record(out: Path, reads: Iterable[Path | None]) -> Iterator[Translation
             hint="wait for it, or give another --out",
             code="E059",
         ) from error
-    except NotImplementedError:  # a file system without locks
+    except (OSError, NotImplementedError):  # a file system without locks
         pass
     try:
         with RecordWriter(out / NAME) as writer:

@@ -24,7 +24,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class ShardFolder:
-    """The shards of a folder in the order of their names; `passed_over`: the names of folders in it."""
+    """The shards of a folder in the order of their names; `passed_over`: the names of what is no file in it."""
 
     shards: tuple[Shard, ...]
     passed_over: tuple[str, ...]
@@ -44,7 +44,8 @@ def find_shards(source: Path, out: Path, column: str | None = None) -> ShardFold
     # absolute: a worker may run in another folder
     source, out = source.resolve(), out.resolve()
     found = sorted((path for path in source.iterdir() if not path.name.startswith(HIDDEN)), key=lambda path: path.name)
-    shards = tuple(Shard(path, out / path.name, column) for path in found if not path.is_dir())
+    others = [path for path in found if path.exists() and not path.is_file()]  # a link to nothing is a bad shard
+    shards = tuple(Shard(path, out / path.name, column) for path in found if path not in others)
     if not shards:
         raise DataError(
             f"{source}: the folder has no shards",
@@ -54,4 +55,4 @@ def find_shards(source: Path, out: Path, column: str | None = None) -> ShardFold
         )
     if any(is_parquet(shard.source) for shard in shards):
         need_pyarrow()
-    return ShardFolder(shards, tuple(path.name for path in found if path.is_dir()))
+    return ShardFolder(shards, tuple(path.name for path in others))
