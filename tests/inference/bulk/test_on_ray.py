@@ -1,10 +1,12 @@
 """openwork translate --on ray: the bytes of the single-machine command, whatever dies meanwhile."""
 
+import contextlib
 import gzip
 import json
 import lzma
 import os
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -88,26 +90,34 @@ def test_both_ways_write_the_same_bytes(bundle_folder: Path, tmp_path: Path):
     assert finished(tmp_path / "ray") == finished(tmp_path / "alone")
 
 
-def workers_of(process: int) -> list[psutil.Process]:
-    """The processes of Ray that translate for this one."""
-    found = []
-    for child in psutil.Process(process).children(recursive=True):
-        try:
-            if child.cmdline() and child.cmdline()[0].startswith("ray::_RayWorker"):
-                found.append(child)
-        except psutil.Error:  # it has ended meanwhile
-            continue
-    return found
+def stopped_in_a_shard(out: Path, child: subprocess.Popen[bytes]) -> int:
+    """A worker that is stopped while it writes a shard: the name of an unfinished file has its process."""
+    found: list[int] = []
+
+    def is_stopped() -> bool:
+        assert child.poll() is None, child.communicate()
+        for partial in out.glob(".*.partial"):
+            process = int(partial.name.split(".")[-3])
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGSTOP)
+                if partial.exists():
+                    found.append(process)
+                    return True
+                os.kill(process, signal.SIGCONT)  # it was done meanwhile
+        return False
+
+    wait_until(is_stopped)
+    return found[0]
 
 
 def test_a_killed_worker_loses_nothing(bundle_folder: Path, shards: Path, tmp_path: Path):
     alone, out = tmp_path / "alone", tmp_path / "out"
     assert translate(bundle_folder, shards, alone).code == 0
     child = start("translate", bundle_folder, "--source", shards, "--out", out, *ON_RAY)
-    wait_until(lambda: finished(out) or child.poll() is not None)
-    workers_of(child.pid)[0].kill()
-    _, errors = child.communicate(timeout=PATIENCE)
+    os.kill(stopped_in_a_shard(out, child), signal.SIGKILL)
+    printed, errors = child.communicate(timeout=PATIENCE)
     assert child.returncode == 0, errors
+    assert printed.startswith(b"shards: 12 of 12 translated") and len(printed.splitlines()) == 2
     assert b"a worker of Ray died; another does its work" in errors
     assert outputs(out) == outputs(alone)
     assert finished(out) == finished(alone) == Counter(path.name for path in shards.iterdir())
@@ -118,15 +128,32 @@ def test_a_killed_driver_leaves_no_process_and_can_be_continued(bundle_folder: P
     alone, out = tmp_path / "alone", tmp_path / "out"
     assert translate(bundle_folder, shards, alone).code == 0
     child = start("translate", bundle_folder, "--source", shards, "--out", out, *ON_RAY)
-    wait_until(lambda: finished(out) or child.poll() is not None)
+    wait_until(lambda: finished(out))
+    worker = stopped_in_a_shard(out, child)
     descendants = psutil.Process(child.pid).children(recursive=True)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
+    os.kill(worker, signal.SIGCONT)
     before = finished(out)
+    assert 0 < len(before) < 12
     done = translate(bundle_folder, shards, out)
     assert done.code == 0, done.err
     assert f"shards: {12 - len(before)} of 12 translated, {len(before)} kept" in done.out.decode()
     assert finished(out) == finished(alone)
     assert outputs(out) == outputs(alone)
     _, alive = psutil.wait_procs(descendants, timeout=PATIENCE)  # two of Ray's own try for a minute to report it
+    assert alive == []
+
+
+def test_ctrl_c_ends_ray_too(bundle_folder: Path, shards: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    child = start("translate", bundle_folder, "--source", shards, "--out", out, *ON_RAY)
+    worker = stopped_in_a_shard(out, child)
+    descendants = psutil.Process(child.pid).children(recursive=True)
+    child.send_signal(signal.SIGINT)
+    os.kill(worker, signal.SIGCONT)
+    printed, errors = child.communicate(timeout=PATIENCE)
+    assert child.returncode == 130 and printed == b"", errors
+    assert [line for line in errors.splitlines() if not line.startswith(b"shards ")] == [b"interrupted"]
+    _, alive = psutil.wait_procs(descendants, timeout=PATIENCE)
     assert alive == []

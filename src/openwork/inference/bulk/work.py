@@ -10,7 +10,7 @@ from openwork.base.files import atomic_file, sha256_file
 from openwork.inference.bulk.parquet import is_parquet, open_parquet
 from openwork.inference.bulk.shards import Shard
 from openwork.inference.bulk.text import Batches, Write, open_text
-from openwork.inference.filters.lines import LineFilter, answer_batch
+from openwork.inference.filters.lines import LineFilter, answers, read_batch
 from openwork.inference.requests import ReadLine
 
 MOST_NOTES = 5  # about lines of a shard; the others are counted
@@ -90,7 +90,9 @@ class ShardTranslator:
         with atomic_file(shard.target) as partial:
             with _opened(shard, partial) as (batches, write):
                 for batch in batches:
-                    write(list(answer_batch(self._lines, batch, count + 1, note, self._read)))
+                    inputs = read_batch(batch, count + 1, note, self._read)
+                    found = self._lines.run([one.text for one in inputs], [one.request for one in inputs])
+                    write(list(answers(self._lines, inputs, found, count + 1, note)))
                     count += len(batch)
             sums = ShardSums(source, sha256_file(partial), count)
         return ShardResult(shard.name, sums, notes=tuple(notes), noted=noted)

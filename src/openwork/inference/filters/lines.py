@@ -132,26 +132,31 @@ def answer_stream(lines: LineFilter, report: Report, stream: BinaryIO | None = N
     """Answers each line of standard input (or `stream`) with one line; returns the number of lines."""
     number = 0
     for batch in arriving_lines(stream or standard_input()):
-        for answer in answer_batch(lines, batch, number + 1, report, read):
+        inputs = read_batch(batch, number + 1, report, read)
+        found = lines.run([one.text for one in inputs], [one.request for one in inputs])
+        for answer in answers(lines, inputs, found, number + 1, report):
             write_data(f"{answer}\n")
         number += len(batch)
     return number
 
 
-def answer_batch(
-    lines: LineFilter, batch: Sequence[bytes], first: int, report: Report, read: ReadLine = read_text
-) -> Iterator[str]:
-    """Yields the output for each line of a batch, without line ends; `first` is the number of its first line."""
+def read_batch(batch: Sequence[bytes], first: int, report: Report, read: ReadLine) -> list[InputLine]:
+    """The lines of a batch as texts and requests; `first` is the number of its first line."""
     inputs = []
     for number, data in enumerate(batch, start=first):
         one = read(cleaned(data, f"line {number}", report))
         if one.problem:
             report(f"line {number}: {one.problem}")
         inputs.append(one)
-    texts = [one.text for one in inputs]
-    found = lines.run(texts, [one.request for one in inputs])
-    for number, (text, result) in enumerate(zip(texts, found, strict=True), start=first):
-        answer = lines.answer(text, result)
+    return inputs
+
+
+def answers(
+    lines: LineFilter, inputs: Sequence[InputLine], found: Iterable[Any], first: int, report: Report
+) -> Iterator[str]:
+    """Yields the output for each line of a batch, without line ends; `found` is what `lines.run` gave for them."""
+    for number, (one, result) in enumerate(zip(inputs, found, strict=True), start=first):
+        answer = lines.answer(one.text, result)
         for note in answer.notes:
             report(f"line {number}: {note}")
         yield answer.line
