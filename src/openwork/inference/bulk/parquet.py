@@ -104,11 +104,12 @@ def _column(source: Path, names: Sequence[str], wanted: str | None) -> str:
             hint="rename or drop that column",
             code="D150",
         )
-    known: list[str] = [name for name in ((wanted,) if wanted is not None else COLUMNS) if names.count(name) == 1]
+    choices = (wanted,) if wanted is not None else COLUMNS
+    known = [name for name in choices if names.count(name) == 1]
     if not known:
-        near = difflib.get_close_matches(wanted or COLUMNS[0], names, n=1)
+        near = difflib.get_close_matches(choices[0], names, n=1)
         raise DataError(
-            f"{source}: no column {wanted or ' or '.join(COLUMNS)}, or more than one",
+            f"{source}: no column {' or '.join(choices)}, or more than one",
             why=f"its columns are {', '.join(names)}",
             hint=f"did you mean --column {near[0]}?" if near else "name the column of the texts with --column",
             code="D148",
@@ -127,7 +128,7 @@ def _codec(metadata: Any) -> str:
     """The compression of the file's first column."""
     if not metadata.num_row_groups or not metadata.num_columns:
         return "snappy"
-    name = metadata.row_group(0).column(0).compression
+    name: str = metadata.row_group(0).column(0).compression
     return CODECS.get(name, name.lower())
 
 
