@@ -13,6 +13,7 @@ HOW_TO = (
     "docs/translator.md",
     "docs/recipes.md",
     "docs/clusters.md",
+    "docs/bulk.md",
     "docs/look-inside.md",
     "docs/family.md",
 )
