@@ -51,10 +51,6 @@ RETIRED = {
     "D059": "{}: token store of version {}",
     "D066": "{} hypotheses cannot be compared with {} references",
     "D115": "{} labels cannot be compared with {} references",
-    "E013": "{}: --out is a file",
-    "E014": "{}: the folder holds the corpus {}",
-    "E015": "{}: a file of that name is there already",
-    "E016": "{}: not the record of a prepared corpus",
     "U041": "{} is all there is to average",
     "U086": "--minutes nan: not a length of time",
 }

@@ -132,6 +132,7 @@ def test_data_prepare(call: Call, speak: Callable[[str], None], tmp_path: Path):
     speak("zh")
     arguments = ("data", "prepare", "copy", "--out", tmp_path / "out", "--set", "filters.maximum_characters=12")
     assert any("略去" in line for line in lines_in_chinese(call(*arguments)))
+    assert any("那里已有" in line for line in lines_in_chinese(call(*arguments)))
 
 
 def test_average(call: Call, speak: Callable[[str], None], bundle_folder: Path, tmp_path: Path):
@@ -172,7 +173,9 @@ def test_config_explain(key: str, call: Call, speak: Callable[[str], None]):
 
 
 def test_a_plan(call: Call, speak: Callable[[str], None]):
-    check(call, speak, "train", "--plan", "--set", "data.corpus=copy", "--hours", "3", "--price", "2", "--devices", "8")
+    plan = ("train", "--plan", "--set", "data.corpus=copy", "--hours", "3", "--price", "2")
+    check(call, speak, *plan, "--devices", "8")
+    check(call, speak, *plan, "--devices", "1024", "--bandwidth", "1e9")
 
 
 @pytest.mark.parametrize("command", ["", "info", "data list", "data prepare", "config from", "translate"])

@@ -62,24 +62,27 @@ def test_prepare_writes_filtered_training_pairs_and_whole_validation_pairs(call:
     assert "test: not written: tatoeba-en-de: there is no test split here" in result.err
     values = json.loads(result.out)["splits"]
     assert values["train"]["left_out"] == {"source is blank": 1, "one side more than 9 times the other": 1}
-    assert values["valid"] == {"files": ["valid.de", "valid.en"], "pairs": 2, "left_out": {}}
+    assert values["valid"] == {"files": ["valid.de", "valid.en"], "pairs": 2, "left_out": {}, "kept": False}
     assert set(values["test"]) == {"absent"}
     record = json.loads((out / "prepared.json").read_text())
     assert record["terms"] == corpora.find("tatoeba-de-en").terms
 
 
-def test_prepare_again_replaces_what_it_wrote(call: Call, tmp_path: Path):
+def test_prepare_again_keeps_what_is_whole_and_repairs_what_is_not(call: Call, tmp_path: Path):
     out = tmp_path / "out"
     command = ("data", "prepare", "tatoeba-en-de", "--out", out)
     assert call(*command).code == 0
+    before = (out / "train.en").stat().st_mtime_ns
     (out / "valid.en").write_text("spoilt\n")
+    result = call(*command)
+    assert "train: 2 pairs are there already" in result.err and "valid: 2 pairs written" in result.err
+    assert (out / "train.en").stat().st_mtime_ns == before and (out / "valid.en").read_text() == "A dog.\n\n"
     result = call(*command, "--set", "filters.maximum_ratio=30", "--set", "filters.drop_blank=false")
-    assert result.code == 0 and "train: 4 pairs written" in result.err
-    assert (out / "valid.en").read_text() == "A dog.\n\n"
+    assert result.code == 0 and "train: 4 pairs written" in result.err and "valid: 2 pairs are there" in result.err
 
 
 def test_a_prepare_that_was_killed_goes_on(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Killed while it writes: no half folder under the final name."""
+    """Killed while it writes: no half file under a final name, and the next call takes the folder for its own."""
     out = tmp_path / "out"
 
     def killed(pairs: object, source: Path, target: Path) -> None:
@@ -89,7 +92,6 @@ def test_a_prepare_that_was_killed_goes_on(call: Call, tmp_path: Path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(data_prepare, "_write", killed)
         assert call("data", "prepare", "tatoeba-en-de", "--out", out).code == 128 + signal.SIGINT
-    assert not out.exists()
     assert call("data", "prepare", "tatoeba-en-de", "--out", out).code == 0
     assert (out / "train.en").read_text() == "A dog.\nA cat.\n"
 
@@ -110,21 +112,23 @@ def test_prepare_overwrites_nothing_of_others(call: Call, tmp_path: Path):
     (out / "valid.de").unlink()
     assert call("data", "prepare", "tatoeba-en-de", "--out", out).code == 0  # without a test split
     (out / "test.de").write_text("mine")
-    told(call("data", "prepare", "tatoeba-en-de", "--out", out), 2, "test.de: openwork would replace this", "empty")
+    told(call("data", "prepare", "tatoeba-en-de", "--out", out), 1, "test.de: a file of that name is there", "empty")
     assert (out / "test.de").read_text() == "mine"
-    told(call("data", "prepare", "copy", "--out", out), 2, "--out is a folder with other things in it")
+    told(call("data", "prepare", "copy", "--out", out), 1, "holds the corpus tatoeba-en-de", "new or empty folder")
 
 
-@pytest.mark.parametrize("record", ["{", "[]", '{"corpus": "copy"}', '{"format": "openwork corpus reverse"}'])
+@pytest.mark.parametrize(
+    "record", ["{", "[]", '{"corpus": 3, "splits": {}}', '{"corpus": "copy", "splits": {"a": {}}}']
+)
 def test_prepare_refuses_another_record(call: Call, tmp_path: Path, record: str):
     (tmp_path / "prepared.json").write_text(record)
-    told(call("data", "prepare", "copy", "--out", tmp_path), 2, "--out is a folder with other things in it")
+    told(call("data", "prepare", "copy", "--out", tmp_path), 1, "prepared.json: not the record of a prepared corpus")
 
 
 def test_prepare_refuses_bad_words(call: Call, tmp_path: Path, own_corpora: Path):
     out = tmp_path / "out"
     told(call("data", "prepare", "tatoeba-en-dd", "--out", out), 3, "no such corpus", "tatoeba-en-d")
-    told(call("data", "prepare", "copy", "--out", own_corpora / "train.en"), 2, "--out is a file")
+    told(call("data", "prepare", "copy", "--out", own_corpora / "train.en"), 1, "--out is a file")
     told(call("data", "prepare", "copy", "--out", out, "--set", "filters.ratio=2"), 3, "filters.ratio", "maximum_ratio")
     told(call("data", "prepare", "copy", "--out", out, "--set", "text.shared=true"), 3, "text")
     assert not out.exists()
