@@ -24,7 +24,7 @@ from openwork.bundles.bundle import Bundle
 from openwork.inference.requests import NOTHING, Request
 from openwork.inference.translator import BatchTranslator, Translation
 from openwork.text.languages import in_other_script, other_language, plain_words
-from openwork.text.placeholders import WithoutPlaceholders, find_placeholders
+from openwork.text.placeholders import find_placeholders, without_placeholders
 
 EMPTY, LOOP, COPIED, LENGTH, UNFINISHED, UNSURE = "empty", "loop", "copied", "length", "unfinished", "unsure"
 UNFAMILIAR, LANGUAGE, LOST = "unfamiliar", "language", "lost"
@@ -99,7 +99,7 @@ def flags(translation: GuardedText, usual: UsualTexts = UNKNOWN_TEXTS) -> tuple[
 
 def _words(text: str) -> list[str]:
     """The words without placeholders, which are the same in every language."""
-    return plain_words(" ".join(WithoutPlaceholders([text])))
+    return plain_words(" ".join(without_placeholders([text])))
 
 
 def _is_other(text: str, language: str | None) -> bool:
@@ -125,7 +125,7 @@ def _numbers(text: str) -> set[str]:
 
     Round numbers such as 100 and 2,000 are left out.
     """
-    found = (number for part in WithoutPlaceholders([text.translate(_DIGITS)]) for number in _NUMBER.findall(part))
+    found = (number for part in without_placeholders([text.translate(_DIGITS)]) for number in _NUMBER.findall(part))
     plain = (_BETWEEN.sub("", number) for number in found)
     return {number for number in plain if len(number.rstrip("0")) >= LEAST_DIGITS}
 
