@@ -179,7 +179,7 @@ def ctranslate2_reason(settings: object) -> str:
         "rotary_base": {None},  # their usual base alone is written
     }
     key = _first_other(settings, allowed, (settings.key_width == settings.value_head_width, "value_width"))
-    return msg(f"it has no model.{key} like this one") if key else ""
+    return msg(f"it has no models with model.{key} = {getattr(settings, key)}") if key else ""
 
 
 def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[Tokenizer, ...]) -> str:
