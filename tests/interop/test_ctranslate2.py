@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 
+from decoding.forbidding import nothing_forbidden, translate
 from interop.small_bundles import TARGETS, TEXTS, small_bundle
 from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
@@ -27,7 +28,6 @@ from openwork.interop.ctranslate2.layout import FEEDFORWARDS
 from openwork.interop.ctranslate2.reading import (
     NEVER,
     CTranslate2Model,
-    NothingForbidden,
     bundle_from_ctranslate2,
     made_positions,
     read_ctranslate2,
@@ -172,7 +172,8 @@ def read_log_probabilities(bundle: Bundle, read: CTranslate2Model) -> torch.Tens
     source, target = bundle.tokenizers.source, bundle.tokenizers.target
     rows = [read.source_ids([names[0][number] for number in source.encode(text)]) for text in TEXTS]
     targets = [read.target.encode([names[1][number] for number in target.encode(text)]) for text in TARGETS]
-    return score_tokens(read.model, *padded(rows), targets, symbols=NothingForbidden())
+    with nothing_forbidden():
+        return score_tokens(read.model, *padded(rows), targets)
 
 
 def padded(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -255,7 +256,7 @@ def test_the_same_is_found(tmp_path: Path):
     names = token_names(bundle.tokenizers.source)
     settings = DecodingSettings(beam=3, maximum_length=12)
     sources = [[names[number] for number in bundle.tokenizers.source.encode(text)] for text in TEXTS]
-    theirs = [read.target.decode(best.tokens) for best, *_ in read.translate(sources, settings)]
+    theirs = [read.target.decode(best.tokens) for best, *_ in translate(read, sources, settings)]
     ours = [best.pieces for best, *_ in BatchTranslator.of(bundle, settings).translate(TEXTS)]
     assert theirs == [[names[number] for number in pieces] for pieces in ours]
 
@@ -508,5 +509,5 @@ def test_the_real_model_says_what_its_makers_say(openwork_data: Callable[[str], 
         "pre",
         1e-5,
     )
-    ((best, *_),) = read.translate([list("آتزمون")], DecodingSettings(beam=2, length_rule="power", length_penalty=1.0))
+    ((best, *_),) = translate(read, [list("آتزمون")], DecodingSettings(beam=2, length_rule="power", length_penalty=1.0))
     assert read.target.decode(best.tokens) == list("atzmon")
