@@ -9,25 +9,11 @@ import io
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 _XZ_MEMORY = 256 << 20
 """Memory limit of xz in bytes: four times the need of its strongest preset (-9)."""
 
 _CHUNK = 64 << 10
-
-
-@runtime_checkable
-class Unpacker(Protocol):
-    """A stream of decompressed bytes."""
-
-    def read1(self, size: int = -1, /) -> bytes:
-        """Reads at most `size` bytes; b"" only at the end. Raises one of `damages()` for a bad archive."""
-        ...
-
-    def close(self) -> None:
-        """Frees the memory; the underlying file stays open."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -36,10 +22,10 @@ class Compression:
 
     name: str
     magic: bytes
-    unpack: Callable[[io.BufferedReader], Unpacker]
+    unpack: Callable[[io.BufferedReader], io.BufferedIOBase]
 
 
-class _Xz:
+class _Xz(io.BufferedIOBase):
     """The concatenated streams of an xz file, within `_XZ_MEMORY`."""
 
     def __init__(self, file: io.BufferedReader) -> None:
@@ -72,9 +58,6 @@ class _Xz:
         while packed and not (packed := packed.lstrip(b"\0")):
             packed = self._file.read1(_CHUNK)
         return packed
-
-    def close(self) -> None:
-        self._stream = self._new()
 
 
 COMPRESSIONS = (
