@@ -63,7 +63,7 @@ COMPOSED = [
     "it is not whole JSON",
     "it tells which kind of section this is",
     "its bytes are not those that were written",
-    "openwork config schema --text lists every key",
+    "openwork config explain lists every key",
     "put {a} into a folder FOLDER/multi30k, by hand if need be, and set OPENWORK_DATA=FOLDER",
     "put {a} into a folder FOLDER/{b}, by hand if need be, and set OPENWORK_DATA=FOLDER",
     "the details could not be written to a file",
