@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity fuzz mutants faults soak bench docs errors messages file-list lint clean
+.PHONY: help setup demo test check parity distributed fuzz mutants faults soak bench docs errors messages file-list lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -66,6 +66,9 @@ check: $(DEV) ## formatting, lint, types, architecture and the fast tests: under
 
 parity: $(PARITY) ## our parts, and models read and written, against torch, transformers and ctranslate2
 	@$(PYTEST) -q tests/parity tests/interop $(ARGS)
+
+distributed: $(DEV) ## trainings on 1, 2 and 4 processes: equal, killed twenty times, continued on other numbers; Ray
+	@OPENWORK_KILLS=20 $(PYTEST) -q --durations=10 tests/distributed tests/machine tests/inference/bulk $(ARGS)
 
 fuzz: $(DEV) ## readers against files that are nearly right: 50,000 for each; ARGS="--help" tells more
 	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m fuzz $(ARGS)

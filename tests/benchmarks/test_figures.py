@@ -20,6 +20,7 @@ WRITTEN = {
     "docs/growth.md": "tests/benchmarks/test_pages_and_pictures.py",
     "docs/mutations.md": "tests/truth/test_mutations.py",
     "docs/paper.md": "tests/study/paper/test_paper.py",
+    "docs/scale.md": "tests/benchmarks/test_scale.py",
 }
 ALL = ["README.md", *sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))]
 PAGES = [page for page in ALL if page not in WRITTEN and not page.endswith(".zh-CN.md")]

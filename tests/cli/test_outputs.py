@@ -35,6 +35,7 @@ TEXTS = ("home/s.en", "home/s.de")
 BUNDLE = ("--bundle", "home/bundle")
 # Each output: the command, without it.
 OUTPUTS: dict[tuple[str, str], Arguments] = {
+    ("translate", "out"): (*BUNDLE, "--source", "home/shards"),
     ("export", "out"): ("home/bundle", "--to", "hf"),
     ("import", "out"): ("hf", "home/hf"),
     ("average", "out"): ("home/bundle", "home/other"),
@@ -96,6 +97,8 @@ def home(tiny_bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     write_hugging_face_folder(home / "hf", tiny_bundle)
     for text in TEXTS:
         (tmp_path / text).write_text("a b c\nd e\n")
+    (home / "shards").mkdir()
+    (home / "shards" / "a.txt").write_text("a b c\nd e\n")
     (home / "run.toml").write_text(TINY)
     (home / "train.sh").write_text("fairseq-train data --arch transformer --lr 0.1 --max-tokens 100\n")
     monkeypatch.chdir(tmp_path)

@@ -21,6 +21,8 @@ REFUSED = [
     ("explain Hallo", "a sentence and a bundle go together", "openwork train --out wrote"),
     ("explain --list --layer 0", "--layer, --head and --all are for a sentence", "leave them out"),
     ("train --corpus copy --plan --check-resume", "are different answers", "give one of them"),
+    ("train --corpus copy --plan --bandwidth 1e9", "the plan is for one", "such as --devices 8"),
+    ("train --corpus copy --plan --devices 2 --overlap 1", "without --bandwidth none", "such as --bandwidth 12e9"),
     ("train --corpus copy --json --out FOLDER/a", "a plan, a profile or a preflight", "add --plan"),
     ("train --corpus copy", "--out is missing", "--out en-de"),
     ("train --out FOLDER/a", "there is nothing to train on", "--corpus"),

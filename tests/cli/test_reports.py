@@ -170,7 +170,9 @@ def test_config_explain(key: list[str], call: Call, speak: Callable[[str], None]
 
 
 def test_a_plan(call: Call, speak: Callable[[str], None]):
-    check(call, speak, "train", "--plan", "--set", "data.corpus=copy", "--hours", "3", "--price", "2", "--devices", "8")
+    plan = ("train", "--plan", "--set", "data.corpus=copy", "--hours", "3", "--price", "2")
+    check(call, speak, *plan, "--devices", "8")
+    check(call, speak, *plan, "--devices", "1024", "--bandwidth", "1e9")
 
 
 @pytest.mark.parametrize("command", ["", "info", "data list", "data prepare", "config from", "translate"])

@@ -57,6 +57,15 @@ def test_a_window_takes_its_pairs_from_all_over_the_corpus() -> None:
         assert tenths.min() >= 1 and tenths.max() <= 40
 
 
+@pytest.mark.parametrize("pairs", [10, 10**10])
+def test_rows_are_those_of_unbounded_integers(pairs: int) -> None:
+    """Of 10^10 pairs, a factor times a place has 67 bits: more than an int64 holds."""
+    factor, shift = pairs - 1, pairs - 3
+    for start, stop in ((0, 5), (pairs - 5, pairs)):
+        rows = batching.spread_rows(factor, shift, pairs, start, stop)
+        assert rows.tolist() == [(factor * place + shift) % pairs for place in range(start, stop)]
+
+
 def test_epochs_and_seeds_differ() -> None:
     orders = {
         tuple(np.concatenate(list(plan_of(500, seed).epoch(epoch))).tolist()) for seed in (1, 2) for epoch in (0, 1)

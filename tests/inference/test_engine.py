@@ -181,3 +181,20 @@ def test_a_model_in_training_is_translated_with_as_it_is_now() -> None:
     with torch.inference_mode():
         state = trained.eval().start(tokens, torch.tensor([3]))
         torch.testing.assert_close(after, trained.step(torch.tensor([[2]]), state)[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "alone"), [(SMALL, True), (RecurrentSettings(width=8), False)], ids=["prepared", "as it is"]
+)
+def test_each_search_can_take_one_thread(settings: Any, alone: bool) -> None:
+    """A prepared model always does; for others it must be asked for, so that sums do not depend on the cores."""
+    engine = Engine(model(settings), "float32")
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        for engine.one_thread_each in (False, True):
+            with engine.computing():
+                assert torch.get_num_threads() == (1 if alone or engine.one_thread_each else 3)
+            assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)

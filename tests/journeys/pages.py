@@ -12,6 +12,8 @@ HOW_TO = (
     "docs/install.md",
     "docs/translator.md",
     "docs/recipes.md",
+    "docs/clusters.md",
+    "docs/bulk.md",
     "docs/look-inside.md",
     "docs/family.md",
 )

@@ -24,6 +24,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pairs = list(copy(split, count, seed=1))
         (tmp_path / f"{name}.en").write_text("".join(f"{pair.source}\n" for pair in pairs))
         (tmp_path / f"{name}.de").write_text("".join(f"{pair.target}\n" for pair in pairs))
+    (tmp_path / "shards").mkdir()
+    shutil.copy(tmp_path / "test.en", tmp_path / "shards" / "test.en")
     (tmp_path / "terms.tsv").write_text("a\tb\n")
     (tmp_path / "careful.toml").write_text("[decoding]\nbeam = 3\n")
     (tmp_path / "run.toml").write_text(TINY)

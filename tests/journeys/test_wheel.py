@@ -65,5 +65,7 @@ def test_the_wheel_holds_the_program_and_nothing_else(wheel: Path):
         names = archive.namelist()
     assert {name.partition("/")[0] for name in names} == {"openwork", f"{wheel.name.rsplit('-', 3)[0]}.dist-info"}
     recipes = {name.removeprefix("openwork/") for name in names if name.startswith("openwork/recipes/")}
-    assert recipes == {path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "recipes").rglob("*.toml")}
+    files = [path for path in (REPOSITORY / "recipes").rglob("*") if path.is_file()]
+    assert recipes == {path.relative_to(REPOSITORY).as_posix() for path in files}
+    assert {Path(name).suffix for name in recipes} == {".toml", ".sh", ".yaml"}
     assert "openwork/py.typed" in names and not [name for name in names if name.endswith((".pyc", ".po"))]

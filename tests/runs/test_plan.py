@@ -9,7 +9,9 @@ import pytest
 
 from journeys.command import Finished, told
 from openwork.base.config import read_run_file
+from openwork.cost.communication import BUCKET, INSIDE, Network
 from openwork.cost.cost import Machine
+from openwork.cost.sharding import Sharding, gathered_bytes
 from openwork.models.presets import TRAININGS
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
@@ -94,6 +96,69 @@ def test_what_options_cost():
     assert set(KEPT) == set(get_args(TrainingSettings.model_fields["optimiser"].annotation))
 
 
+FAST = Network(bandwidth=1e11)
+
+
+def shared(sharding: Sharding, devices: int = 8, network: Network | None = FAST) -> Plan:
+    return make_plan(recipe("paper-base-wmt14-en-de"), Machine(1e12, devices), network, sharding)
+
+
+def test_the_time_of_an_update_on_several_devices_by_hand():
+    """A thousand sentences of 25 tokens, 125 each; gradients of 63,045,632 weights in ten buckets, in a ring of 8."""
+    plan = shared("none")
+    assert plan.cost.weights == 63_045_632 and plan.sentences == 1000
+    size = 4 * 63_045_632
+    assert -(-size // BUCKET) == 10
+    ring = 10 * 14 * INSIDE + 2 * 7 / 8 * size / 1e11
+    assert plan.update.communication == pytest.approx(ring) and plan.sent == pytest.approx(2 * 7 / 8 * size)
+    assert plan.update.computing == pytest.approx(plan.cost.training_flops * 25_000 / 8e12)
+    assert plan.bill.seconds == pytest.approx(100_000 * (plan.update.computing + ring))
+    assert plan.bill.money == 0 and make_plan(plan.settings, Machine(1e12, 8, 3.0), FAST).bill.money == pytest.approx(
+        plan.bill.seconds / 3600 * 8 * 3
+    )
+
+
+def test_a_batch_that_does_not_come_out_even():
+    """A thousand sentences on 64 devices: 15.6 each, and 16 on the fullest; on 1,024 one, and some have none."""
+    even, uneven, few = (shared("none", devices, None) for devices in (8, 64, 1024))
+    assert uneven.update.imbalance == pytest.approx(16 / 15.625) and few.update.imbalance == 1.024
+    assert uneven.update.computing == pytest.approx(even.update.computing / 125 * 16)
+    assert few.update.computing == pytest.approx(even.update.computing / 125)
+    assert uneven.memory.activations == pytest.approx(even.memory.activations / 125 * 16, rel=1e-6)
+
+
+def test_what_sharding_saves_and_costs():
+    plans = {name: shared(name) for name in ("none", "optimiser", "full")}
+    none, optimiser, full = (plans[name].memory for name in plans)
+    assert optimiser.moments == 8 * 37_000 * 512 and optimiser.weights == none.weights  # more than an eighth
+    assert full.weights == none.weights * 9 / 8
+    assert (full.gradients, full.moments) == (none.gradients / 8, none.moments / 8)
+    gathered = gathered_bytes(plans["full"].cost, plans["full"].settings.model)
+    assert full.passing == none.passing + gathered and full.activations == none.activations
+    assert plans["full"].sent == pytest.approx(1.5 * plans["none"].sent)
+    assert plans["full"].update.total > plans["none"].update.total
+
+
+def test_accumulated_batches_are_sent_once_and_gathered_each_time():
+    settings = recipe("paper-base-wmt14-en-de")
+    thrice = settings.model_copy(update={"training": settings.training.model_copy(update={"accumulate": 3})})
+    for name, times in (("none", 1), ("full", 3)):
+        one, three = (make_plan(run, Machine(1e12, 8), FAST, name).sent for run in (settings, thrice))
+        assert three == pytest.approx(times * one)
+
+
+def test_what_is_said_of_several_devices():
+    text = "\n".join(plan_lines(shared("full", 64)))
+    for words in ("each computes 15.6 of the 1,000", "(sharding: full)", "each device sends 745 MB", "100 GB a second"):
+        assert words in text
+    assert "in no time: to count it, give --bandwidth" in "\n".join(plan_lines(shared("none", 64, None)))
+    assert "set batches.tokens to 25,600 or more" in "\n".join(plan_lines(shared("none", 1024)))
+    assert "devices: " not in "\n".join(plan_lines(make_plan(recipe("paper-base-wmt14-en-de"), Machine(1e12))))
+    values = plan_values(shared("full", 64))
+    assert values["update"]["exposed"] + values["update"]["computing"] == values["seconds_an_update"]
+    assert values["network"]["bandwidth"] == 1e11 and values["sharding"] == "full"
+
+
 def test_what_is_said():
     text = "\n".join(plan_lines(plan(), 12))
     for words in ("paper-base, 63,", "2,500,000,000 target tokens", "on 8 device(s)", "3.3e+18 operations"):
@@ -124,4 +189,9 @@ def test_the_command(call: Call, tmp_path: Path):
     told(call("train", path, "--json", "--out", tmp_path / "o"), 2, "--json is the form of a plan")
     told(call("train", path), 2, "--out is missing")
     told(call("train", path, "--plan", "--devices", 0), 2, "--devices")
+    many = ("train", path, "--plan", "--json", "--devices", 16, "--bandwidth", 1e11, "--overlap", 1)
+    hidden = json.loads(call(*many).out)
+    assert hidden["update"]["exposed"] == 0 < hidden["update"]["communication"]
+    told(call("train", path, "--plan", "--bandwidth", 1e11), 2, "--bandwidth is between devices")
+    told(call("train", path, "--plan", "--devices", 8, "--overlap", 0.5), 2, "--overlap hides communication")
     assert not (tmp_path / "o").exists()

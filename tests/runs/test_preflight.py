@@ -25,8 +25,9 @@ from openwork.runs.preflight.check import preflight
 from openwork.runs.preflight.report import clock, preflight_lines, preflight_warnings
 from openwork.runs.preflight.resources import beyond_budget, demanding_batches
 from openwork.runs.train import train_bundle
-from openwork.training.checkpoint import OPTIMISER, WEIGHTS, CheckpointObserver, checkpoints, kept_at_once
+from openwork.training.checkpoint import OPTIMISER, WEIGHTS, checkpoints
 from openwork.training.loop import LoopState
+from openwork.training.observers.saving import CheckpointObserver, kept_at_once
 from openwork.training.progress import Progress, Validation
 from openwork.training.settings import TrainingSettings
 from openwork.training.step import Updater

@@ -12,7 +12,6 @@ from openwork.models.weights import model_weights
 from openwork.training.averaging import MovingAverage
 from openwork.training.checkpoint import (
     MOVING_AVERAGE,
-    CheckpointObserver,
     checkpoints,
     load_checkpoint,
     load_weights,
@@ -20,6 +19,7 @@ from openwork.training.checkpoint import (
     save_checkpoint,
 )
 from openwork.training.observers.control import ValidationObserver
+from openwork.training.observers.saving import CheckpointObserver
 from openwork.training.progress import Progress
 from training.tiny import SETTINGS, make_store, make_training, validation
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from openwork.base.records import RecordWriter, read_records
 from openwork.data.store import TokenStore
-from openwork.training.checkpoint import CheckpointObserver, checkpoint_step, checkpoints
+from openwork.training.checkpoint import checkpoint_step, checkpoints
 from openwork.training.loop import LoopState, Observer
 from openwork.training.observers.console import (
     LineObserver,
@@ -22,6 +22,7 @@ from openwork.training.observers.console import (
 )
 from openwork.training.observers.control import INTERRUPTED, InterruptionObserver, StoppingObserver, ValidationObserver
 from openwork.training.observers.records import RecordObserver
+from openwork.training.observers.saving import CheckpointObserver
 from openwork.training.progress import Progress, Validation
 from openwork.training.step import StepReport
 from training.tiny import SETTINGS, make_store, make_training, report, validation

@@ -12,11 +12,12 @@ from openwork.base.errors import OpenworkError
 from openwork.data.store import TokenStore
 from openwork.models.weights import model_weights
 from openwork.training.batches.batch import TrainingBatch
-from openwork.training.checkpoint import CheckpointObserver, checkpoints, load_weights, resume_latest
+from openwork.training.checkpoint import checkpoints, load_weights, resume_latest
 from openwork.training.loop import LoopState, Observer
 from openwork.training.loss import Objective
 from openwork.training.observers.console import LiveObserver
 from openwork.training.observers.control import IN_A_ROW, RETURNS, SLOWER, RecoveryObserver, ValidationObserver
+from openwork.training.observers.saving import CheckpointObserver
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport, is_out_of_memory
 from training.tiny import BATCH_NORMALISED, MODEL, SETTINGS, Training, make_store, make_training, validation

@@ -11,6 +11,8 @@ from openwork.api.texts import as_path, ignore_report
 from openwork.base.errors import UsageError
 from openwork.base.pages import render
 from openwork.base.toml import write_value
+from openwork.cli.train import end_process
+from openwork.machine.processes import join
 from openwork.runs.file.resolve import resolve
 from openwork.runs.length import MinutesBudget
 from openwork.runs.train import train_bundle
@@ -69,6 +71,8 @@ def train(
         minutes: about how long to train.
         progress: show on standard error how far it is.
 
+    In a script that torchrun starts, all processes train together.
+
     UsageError, ConfigError or DataError for mistakes in the arguments, the settings or the data. Ctrl-C saves the run
     and raises KeyboardInterrupt.
 
@@ -95,7 +99,10 @@ def train(
         report, observers = report_line, [console_observer(progress_console())]
     settings = resolve(None if run_file is None else as_path(run_file), assignments, given, report).settings
     budget = None if minutes is None else MinutesBudget(minutes)
-    result = train_bundle(settings, folder, report, observers, budget=budget)
+    joined = join(end_process)
+    observers = observers if joined.is_first else []
+    report = report if joined.is_first else ignore_report
+    result = train_bundle(settings, folder, report, observers, budget=budget, processes=joined)
     if result.bundle is None:
         raise KeyboardInterrupt
     return Run(folder, result.progress.step, tuple(result.progress.validations))

@@ -1,7 +1,8 @@
-"""Decompression of gzip and xz files, recognised by their first bytes, with bounded memory.
+"""Compression of gzip and xz files, recognised by their first bytes, with bounded memory.
 
 A format is a line of the table. A reader returns at most the requested number of bytes and holds no more than its
-window, so a small file cannot fill the memory.
+window, so a small file cannot fill the memory. A writer puts neither name nor time into the file, so that equal bytes
+become equal files.
 """
 
 import gzip
@@ -9,6 +10,7 @@ import io
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import BinaryIO, cast
 
 _XZ_MEMORY = 256 << 20
 """Memory limit of xz in bytes: four times the need of its strongest preset (-9)."""
@@ -18,11 +20,15 @@ _CHUNK = 64 << 10
 
 @dataclass(frozen=True)
 class Compression:
-    """A compression format. `name` is also its program. `unpack` raises ImportError if Python lacks a module."""
+    """A compression format. `name` is also its program. `unpack` and `pack` raise ImportError if Python lacks a module.
+
+    Closing what `pack` returns ends the archive and leaves the file open.
+    """
 
     name: str
     magic: bytes
     unpack: Callable[[io.BufferedReader], io.BufferedIOBase]
+    pack: Callable[[BinaryIO], BinaryIO]
 
 
 class _Xz(io.BufferedIOBase):
@@ -60,9 +66,19 @@ class _Xz(io.BufferedIOBase):
         return packed
 
 
+def _packed_gzip(file: BinaryIO) -> BinaryIO:
+    return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0))
+
+
+def _packed_xz(file: BinaryIO) -> BinaryIO:
+    import lzma  # here, since some builds of Python lack it
+
+    return cast(BinaryIO, lzma.LZMAFile(file, "wb", preset=6))
+
+
 COMPRESSIONS = (
-    Compression("gzip", b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file, mode="rb")),
-    Compression("xz", b"\xfd7zXZ\x00", _Xz),
+    Compression("gzip", b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file, mode="rb"), _packed_gzip),
+    Compression("xz", b"\xfd7zXZ\x00", _Xz, _packed_xz),
 )
 LONGEST_MAGIC = max(len(compression.magic) for compression in COMPRESSIONS)
 ENDINGS = (".gz", ".xz")

@@ -49,6 +49,16 @@ def open_binary(path: Path | str) -> BinaryIO:
     return io.BufferedReader(_GuardedReader(path, plain, compression))
 
 
+def file_compression(path: Path | str) -> Compression | None:
+    """The compression of a file by its first bytes; None for a plain file. `DataError` where it cannot be read."""
+    path = Path(path)
+    with _open_plain(path) as file:
+        try:
+            return compression_of(file.peek(LONGEST_MAGIC))
+        except OSError as error:
+            _refuse_reading(path, error)
+
+
 class _GuardedReader(io.RawIOBase):
     """Turns a failed read or a damaged archive into a `DataError`."""
 

@@ -37,6 +37,7 @@ EXTRAS = {
     "data": Joined("the corpus hsk"),
     "languages": Joined("detecting languages"),
     "tensorboard": Joined("curves for TensorBoard"),
+    "scale": Joined("workers of Ray, Parquet files"),
     "parity": Joined("tests against other toolkits"),
 }
 

@@ -10,8 +10,9 @@ import typer
 from typer import Argument, Option
 
 from openwork.base.errors import UsageError
+from openwork.base.limits import LENGTH
 from openwork.base.printing import write_json
-from openwork.cli.options import AsJson, as_command
+from openwork.cli.options import AsJson, RayOptions, as_command
 from openwork.cli.terminal import print_result, report
 
 app = typer.Typer(no_args_is_help=True, help="List, fetch, measure and check corpora.")
@@ -57,10 +58,16 @@ def list_(folder: Folder = None, as_json: AsJson = False) -> None:
 def prepare(
     name: Annotated[str, Argument(help="A corpus, as openwork data list names it.")],
     out: Annotated[Path, Option("--out", "-o", help="Folder for the text files; it is made.")],
+    *,
     set_: Annotated[
         list[str] | None, Option("--set", help="A filter of the training pairs: filters.KEY=VALUE.")
     ] = None,
     folder: Folder = None,
+    shards: Annotated[
+        int | None,
+        Option(min=1, max=LENGTH, help="With --on ray: parts of the training pairs that are written at once."),
+    ] = None,
+    ray: RayOptions,
     as_json: AsJson = False,
 ) -> None:
     """Write a corpus as plain text files, one sentence a line.
@@ -72,13 +79,19 @@ def prepare(
     openwork data prepare multi30k-en-de --out data
 
     openwork data prepare dates --out data --set filters.maximum_ratio=2
+
+    openwork data prepare wmt14-en-fr --out data --on ray --workers 4
     """
     from openwork.data.corpora.prepare import prepare as prepare_splits
     from openwork.data.statistics import filter_settings
 
+    ray.check()
+    if ray.on is None and shards is not None:
+        raise UsageError("--shards goes with --on ray", hint="add --on ray, or leave --shards out", code="U106")
     splits = {}
     filters = filter_settings(set_ or [])
-    for split in prepare_splits(name, out, filters, folder=folder, progress=_Progress()):
+    options = {"folder": folder, "pool": ray.pool(), "shards": shards or ray.count()}
+    for split in prepare_splits(name, out, filters, progress=_Progress(), **options):
         splits[split.name] = split.to_json()
         for reason, count in (split.left_out or {}).items():
             report(f"{split.name}: left out {count:,}: {reason}")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 from annotated_types import Ge, Gt, Le
@@ -14,10 +14,14 @@ from pydantic.fields import FieldInfo
 from typer import Argument, Option
 
 from openwork.base.errors import UsageError
+from openwork.base.limits import LENGTH
 from openwork.cli.interrupts import RaisingOnCtrlC
 from openwork.cli.terminal import DEBUG, ErrorReporter, be_quiet, notices_shown
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.settings import settings_over
+
+if TYPE_CHECKING:
+    from openwork.machine.pool import Pool
 
 FORMS = ("ct2", "hf")  # as in `interop/forms.py`, which takes seconds to import
 
@@ -40,6 +44,40 @@ Assignments = Annotated[
     list[str] | None, Option("--set", help="Change a setting, such as model.width=256; repeatable.")
 ]
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace what openwork wrote there before.")]
+
+
+@dataclass(frozen=True)
+class RayOptions:
+    """Where the work is done: in this process, or by workers of Ray."""
+
+    on: Annotated[Literal["ray"] | None, Option(help="Workers of Ray do it (extra scale); else this process.")] = None
+    workers: Annotated[
+        int | None, Option(min=1, max=LENGTH, help="Number of Ray workers, of one core each; else all cores.")
+    ] = None
+    address: Annotated[
+        str | None, Option(help="HOST:PORT of a cluster of Ray, or auto; else Ray runs on this machine.")
+    ] = None
+
+    def check(self) -> None:
+        """UsageError for options of Ray without it."""
+        for name in ("workers", "address"):
+            if self.on is None and getattr(self, name) is not None:
+                raise UsageError(
+                    f"--{name} goes with --on ray", hint=f"add --on ray, or leave --{name} out", code="U103"
+                )
+
+    def count(self) -> int:
+        """The number of workers, as far as it is known here: of a cluster's only if it is given."""
+        from openwork.machine.available import cores
+
+        return 1 if self.on is None else self.workers or cores()
+
+    def pool(self) -> "Pool":
+        """The workers. ConfigError where Ray is not installed."""
+        from openwork.machine.pool import OneProcess
+        from openwork.machine.ray_pool import RayPool
+
+        return OneProcess() if self.on is None else RayPool(self.workers, self.address)
 
 
 def load(bundle: Path) -> Any:

@@ -1,6 +1,10 @@
 """openwork train"""
 
+import os
 import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,10 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from openwork.base.errors import ConfigError, UsageError
-from openwork.base.limits import LENGTH, OPERATIONS, RATIO, UPDATES
+from openwork.base.errors import ConfigError, OpenworkError, UsageError
+from openwork.base.limits import LENGTH, OPERATIONS, RATIO, THREADS, UPDATES
 from openwork.cli.options import Assignments
-from openwork.cli.terminal import INTERRUPTED, print_lines, print_result, progress_console, report
+from openwork.cli.terminal import (
+    INTERRUPTED,
+    be_quiet,
+    flush_streams,
+    print_lines,
+    print_result,
+    progress_console,
+    report,
+    show_error,
+)
+from openwork.machine.launcher import is_first, is_first_here, is_launched, launch
 
 if TYPE_CHECKING:
     from openwork.runs.file.settings import RunSettings
@@ -67,10 +81,28 @@ class PlanOptions:
         float | None,
         Option(min=1.0, max=OPERATIONS, help="For --plan: operations per second of a device, instead of a P100's."),
     ] = None
+    bandwidth: Annotated[
+        float | None,
+        Option(min=1.0, max=OPERATIONS, help="For --plan: bytes per second between devices (busbw of nccl-tests)."),
+    ] = None
+    overlap: Annotated[
+        float | None,
+        Option(min=0.0, max=1.0, help="For --plan: share of the communication hidden behind computing."),
+    ] = None
     price: Annotated[float, Option(min=0.0, max=RATIO, help="For --plan: price of a device per hour.")] = 0.0
     hours: Annotated[float | None, Option(min=0.0, max=RATIO, help="For --plan: show what this many hours allow.")] = (
         None
     )
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The folder of a run, and how many processes train it."""
+
+    out: Annotated[Path | None, Option("--out", "-o", help="Folder of the run; a run that is there continues.")] = None
+    processes: Annotated[
+        int, Option(min=1, max=THREADS, help="Train in this many processes on this machine, as torchrun would.")
+    ] = 1
 
 
 @dataclass(frozen=True)
@@ -91,7 +123,7 @@ def train(
         Path | None,
         Argument(help="A run file (TOML), a recipe's name, or a run's folder to go on with; else settings are chosen."),
     ] = None,
-    out: Annotated[Path | None, Option("--out", "-o", help="Folder of the run; a run that is there continues.")] = None,
+    run: RunOptions,
     data: DataOptions,
     from_bundle: Annotated[Path | None, Option(help="Fine-tune this bundle on new data.")] = None,
     assignments: Assignments = None,
@@ -113,6 +145,7 @@ def train(
 
     openwork train en-de --steps 600
     """
+    out = run.out
     given: dict[str, Any] = {"data": data.section()} if data.section() else {}
     if from_bundle is not None:
         given["fine_tuning"] = {"from_bundle": str(from_bundle)}
@@ -121,7 +154,8 @@ def train(
     _check(out, plan, instead, length, is_run=is_run)
     if run_file is not None and is_run and not _modes(plan, instead):
         _check_continued(run_file, out, length, given)
-        _change(run_file, assignments or [], length)
+        with launched_once(run.processes):
+            _change(run_file, assignments or [], length, run.processes)
         return
     if instead.profile and out is not None and run_file is None and not given:
         settings = _settings_there(out, assignments or [])
@@ -130,7 +164,8 @@ def train(
 
         steps = [f"training.steps={length.steps}"] if length.steps is not None else []
         asked = [*(assignments or []), *steps]
-        settings = resolve(run_file, asked, given, report, rehearse=length.rehearse).settings
+        with launched_once(run.processes):
+            settings = resolve(run_file, asked, given, report, rehearse=length.rehearse).settings
     if plan.plan:
         _plan(plan, settings, as_json=instead.as_json)
     elif instead.profile:
@@ -140,9 +175,9 @@ def train(
     elif instead.preflight:
         _preflight(settings, out, as_json=instead.as_json)
     elif out is not None and length.minutes is not None:
-        _train_for(length.minutes, settings, out, _set_keys(assignments))
+        _train_for(length.minutes, settings, out, _set_keys(assignments), run.processes)
     elif out is not None:
-        _train(settings, out)
+        _train(settings, out, run.processes)
 
 
 def _modes(plan: PlanOptions, instead: InsteadOptions) -> int:
@@ -172,6 +207,18 @@ def _check(
             "--json is the form of a plan, a profile or a preflight",
             hint="add --plan, --profile or --preflight",
             code="U029",
+        )
+    if plan.bandwidth is not None and (plan.devices or 1) == 1:
+        raise UsageError(
+            "--bandwidth is between devices, and the plan is for one",
+            hint="say how many there are, such as --devices 8",
+            code="U100",
+        )
+    if plan.overlap is not None and plan.bandwidth is None:
+        raise UsageError(
+            "--overlap hides communication, and without --bandwidth none is counted",
+            hint="give the bandwidth, such as --bandwidth 12e9",
+            code="U101",
         )
     if out is None and not is_run and not _modes(plan, instead):
         raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de", code="U030")
@@ -207,6 +254,7 @@ def _settings_there(out: Path, assignments: list[str]) -> "RunSettings":
 
 
 def _plan(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
+    from openwork.cost.communication import Network
     from openwork.cost.cost import Machine
     from openwork.runs.plan import P100, make_plan, plan_lines, plan_values
 
@@ -219,13 +267,12 @@ def _plan(plan: PlanOptions, settings: "RunSettings", *, as_json: bool) -> None:
         report("for this machine, by the rate of its matrix products: no training is faster")
     else:
         machine = Machine(plan.rate or P100, plan.devices or 1, plan.price)
-    made = make_plan(settings, machine)
+    network = None if plan.bandwidth is None else Network(plan.bandwidth, overlap=plan.overlap or 0.0)
+    made = make_plan(settings, machine, network)
     print_result(lambda: plan_values(made, plan.hours), lambda: plan_lines(made, plan.hours), as_json=as_json)
 
 
 def _profile(settings: "RunSettings", out: Path | None, *, as_json: bool) -> None:
-    import os
-
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # read when torch is loaded: silences its profiler
     from openwork.runs.profile import profile_lines, profile_training, profile_values
 
@@ -250,7 +297,7 @@ def _check_resume(settings: "RunSettings") -> None:
         raise typer.Exit(1)
 
 
-def _change(folder: Path, assignments: list[str], length: LengthOptions) -> None:
+def _change(folder: Path, assignments: list[str], length: LengthOptions, processes: int) -> None:
     """Continues the run in the folder, with another length if one is given."""
     from openwork.base.config import read_run
     from openwork.runs.file.resolve import resolve_run
@@ -270,38 +317,73 @@ def _change(folder: Path, assignments: list[str], length: LengthOptions) -> None
     changed = new_length(run_folder, before, wanted)
     for line in length_lines(changed) if changed.changes else ():
         report(line)
-    _train(changed.after, folder, length=changed)
+    _train(changed.after, folder, processes, length=changed)
 
 
-def _train_for(minutes: float, settings: "RunSettings", out: Path, kept: frozenset[str]) -> None:
+def _train_for(minutes: float, settings: "RunSettings", out: Path, kept: frozenset[str], processes: int) -> None:
     """Trains for about this many minutes; a run started so keeps its number of updates."""
     from openwork.runs.folder import RunFolder
     from openwork.runs.length import MinutesBudget, with_budget_of_then
 
     then = with_budget_of_then(RunFolder(out), settings, minutes)
     if then is None:
-        _train(settings, out, budget=MinutesBudget(minutes, kept))
+        _train(settings, out, processes, budget=MinutesBudget(minutes, kept))
     else:
-        _train(then, out)
+        _train(then, out, processes)
 
 
 def _train(
-    settings: "RunSettings", out: Path, *, length: "NewLength | None" = None, budget: "MinutesBudget | None" = None
+    settings: "RunSettings",
+    out: Path,
+    processes: int,
+    *,
+    length: "NewLength | None" = None,
+    budget: "MinutesBudget | None" = None,
 ) -> None:
-    from openwork.runs.train import train_bundle  # here: wrong settings are reported before torch is loaded
+    if processes > 1 and not is_launched():
+        raise typer.Exit(launch(processes, sys.argv[1:]))
+    # here: wrong settings are reported before torch is loaded
+    from openwork.machine.processes import join
+    from openwork.runs.train import train_bundle
     from openwork.training.observers.console import console_observer
 
-    watchers = [console_observer(progress_console())]
+    with be_quiet(not is_first()):
+        watchers = [console_observer(progress_console())]
+        joined = join(end_process)
+        try:
+            outcome = train_bundle(settings, out, report, watchers, length=length, budget=budget, processes=joined)
+        except KeyboardInterrupt:
+            report("stopped at once; to continue from what was saved last, run the same command again")
+            raise
+        if outcome.bundle is None:
+            report(f"saved after update {outcome.progress.step:,}; to continue, run the same command again")
+            report(f"it can be used as it is; to end it here, at its best: openwork finish {shlex.quote(str(out))}")
+            raise typer.Exit(INTERRUPTED)
+        report_result(outcome.bundle, settings, out)
+
+
+@contextmanager
+def launched_once(processes: int) -> Iterator[None]:
+    """A context in which one of several processes on a machine reports, and shows an error that all of them meet.
+
+    What launches `processes` is silent until it knows that they can begin.
+    """
+    launches = processes > 1 and not is_launched()
     try:
-        outcome = train_bundle(settings, out, report, watchers, length=length, budget=budget)
-    except KeyboardInterrupt:
-        report("stopped at once; to continue from what was saved last, run the same command again")
+        with be_quiet(launches or not is_first()):
+            yield
+    except OpenworkError as error:
+        if not is_first_here():
+            raise typer.Exit(error.exit_code) from error
         raise
-    if outcome.bundle is None:
-        report(f"saved after update {outcome.progress.step:,}; to continue, run the same command again")
-        report(f"it can be used as it is; to end it here, at its best: openwork finish {shlex.quote(str(out))}")
-        raise typer.Exit(INTERRUPTED)
-    report_result(outcome.bundle, settings, out)
+
+
+def end_process(error: OpenworkError | None) -> None:
+    """Ends this process from another thread than the one that trains; its checkpoints are whole at any moment."""
+    if error is not None:
+        show_error(error)
+    flush_streams()
+    os._exit(OpenworkError.exit_code)
 
 
 def report_result(written: Path, settings: "RunSettings", out: Path) -> None:

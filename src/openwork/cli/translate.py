@@ -13,12 +13,14 @@ from openwork.cli.options import (
     Bundle,
     DecodingOptions,
     NamesBundle,
+    RayOptions,
     check_streaming,
     given,
     settings_for_streaming,
     settings_with_options,
 )
-from openwork.cli.terminal import report
+from openwork.cli.progress import progress
+from openwork.cli.terminal import print_result, report
 from openwork.inference.settings import TranslationPrecision
 
 
@@ -35,7 +37,9 @@ class LineOptions:
     ] = None
     guard: Annotated[bool, Option(help="Flag unreliable translations, and search for them again.")] = False
     stream: Annotated[bool, Option(help="Write each piece as soon as it is found.")] = False
-    as_json: Annotated[bool, Option("--json", help="One JSON object a line, with scores.")] = False
+    as_json: Annotated[
+        bool, Option("--json", help="One JSON object a line, with scores; of a folder, the report too.")
+    ] = False
     precision: Annotated[
         TranslationPrecision | None,
         Option(help="Number type of the matrix products; auto: the fastest on this machine."),
@@ -43,13 +47,40 @@ class LineOptions:
     shortlist: Annotated[Path | None, Option(help="A file of openwork shortlist: search only its pieces.")] = None
 
 
-def _check(lines: Any) -> None:
+@dataclass(frozen=True)
+class FolderOptions:
+    """Folders of shards in place of standard input and output."""
+
+    source: Annotated[
+        Path | None, Option(help="A folder of files (text, .gz, .xz, Parquet) instead of standard input.")
+    ] = None
+    out: Annotated[Path | None, Option("--out", "-o", help="With --source: the folder for their translations.")] = None
+    column: Annotated[str | None, Option(help="Column of Parquet files to translate; else text or source.")] = None
+
+
+def _check_folders(folders: FolderOptions, ray: RayOptions) -> None:
+    """UsageError for a folder without the other, or for options of folders without them."""
+    if (folders.source is None) != (folders.out is None):
+        raise UsageError(
+            "--source and --out go together",
+            why="they name the folder of the shards and that of their translations",
+            hint="give both, or neither: openwork translate BUNDLE < FILE > FILE",
+            code="U104",
+        )
+    for name, is_given in (("--column", folders.column is not None), ("--on", ray.on is not None)):
+        if folders.source is None and is_given:
+            raise UsageError(f"{name} needs folders of shards", hint="add --source FOLDER --out FOLDER", code="U105")
+    ray.check()
+
+
+def _check(lines: Any, *, is_bulk: bool) -> None:
     """UsageError for options that do not go together."""
     others = {
         "--alternatives": lines.alternatives is not None,
         "--json": lines.as_json,
         "--terms": lines.terms,
         "--guard": lines.guard,
+        "--source": is_bulk,
     }
     check_streaming(name for name, is_given in others.items() if lines.stream and is_given)
     if lines.guard and lines.alternatives is not None:
@@ -71,56 +102,73 @@ def translate(
     settings: Annotated[
         Path | None, Option(help="A file with these options; see openwork config schema translation.")
     ] = None,
+    folders: FolderOptions,
+    ray: RayOptions,
     searching: DecodingOptions,
 ) -> None:
-    """Translate standard input, line for line.
+    """Translate standard input, or a folder of files, line for line.
 
     echo 'Ein Hund.' | openwork translate de-en
 
     openwork translate de-en < in.txt > out.txt
 
     openwork translate --settings careful.toml < in.txt > out.txt
+
+    A folder: each file becomes one of the same name. After an interruption the same command continues.
+
+    openwork translate de-en --source shards --out translated
+
+    openwork translate de-en --source shards --out translated --on ray
     """
     from openwork.inference.settings import TranslationFile, read_translation_file
 
+    _check_folders(folders, ray)
     file = read_translation_file(settings) if settings is not None else TranslationFile()
     asked = file.lines.model_copy(update=given(lines))
-    _check(asked)
+    _check(asked, is_bulk=folders.source is not None)
     chosen = given(searching)
     options = {**file.decoding, **chosen}
     origins = {key: file.origins[key] for key in file.origins if key.removeprefix("decoding.") not in chosen}
     count = options.pop("best", ALTERNATIVES) if asked.alternatives is not None else ALTERNATIVES
 
-    from openwork.data.glossary import read_glossary
-    from openwork.inference.filters.lines import (
-        OutputFormat,
-        alternatives_filter,
-        answer_stream,
-        streaming_filter,
-        translation_filter,
-        with_terms,
-    )
-    from openwork.inference.guard import GuardedTranslator, usual_texts
+    from openwork.inference.filters.lines import answer_stream, filter_for, reader_for, streaming_filter
     from openwork.inference.loading import load_bundles, translator_of
-    from openwork.inference.requests import read_json, read_text
     from openwork.runs.usable import usable_bundle
 
-    read = read_json if asked.requests else read_text
-    if asked.terms is not None:
-        read = with_terms(read, read_glossary(asked.terms))
-    bundles = load_bundles([usable_bundle(Path(bundle)) for bundle in asked.bundle])
+    read = reader_for(asked)
+    paths = [usable_bundle(Path(bundle)) for bundle in asked.bundle]
+    bundles = load_bundles(paths)
     settle = settings_for_streaming if asked.stream else settings_with_options
     decoding = settle(bundles[0].settings.decoding, options, origins)
+    if folders.source is not None:
+        from openwork.inference.bulk.plan import TranslationPlan
+
+        _translate_folder(TranslationPlan.of(paths, asked, decoding, count), bundles, folders, ray.pool())
+        return
     translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
-    output = OutputFormat(decoding.best, asked.as_json)
-    if asked.stream:
-        lines_filter = streaming_filter(translator)
-    elif asked.alternatives is not None:
-        lines_filter = alternatives_filter(translator, output, asked.alternatives, count)
-    else:
-        guarded = GuardedTranslator(translator, usual_texts(bundles[0])) if asked.guard else translator
-        lines_filter = translation_filter(guarded, output)
+    lines_filter = streaming_filter(translator) if asked.stream else filter_for(translator, bundles[0], asked, count)
     answer_stream(lines_filter, report, read=read)
+
+
+def _translate_folder(plan: Any, bundles: Any, folders: FolderOptions, pool: Any) -> None:
+    """Translates a folder of shards and prints the report. DataError if a shard has failed."""
+    from openwork.inference.bulk.record import open_record
+    from openwork.inference.bulk.run import translate_shards
+    from openwork.inference.bulk.shards import find_shards
+    from openwork.machine.pool import OneProcess
+
+    assert folders.source is not None and folders.out is not None
+    found = find_shards(folders.source, folders.out, folders.column)
+    for name in found.passed_over:
+        report(f"{name}: no file, passed over")
+    plan, made = plan.loaded(bundles)
+    start = (lambda: made) if isinstance(pool, OneProcess) else plan.start
+    with open_record(folders.out, plan.reads(folders.source)) as record:
+        record.plan(plan.identity(folders.column), found.shards)
+        with progress(len(found.shards), "shards") as advanced:
+            done = translate_shards(found.shards, record, start, pool, report, advanced=advanced)
+    print_result(done.to_json, done.lines, as_json=plan.lines.as_json)
+    done.check()
 
 
 def shortlist(

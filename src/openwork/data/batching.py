@@ -118,11 +118,20 @@ class Windows(Plan):
     def _window(self, number: int) -> Plan:
         if self._last is None or self._last[0] != number:
             self._last = None  # frees the memory of the window before
-            start, stop = self._bounds[number]
-            rows = (self._factor * np.arange(start, stop, dtype=np.int64) + self._shift) % self._pairs
+            rows = spread_rows(self._factor, self._shift, self._pairs, *self._bounds[number])
             generator = np.random.default_rng([*self._seed, number])
             self._last = number, self._arrange(generator.permutation(rows), generator)
         return self._last[1]
+
+
+def spread_rows(factor: int, shift: int, pairs: int, start: int, stop: int) -> NDArray[np.int64]:
+    """(factor * j + shift) mod pairs for j from `start` to `stop` - 1, of a window's length.
+
+    The first row is a Python integer, and the others follow from their distance to it: from 3 billion pairs on,
+    factor * j has more than 63 bits.
+    """
+    first = (factor * start + shift) % pairs
+    return (factor * np.arange(stop - start, dtype=np.int64) + first) % pairs
 
 
 class SideLengths(Protocol):

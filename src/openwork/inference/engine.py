@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
@@ -131,6 +131,7 @@ class Engine:
         members = model.members if isinstance(model, Ensemble) else (model,)
         self.members = [member for member in members if isinstance(member, SequenceModel)]
         self.is_prepared = all(can_be_prepared(member) for member in self.members)
+        self.one_thread_each = False  # a search; then its sums do not depend on the number of cores
         self.precision: ProductType = self._precision(precision)
         if self.precision == "bfloat16" and not has_narrow_kernels():
             self.is_prepared = False
@@ -189,7 +190,14 @@ class Engine:
         """The context for computing with the model of `ready`: its precision, or one thread if prepared."""
         if self.is_prepared or self.precision == "int8":  # int8 is never without preparing
             return one_thread()
-        return computing_in(self.precision, self.device)
+        context = computing_in(self.precision, self.device)
+        return _in_one_thread(context) if self.one_thread_each else context
+
+
+@contextmanager
+def _in_one_thread(context: AbstractContextManager[object]) -> Iterator[None]:
+    with one_thread(), context:
+        yield
 
 
 def _identity(model: nn.Module) -> object:

@@ -1,8 +1,9 @@
-"""Available memory and free disk of this machine. No torch here.
+"""Cores, available memory and free disk of this machine. No torch here.
 
 psutil knows the machine; the limits of the control groups that containers run in are read here, since it does not.
 """
 
+import os
 import re
 import shutil
 from dataclasses import dataclass
@@ -74,6 +75,11 @@ def _left(group: Path, limit: str, used: str, cached: str) -> int | None:
     except OSError:
         kept = None
     return max(0, most - taken + (int(kept[1]) if kept else 0))
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_memory(weights: int, free: int) -> None:

@@ -1,5 +1,7 @@
 """The device of computations, and the instructions of its processor."""
 
+import os
+
 import torch
 
 
@@ -12,6 +14,8 @@ def choose_device() -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
     torch.backends.cuda.enable_cudnn_sdp(False)
+    if "LOCAL_RANK" in os.environ:  # one of several processes on this machine, each with a GPU of its own
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     return torch.device("cuda")
 
 

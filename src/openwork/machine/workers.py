@@ -19,11 +19,16 @@ R = TypeVar("R")
 LEAST_TOKENS = 1024  # of a worker's part; with fewer the cost per batch of a worker exceeds its gain
 
 
-def choose_workers(wanted: int | None, tokens: int, device: torch.device) -> int:
-    """`wanted`, or the number of threads, bounded by the tokens of a batch; one for a GPU, which is parallel itself."""
+def choose_workers(wanted: int | None, tokens: int, device: torch.device, processes: int = 1) -> int:
+    """`wanted`, or the number of threads, bounded by the tokens of a batch; one for a GPU, which is parallel itself.
+
+    They are those of all `processes` together.
+    """
     if wanted is not None:
         return wanted
-    return 1 if device.type != "cpu" else max(1, min(torch.get_num_threads(), tokens // LEAST_TOKENS))
+    if device.type != "cpu":
+        return processes
+    return max(processes, min(processes * torch.get_num_threads(), tokens // LEAST_TOKENS))
 
 
 class Workers:

@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from openwork.machine.processes import ALONE, Processes
 from openwork.nn.shapes import Vectors
 
 Norm = Callable[[int], nn.Module]  # from a width to the module
@@ -57,13 +58,35 @@ def real_positions(real: Bool[Tensor, "batch position"]) -> Iterator[None]:
         _thread.real = before
 
 
-def statistics_over(x: Vectors, real: Bool[Tensor, "batch position"]) -> tuple[Tensor, Tensor, Tensor]:
+@contextmanager
+def nothing_counts() -> Iterator[None]:
+    """Within it, no position is real for the batch norms that this thread trains."""
+    _thread.nothing = True
+    try:
+        yield
+    finally:
+        _thread.nothing = False
+
+
+@contextmanager
+def over_all(processes: Processes) -> Iterator[None]:
+    """Within it, the batch norms that this thread trains have the statistics of the positions of all processes."""
+    _thread.processes = processes
+    try:
+        yield
+    finally:
+        _thread.processes = ALONE
+
+
+def statistics_over(
+    x: Vectors, real: Bool[Tensor, "batch position"], processes: Processes = ALONE
+) -> tuple[Tensor, Tensor, Tensor]:
     """mean = sum of x / n, variance = sum of (x - mean)^2 / n over the n real positions (their algorithm 1), and n."""
     padding = ~real[..., None]
-    count = real.sum()
+    count = processes.summed(real.sum())
     n = count.clamp(min=1)
-    mean = x.masked_fill(padding, 0.0).sum(dim=(0, 1)) / n
-    variance = (x - mean).masked_fill(padding, 0.0).square().sum(dim=(0, 1)) / n
+    mean = processes.summed(x.masked_fill(padding, 0.0).sum(dim=(0, 1))) / n
+    variance = processes.summed((x - mean).masked_fill(padding, 0.0).square().sum(dim=(0, 1))) / n
     return mean, variance, count
 
 
@@ -100,7 +123,8 @@ class BatchNorm(nn.Module):
         real = getattr(_thread, "real", None)
         if real is None or real.shape != x.shape[:-1]:
             raise RuntimeError("a batch norm is trained within real_positions, which say what is no padding")
-        mean, variance, count = statistics_over(x, real)
+        real = torch.zeros_like(real) if getattr(_thread, "nothing", False) else real
+        mean, variance, count = statistics_over(x, real, getattr(_thread, "processes", ALONE))
         self._remember(mean, variance, count)
         return mean, variance
 

@@ -1,5 +1,6 @@
 """The parts of a training, put together from its settings: data, tokenizers, model, optimiser, batches, validation."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +17,13 @@ from openwork.inference.translator import BatchTranslator
 from openwork.machine.available import check_memory, free_memory
 from openwork.machine.device import choose_device, choose_products
 from openwork.machine.precision import choose_precision
+from openwork.machine.processes import ALONE, Processes
 from openwork.machine.workers import choose_workers
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.label_model import LabelModel
-from openwork.runs.corpus import Report, RunCorpus, prepare_corpus
+from openwork.runs.agreement import shared_corpus
+from openwork.runs.corpus import Report, RunCorpus
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.runs.tuning import begin_tuning, check_fine_tuning
@@ -31,8 +34,10 @@ from openwork.training.averaging import MovingAverage
 from openwork.training.batches.batch import BatchStream
 from openwork.training.checkpoint import checkpoints, resume_latest
 from openwork.training.computing.choice import arrangement, validation_arrangement
+from openwork.training.computing.sharding import working_copy
+from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.optimisers import make_optimiser
-from openwork.training.progress import Progress
+from openwork.training.progress import Progress, Validation
 from openwork.training.schedules import make_schedule
 from openwork.training.settings import TrainingSettings
 from openwork.training.step import Updater
@@ -49,27 +54,31 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
     return model
 
 
-def settle_computing(settings: RunSettings, folder: RunFolder | None) -> tuple[RunSettings, torch.device]:
+def settle_computing(
+    settings: RunSettings, folder: RunFolder | None, processes: Processes = ALONE
+) -> tuple[RunSettings, torch.device]:
     """The settings with precision and workers decided for this machine, and its device, set to compute so.
 
     ConfigError for a fine-tuning that is impossible.
     """
     device = choose_device()
-    settings = resolve_computing(settings, folder, device)
+    settings = resolve_computing(settings, folder, device, processes)
     choose_products(settings.training.precision, device)
     check_fine_tuning(settings)
     return settings, device
 
 
-def resolve_computing(settings: RunSettings, folder: RunFolder | None, device: torch.device) -> RunSettings:
-    """The settings with precision and workers decided; a continued run keeps its first decision."""
+def resolve_computing(
+    settings: RunSettings, folder: RunFolder | None, device: torch.device, processes: Processes = ALONE
+) -> RunSettings:
+    """The settings with precision and workers decided, for all processes; a continued run keeps its first decision."""
     before = folder.read_settings() if folder is not None else None
     known = before.training if before is not None else settings.training
     wanted = settings.training
     precision = choose_precision(known.precision if wanted.precision == "auto" else wanted.precision, device)
-    chosen = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device)
+    chosen = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device, processes.count)
     workers = 1 if settings.needs_whole_batches else chosen
-    training = wanted.model_copy(update={"precision": precision, "workers": workers})
+    training = wanted.model_copy(update=processes.from_first({"precision": precision, "workers": workers}))
     return settings.model_copy(update={"training": training})
 
 
@@ -87,19 +96,31 @@ class TrainingSetup:
     validator: Validator
     stream: BatchStream
     updater: Updater
+    processes: Processes = ALONE
+
+    def validate(self, step: int) -> Validation:
+        """The figures of the weights as they are now."""
+        self.updater.copy.publish()
+        return self.validator.validate(step)
 
     def restore_newest(self) -> int | None:
         """Restores the newest checkpoint and returns its update; None if there is no checkpoint."""
-        parts = self.model, self.optimiser, self.moving_average
-        found = resume_latest(self.folder.checkpoints, *parts, in_trouble=False)
+        parts = self.updater.copy.stored, self.optimiser, self.moving_average
+        found = resume_latest(self.folder.checkpoints, *parts, in_trouble=False, processes=self.processes)
+        self.updater.copy.publish()
         return None if found is None else found.progress.step
 
 
 def prepare_training(
-    settings: RunSettings, folder: RunFolder, device: torch.device, report: Report, corpus: RunCorpus | None = None
+    settings: RunSettings,
+    folder: RunFolder,
+    device: torch.device,
+    report: Report,
+    corpus: RunCorpus | None = None,
+    processes: Processes = ALONE,
 ) -> TrainingSetup:
     """Data (unless they are given), model, and what trains it: fresh, from a bundle, or from the newest checkpoint."""
-    corpus = corpus or prepare_corpus(settings, folder, report)
+    corpus = corpus or shared_corpus(settings, folder, report, processes)
     training, precision = settings.training, choose_precision(settings.training.precision, device)
     model = new_model(settings, corpus.tokenizers)
     check_maximum_length(model.maximum_length, corpus.train, corpus.valid, continues=model.continues)
@@ -107,36 +128,53 @@ def prepare_training(
     report(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
     begin_tuning(settings, model, corpus.tokenizers, report, resumed=bool(checkpoints(folder.checkpoints)))
     model.to(device)
-    optimiser = make_optimiser(model, training)
-    moving_average = MovingAverage(model, training.ema) if training.ema else None
-    progress = _resume(folder, model, optimiser, moving_average, training, report)
+    copy = working_copy(model, training, precision, processes)
+    optimiser = make_optimiser(copy.stored, training, copy.moved())
+    moving_average = MovingAverage(copy.stored, training.ema) if training.ema else None
+    progress = _resume(folder, copy, optimiser, moving_average, training, report)
     translator = BatchTranslator(model, corpus.tokenizers, DecodingSettings(beam=1), precision=precision)
     same, language = validation_arrangement(training, model), languages_of(settings.data)[1]
-    scoring = scoring_of(task_of(settings.model), model, translator, corpus.valid, same, precision, language)
+    scoring = scoring_of(task_of(settings.model), model, translator, corpus.valid, same, precision, language, processes)
     validator = Validator(
-        model, translator, corpus.valid, corpus.valid_pairs, precision, scoring, same, shown=corpus.examples
-    )
+        model, translator, corpus.valid, corpus.valid_pairs, precision, scoring, same,
+        shown=corpus.examples, processes=processes,
+    )  # fmt: skip
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
-    stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device))
-    updater = Updater(model, optimiser, make_schedule(training, settings.model.width), training, precision)
+    _check_shares(plan, processes)
+    stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device), processes)
+    schedule = make_schedule(training, settings.model.width)
+    updater = Updater(model, optimiser, schedule, training, precision, copy)
     return TrainingSetup(
-        settings, folder, corpus, model, optimiser, moving_average, progress, validator, stream, updater
+        settings, folder, corpus, model, optimiser, moving_average, progress, validator, stream, updater, processes
     )
+
+
+def _check_shares(plan: BatchPlan, processes: Processes) -> None:
+    """ConfigError where most batches have fewer sentences than there are processes."""
+    sentences = len(plan.source_lengths) / plan.versions / len(plan.epoch(0)) if processes.count > 1 else math.inf
+    if sentences < processes.count:
+        raise ConfigError(
+            f"a batch of {sentences:.1f} sentences on average cannot be shared by {processes.count} processes",
+            why="some of them would have nothing to compute",
+            hint="set batches.tokens higher (it is that of all processes together), or train on fewer",
+            code="C112",
+        )
 
 
 def _resume(
     folder: RunFolder,
-    model: SequenceModel,
+    copy: WorkingCopy,
     optimiser: torch.optim.Optimizer,
     moving_average: MovingAverage | None,
     training: TrainingSettings,
     report: Report,
 ) -> Progress:
     """Restores the newest checkpoint, if there is one."""
-    resumed = resume_latest(folder.checkpoints, model, optimiser, moving_average)
+    resumed = resume_latest(folder.checkpoints, copy.stored, optimiser, moving_average, processes=copy.processes)
     if resumed is None:
         return Progress()
+    copy.publish()
     for error in resumed.damaged:
         report(f"passed over a damaged checkpoint: {error.what}")
     progress = resumed.progress

@@ -4,6 +4,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from openwork.evaluation.label_scores import label_scores
 from openwork.inference.labeller import Labeller
 from openwork.inference.translator import BatchTranslator
 from openwork.machine.precision import PrecisionName
+from openwork.machine.processes import ALONE, Processes
 from openwork.metrics.ratio import Ratio, exact_match, perplexity
 from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
@@ -43,14 +45,22 @@ class Scoring(ABC):
         """Fields of `Validation` with the scores, and the signature of BLEU; empty without BLEU."""
 
 
+def shared_out(processes: Processes, items: Sequence[str], run: Callable[[Sequence[str]], list[str]]) -> list[str]:
+    """The result of each item; each process computes its share of them."""
+    results = [""] * len(items)
+    for rank, share in enumerate(processes.gather(run(processes.part(items)))):
+        results[rank :: processes.count] = share
+    return results
+
+
 class TranslationScoring(Scoring):
     """Translations by greedy search: BLEU, chrF and exact matches. `language` is that of the targets."""
 
-    def __init__(self, translator: BatchTranslator, language: str | None = None) -> None:
-        self.translator, self.language = translator, language
+    def __init__(self, translator: BatchTranslator, language: str | None = None, processes: Processes = ALONE) -> None:
+        self.translator, self.language, self.processes = translator, language, processes
 
     def hypotheses(self, sources: Sequence[str]) -> list[str]:
-        return self.translator.best(sources)
+        return shared_out(self.processes, sources, self.translator.best)
 
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         references = [pair.target for pair in pairs]
@@ -62,11 +72,11 @@ class TranslationScoring(Scoring):
 class LabelScoring(Scoring):
     """Labels: the score of the task, and the share of targets that are right as a whole."""
 
-    def __init__(self, task: Task, model: SequenceModel, tokenizers: TokenizerPair, precision: PrecisionName) -> None:
-        self.labeller = Labeller(model, tokenizers, task, precision=precision)
+    def __init__(self, labeller: Labeller, processes: Processes = ALONE) -> None:
+        self.labeller, self.processes = labeller, processes
 
     def hypotheses(self, sources: Sequence[str]) -> list[str]:
-        return self.labeller.best(sources)
+        return shared_out(self.processes, sources, self.labeller.best)
 
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         references = [" ".join(pair.target.split()) for pair in pairs]
@@ -121,6 +131,7 @@ def scoring_of(
     arrange: Arrange,
     precision: PrecisionName,
     language: str | None,
+    processes: Processes = ALONE,
 ) -> Scoring | None:
     """The scores of a model with this task while it trains; None for a language model, which has a loss alone."""
     if task == "language-model":
@@ -128,43 +139,42 @@ def scoring_of(
     if task == "fill":
         return MaskedScoring(model, translator.tokenizers, store, arrange, precision)
     if task in LABELLING:
-        return LabelScoring(task, model, translator.tokenizers, precision)
-    return TranslationScoring(translator, language)
+        return LabelScoring(Labeller(model, translator.tokenizers, task, precision=precision), processes)
+    return TranslationScoring(translator, language, processes)
 
 
+@dataclass
 class Validator:
-    """Computes loss and scores of the same held-out pairs each time. It draws no random number."""
+    """Computes loss and scores of the same held-out pairs each time. It draws no random number.
 
-    def __init__(
-        self,
-        model: SequenceModel,
-        translator: BatchTranslator,
-        store: TokenStore,
-        pairs: list[Pair],
-        precision: PrecisionName,
-        scoring: Scoring | None,
-        arrange: Arrange = to_tensors,
-        *,
-        shown: Sequence[Pair] = (),
-    ) -> None:
-        """`translator` is of the model. `pairs` are those that `scoring` scores: the first of the store, or none.
+    `translator` is of the model. `pairs` are those that `scoring` scores: the first of the store, or none. `arrange`
+    lays a batch out for the loss: always the same for the same rows. `shown`: examples for samples where no pairs are
+    scored, such as the first words of texts. Without `scoring` there are neither scores nor samples. Several
+    `processes` share the pairs out.
+    """
 
-        `arrange` lays a batch out for the loss: always the same for the same rows. `shown`: examples for samples where
-        no pairs are scored, such as the first words of texts. Without `scoring` there are neither scores nor samples.
-        """
-        self.model, self.translator, self.store, self.scoring = model, translator, store, scoring
-        self.pairs = pairs if scoring is not None else []
-        self.shown = [pair for pair in shown if pair.source.strip()] if scoring is not None and not pairs else []
-        self.arrange = arrange
-        self.precision: PrecisionName = precision
-        self.plan = BatchPlan.of(store, BatchSettings(), seed=0).epoch(0)
+    model: SequenceModel
+    translator: BatchTranslator
+    store: TokenStore
+    pairs: list[Pair]
+    precision: PrecisionName
+    scoring: Scoring | None
+    arrange: Arrange = to_tensors
+    shown: Sequence[Pair] = ()
+    processes: Processes = ALONE
 
-    def loss(self, batches: Iterable[NDArray] | None = None) -> Ratio:
-        """Nats of all real target tokens, or of those of some batches' rows, without smoothing, and their number."""
+    def __post_init__(self) -> None:
+        scored = self.scoring is not None
+        self.shown = [pair for pair in self.shown if pair.source.strip()] if scored and not self.pairs else []
+        self.pairs = self.pairs if scored else []
+        self.plan = BatchPlan.of(self.store, BatchSettings(), seed=0).epoch(0)
+
+    def loss(self, batches: Iterable[NDArray]) -> Ratio:
+        """Nats of the real target tokens of some batches' rows, without smoothing, and their number."""
         self.model.eval()
         total = Ratio(0.0, 0)
         with torch.inference_mode():
-            for rows in self.plan if batches is None else batches:
+            for rows in batches:
                 batch = self.arrange(assemble(self.store, rows), self.translator.device)
                 sums = batch_loss(self.model, batch, 0.0, self.precision)
                 total += Ratio(sums.likelihood.item(), batch.target_tokens)
@@ -173,7 +183,9 @@ class Validator:
     def validate(self, step: int) -> Validation:
         """Loss, perplexity and, if there are pairs, the scores of the model's hypotheses, with one as a sample."""
         before = time.perf_counter()
-        loss = self.loss()
+        own = self.loss(self.plan[number] for number in self.processes.part(range(len(self.plan))))
+        total, count = self.processes.total(own.total, own.count)
+        loss = Ratio(total, int(count))
         scores: dict[str, Any] = {}
         sample, signature = None, ""
         if self.scoring is not None and self.pairs:

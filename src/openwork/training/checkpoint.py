@@ -1,40 +1,54 @@
 """Checkpoints: all that a run needs to continue as if it had never stopped.
 
 A checkpoint is a folder `step-00001000` with `weights.safetensors`, `optimiser.safetensors`, `state.json`, and with
-`moving-average.safetensors` where one is kept. It appears under its name only when it is complete, and `state.json`
-holds the checksums of all parts.
+`moving-average.safetensors` where one is kept; or with a file for each process that has a part of the tensors
+(`shards.py`) in their place. It appears under its name only when it is complete, and `state.json` holds the checksums
+of all parts.
 """
 
 import contextlib
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from openwork.base.errors import BundleError
-from openwork.base.files import sha256_values
+from openwork.base.files import sha256_file, sha256_values
 from openwork.base.folders import atomic_folder
 from openwork.base.printing import json_text
 from openwork.base.regular_files import read_regular
+from openwork.machine.processes import ALONE, Processes
 from openwork.models.weights import MOST_BYTES, model_weights, read_tensors, restore_weights, tensors_to_bytes
 from openwork.training.averaging import MovingAverage
-from openwork.training.loop import LoopState, Observer
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
-from openwork.training.progress import Progress, Validation
-from openwork.training.settings import TrainingSettings
+from openwork.training.progress import Progress
+from openwork.training.shards import NAME, divided_like, read_shards, save_shards
 
-FORMAT = 1
+FORMAT, DIVIDED = 1, 2  # of whole tensors, and of parts of them
 _NAME = re.compile(r"step-[0-9]+")
 WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"
 FILES = (STATE, WEIGHTS, OPTIMISER, MOVING_AVERAGE)
 _MOST_STATE = 256 << 20  # bytes of state.json, which has a line for each validation
 _PROGRESS = "progress"  # the entry of state.json with the place of the run
+
+
+Tensors = Mapping[str, Mapping[str, Tensor]]
+"""The tensors of each file of a checkpoint, by name."""
+
+
+def tensors_of(
+    model: nn.Module, optimiser: torch.optim.Optimizer, moving_average: MovingAverage | None = None
+) -> dict[str, dict[str, Tensor]]:
+    """What a checkpoint holds (not copies)."""
+    tensors = {WEIGHTS: model_weights(model), OPTIMISER: optimiser_tensors(model, optimiser)}
+    return tensors if moving_average is None else {**tensors, MOVING_AVERAGE: moving_average.weights}
 
 
 def save_checkpoint(
@@ -45,21 +59,49 @@ def save_checkpoint(
     moving_average: MovingAverage | None = None,
 ) -> Path:
     """Writes `folder/step-N`; a full disk leaves the earlier checkpoints as they were and no half one."""
-    path = folder / f"step-{progress.step:08d}"
-    tensors = {WEIGHTS: model_weights(model), OPTIMISER: optimiser_tensors(model, optimiser)}
-    if moving_average is not None:
-        tensors[MOVING_AVERAGE] = moving_average.weights
+    path = path_of(folder, progress.step)
+    write_whole(path, tensors_of(model, optimiser, moving_average), progress.to_json())
+    return path
+
+
+def path_of(folder: Path, step: int) -> Path:
+    """Where the checkpoint after an update is."""
+    return folder / f"step-{step:08d}"
+
+
+def write_whole(path: Path, tensors: Tensors, place: dict[str, Any]) -> None:
+    """Writes a checkpoint with one file for each group of tensors. `place`: that of the run."""
     with atomic_folder(path, FILES) as partial:
         checksums = {}
         for name, content in tensors.items():
             data = tensors_to_bytes(content)
             checksums[name] = hashlib.sha256(data).hexdigest()
             (partial / name).write_bytes(data)
-        place = progress.to_json()
-        checksums[_PROGRESS] = sha256_values(place)
-        state = {"format": FORMAT, "sha256": checksums, _PROGRESS: place}
-        (partial / STATE).write_text(json_text(state, indent=1), encoding="utf-8")
-    return path
+        write_state(partial, FORMAT, checksums, place)
+
+
+def write_divided(path: Path, tensors: Tensors, place: dict[str, Any], processes: Processes) -> None:
+    """Writes a checkpoint with one file for each process, which all of them call at the same time.
+
+    The first process makes the folder, and gives it its name when all parts are there.
+    """
+    with ExitStack() as stack:
+        partial = stack.enter_context(atomic_folder(path, FILES)) if processes.is_first else None
+        folder = Path(processes.from_first(partial and str(partial)))
+        save_shards(folder, tensors, processes)
+        # a process without a part has no file
+        own = sorted(folder.glob(f"shard-{processes.rank + 1:05d}-*"))
+        checksums = {file.name: sha256_file(file) for file in own}
+        found = processes.gather(checksums)
+        if processes.is_first:
+            write_state(folder, DIVIDED, {name: value for one in found for name, value in one.items()}, place)
+    processes.total(0)  # no process goes on before the folder has its name
+
+
+def write_state(folder: Path, form: int, checksums: Mapping[str, str], place: dict[str, Any]) -> None:
+    """Writes the file that makes a checkpoint whole."""
+    state = {"format": form, "sha256": {**checksums, _PROGRESS: sha256_values(place)}, _PROGRESS: place}
+    (folder / STATE).write_text(json_text(state, indent=1), encoding="utf-8")
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -79,8 +121,7 @@ def checkpoint_step(path: Path) -> int:
 
 def load_weights(path: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
     """The weights alone, or their `MOVING_AVERAGE`."""
-    _check(path, name, _read_state(path))
-    return read_tensors(path / name)
+    return _read(path, _checked(path, [name], ALONE), name, {})
 
 
 def load_checkpoint(
@@ -88,21 +129,19 @@ def load_checkpoint(
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
     moving_average: MovingAverage | None = None,
+    processes: Processes = ALONE,
 ) -> Progress:
     """Puts weights, optimiser state and moving average back and gives the place of the run.
 
-    Damage is a BundleError.
+    Damage is a BundleError. Of several `processes` each checks some of the files.
     """
-    state = _read_state(path)
-    for name in (WEIGHTS, OPTIMISER, *([MOVING_AVERAGE] if moving_average is not None else [])):
-        _check(path, name, state)
-    if sha256_values(state[_PROGRESS]) != state["sha256"].get(_PROGRESS):
-        raise _incomplete(path)
-    restore_weights(model, read_tensors(path / WEIGHTS), str(path))
+    averages = [MOVING_AVERAGE] if moving_average is not None else []
+    state = _checked(path, [_PROGRESS, WEIGHTS, OPTIMISER, *averages], processes)
+    restore_weights(model, _read(path, state, WEIGHTS, model_weights(model)), str(path))
     try:
-        restore_optimiser(model, optimiser, read_tensors(path / OPTIMISER))
+        restore_optimiser(model, optimiser, _read(path, state, OPTIMISER, _Moments(model, optimiser)))
         if moving_average is not None:
-            moving_average.restore(read_tensors(path / MOVING_AVERAGE))
+            moving_average.restore(_read(path, state, MOVING_AVERAGE, moving_average.weights))
         return Progress.from_json(state[_PROGRESS])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:  # whole, and not what this run wrote
         raise BundleError(
@@ -128,6 +167,7 @@ def resume_latest(
     moving_average: MovingAverage | None = None,
     *,
     in_trouble: bool = True,
+    processes: Processes = ALONE,
 ) -> Resumed | None:
     """Loads the newest checkpoint that is whole; None when there is none at all.
 
@@ -136,7 +176,7 @@ def resume_latest(
     damaged: list[BundleError] = []
     for path in reversed(checkpoints(folder)):
         try:
-            progress = load_checkpoint(path, model, optimiser, moving_average)
+            progress = load_checkpoint(path, model, optimiser, moving_average, processes)
             if in_trouble or not progress.skipped:
                 return Resumed(progress, path, tuple(damaged))
         except BundleError as error:
@@ -150,8 +190,8 @@ def remove_checkpoint(path: Path) -> None:
     """Deletes one; the state goes first, so that a half-deleted folder is not loaded. Files of others in it stay."""
     (path / STATE).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
-        for name in FILES:
-            (path / name).unlink(missing_ok=True)
+        for file in [path / name for name in FILES] + [one for one in path.iterdir() if NAME.fullmatch(one.name)]:
+            file.unlink(missing_ok=True)
         path.rmdir()
 
 
@@ -159,9 +199,9 @@ def _read_state(path: Path) -> dict:
     try:
         state = json.loads(read_regular(path / STATE, _MOST_STATE).decode("utf-8"))
         known = state["format"]
-        if known != FORMAT:
+        if known not in (FORMAT, DIVIDED):
             raise BundleError(
-                f"{path}: written in checkpoint format {known}, this version reads {FORMAT}",
+                f"{path}: written in checkpoint format {known}, this version reads {FORMAT} and {DIVIDED}",
                 hint="continue with the openwork that wrote it, or train anew into another folder",
                 code="B055",
             )
@@ -181,6 +221,68 @@ def _incomplete(path: Path) -> BundleError:
     )
 
 
+def _checked(path: Path, names: Sequence[str], processes: Processes) -> dict[str, Any]:
+    """The state of a checkpoint whose files with these tensors are as they were written.
+
+    A damage that another process has found is a BundleError on each.
+    """
+    state, problem = {}, None
+    try:
+        state = _read_state(path)
+        if _PROGRESS in names and sha256_values(state[_PROGRESS]) != state["sha256"].get(_PROGRESS):
+            raise _incomplete(path)
+        files = [name for name in names if name != _PROGRESS]
+        if state["format"] == DIVIDED:
+            files = _shards(path, state)
+        for name in processes.part(files):
+            _check(path, name, state)
+    except BundleError as error:
+        problem = error
+    found = processes.gather(problem and problem.what)
+    if problem is not None:
+        raise problem
+    if any(found):
+        raise BundleError(
+            f"{path}: another process cannot read its part of this checkpoint",
+            why=next(filter(None, found)),
+            hint="delete this folder; the checkpoint before it is used",
+            code="B074",
+        )
+    return state
+
+
+def _shards(path: Path, state: dict[str, Any]) -> list[str]:
+    """The names of the files of parts; only these are there."""
+    named = sorted(name for name in state["sha256"] if NAME.fullmatch(name))
+    if named != sorted(file.name for file in path.glob("*.safetensors")):
+        raise _incomplete(path)
+    return named
+
+
+def _read(path: Path, state: dict[str, Any], name: str, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of one file; of those that `like` has divided, this process's part."""
+    if state["format"] == DIVIDED:
+        return read_shards(path, name, like, others=name != OPTIMISER)
+    return divided_like(read_tensors(path / name), like)
+
+
+class _Moments(Mapping[str, Tensor]):
+    """What the optimiser keeps of a weight is divided as the weight is: `NAME/MOMENT` -> the weight."""
+
+    def __init__(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
+        moved = {id(weight) for group in optimiser.param_groups for weight in group["params"]}
+        self._weights = {name: weight for name, weight in model.named_parameters() if id(weight) in moved}
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._weights[name.rsplit("/", 1)[0]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._weights)
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+
 def _check(path: Path, name: str, state: dict) -> None:
     try:
         data = read_regular(path / name, MOST_BYTES)
@@ -195,55 +297,3 @@ def _check(path: Path, name: str, state: dict) -> None:
             hint="delete this folder; the checkpoint before it is used",
             code="B058",
         )
-
-
-def kept_at_once(settings: TrainingSettings) -> tuple[int, int]:
-    """How many checkpoints stand side by side at the fullest moment of a whole run, at least and at most.
-
-    A new one is written before another goes. At least: each validation was the best so far; at most: the best ones
-    are far behind the last ones.
-    """
-    made = settings.steps // settings.validate_every + (settings.steps % settings.validate_every > 0)
-    last = max(settings.average, 2)
-    return min(made, last + 1), min(made, last + settings.average + 1)
-
-
-@dataclass(eq=False)
-class CheckpointObserver(Observer):
-    """Saves after each validation and at the end of the run, so that a stop loses at most one interval.
-
-    Kept are the last `settings.average` checkpoints of validations, as many that end with the best one, and in any
-    case the newest. One that was written in between, because the run was interrupted, goes when a newer one stands:
-    so a resumed run averages the very checkpoints that an undisturbed one would.
-    """
-
-    folder: Path
-    model: nn.Module
-    optimiser: torch.optim.Optimizer
-    moving_average: MovingAverage | None = None
-    _saved_step: int = field(default=-1, init=False)
-
-    def validated(self, run: LoopState, validation: Validation) -> None:
-        self._save(run)
-
-    def finished(self, run: LoopState) -> None:
-        if run.progress.step != self._saved_step:
-            self._save(run)
-
-    def _save(self, run: LoopState) -> None:
-        path = save_checkpoint(self.folder, self.model, self.optimiser, run.progress, self.moving_average)
-        self._saved_step = run.progress.step
-        self._remove_unneeded(run, path)
-        run.announce("saved", path)
-
-    def _remove_unneeded(self, run: LoopState, newest: Path) -> None:
-        found = checkpoints(self.folder)
-        count = run.settings.average
-        best = run.progress.best(run.settings.metric)
-        steps = {validation.step for validation in run.progress.validations}
-        validated = [path for path in found if checkpoint_step(path) in steps]
-        until_best = [path for path in validated if best and checkpoint_step(path) <= best.step]
-        # two at least, so that there is another when one is damaged
-        needed = {newest, *validated[-max(count, 2) :], *until_best[-count:]}
-        for path in set(found) - needed:
-            remove_checkpoint(path)

@@ -15,10 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from openwork.machine.processes import ALONE, Processes
 from openwork.training.batches.batch import Stream
 from openwork.training.progress import Progress, Validation
 from openwork.training.settings import TrainingSettings
 from openwork.training.step import StepReport, Updater
+
+INTERRUPTED = "interrupted"
 
 
 @dataclass
@@ -29,10 +32,18 @@ class LoopState:
     progress: Progress
     observers: Sequence["Observer"]
     stop_reason: str | None = None
+    processes: Processes = ALONE
 
     def stop(self, reason: str) -> None:
         """Ends the run after the present update."""
         self.stop_reason = self.stop_reason or reason
+
+    def goes_on(self) -> bool:
+        """Whether updates are left and no process has asked for the end: the same on all of them."""
+        asked = self.processes.total(self.stop_reason is not None)[0]
+        if asked:
+            self.stop(INTERRUPTED)
+        return not asked and self.progress.step < self.settings.steps
 
     def announce(self, moment: str, *details: Validation | StepReport | Path) -> None:
         """Calls the method `moment` of all observers; who validates or saves announces it."""
@@ -62,7 +73,7 @@ def train(updater: Updater, stream: Stream, run: LoopState) -> None:
     try:
         run.announce("started")
         updater.divisions = progress.divisions
-        while progress.step < run.settings.steps and run.stop_reason is None:
+        while run.goes_on():
             before = time.perf_counter()
             batches = [stream.next(progress) for _ in range(run.settings.accumulate)]
             report = updater.update(batches, progress.step + 1, progress.rate_scale)

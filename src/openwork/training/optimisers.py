@@ -54,9 +54,16 @@ OPTIMISERS: dict[str, Callable[[Weights, TrainingSettings], torch.optim.Optimize
 SCALE = "scale"  # what the schedule's rate is multiplied by for the weights of a group
 
 
-def make_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
-    """The optimiser that the settings name, over the weights that are not frozen, group by group of layers."""
+def make_optimiser(
+    model: nn.Module, settings: TrainingSettings, moved: Iterable[nn.Parameter] | None = None
+) -> torch.optim.Optimizer:
+    """The optimiser that the settings name, over the weights that are not frozen, group by group of layers.
+
+    `moved`: only these of them.
+    """
+    mine = None if moved is None else {id(weight) for weight in moved}
     grouped = group_layers(model, settings.layer_groups)
+    grouped = [[weight for weight in weights if mine is None or id(weight) in mine] for weights in grouped]
     learning = [(number, weights) for number, weights in enumerate(grouped) if weights]
     groups = [{"params": weights, SCALE: settings.layer_decay**-number} for number, weights in learning]
     return OPTIMISERS[settings.optimiser](groups, settings)
@@ -78,13 +85,19 @@ def optimiser_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dic
 
 
 def restore_optimiser(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """The inverse of `optimiser_tensors`; whatever the optimiser had gathered before is gone."""
+    """The inverse of `optimiser_tensors`; whatever the optimiser had gathered before is gone.
+
+    Moments of weights that this optimiser does not move are left out.
+    """
+    moved = {id(weight) for group in optimiser.param_groups for weight in group["params"]}
     parameters = dict(model.named_parameters())
     fused = bool(optimiser.defaults.get("fused"))
     optimiser.state.clear()
     for name, value in tensors.items():
         parameter_name, key = name.rsplit("/", 1)
         parameter = parameters[parameter_name]
+        if id(parameter) not in moved:
+            continue
         # The count of updates: a fused kernel wants it beside the parameter, the others on the CPU.
         device = parameter.device if fused or key != "step" else torch.device("cpu")
         optimiser.state[parameter][key] = value.to(device, copy=True)

@@ -76,7 +76,13 @@ class TrainingSettings(Settings):
         default=None,
         ge=1,
         le=THREADS,
-        description="threads that each compute a part of every batch; by itself as many as there are cores, on a GPU 1",
+        description="parts of every batch, each computed by a thread of its own, those of all processes together; by "
+        "itself as many as there are cores, on a GPU 1",
+    )
+    sharding: Literal["none", "optimiser", "full"] = Field(
+        default="none",
+        description="what several processes divide between them instead of keeping it whole: nothing, the optimiser's "
+        "state, or also weights and gradients (FSDP2)",
     )
     layout: Literal["auto", "padded", "packed"] = Field(
         default="auto",

@@ -1,15 +1,17 @@
 """Filter from lines to lines: one line of output for each line of input, whatever it holds."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from openwork.base.lines import Report, arriving_lines, cleaned, standard_input
 from openwork.base.printing import json_text, write_data
-from openwork.data.glossary import Glossary
-from openwork.inference.guard import GuardedTranslator
-from openwork.inference.requests import InputLine, ReadLine, Request, read_text
+from openwork.bundles.bundle import Bundle
+from openwork.data.glossary import Glossary, read_glossary
+from openwork.inference.guard import GuardedTranslator, usual_texts
+from openwork.inference.requests import InputLine, ReadLine, Request, read_json, read_text
+from openwork.inference.settings import LineSettings
 from openwork.inference.translator import NO_TRANSLATION, Alternative, BatchTranslator, Translation
 
 
@@ -101,6 +103,20 @@ def translation_notes(best: Translation) -> list[str]:
     return notes
 
 
+def filter_for(translator: BatchTranslator, bundle: Bundle, lines: LineSettings, count: int) -> LineFilter:
+    """The filter that these settings ask for; `bundle` knows its usual texts, `count` is that of alternatives."""
+    output = OutputFormat(translator.decoding.best, lines.as_json)
+    if lines.alternatives is not None:
+        return alternatives_filter(translator, output, lines.alternatives, count)
+    return translation_filter(GuardedTranslator(translator, usual_texts(bundle)) if lines.guard else translator, output)
+
+
+def reader_for(lines: LineSettings) -> ReadLine:
+    """What parses a line of input under these settings. DataError for a bad glossary."""
+    read = read_json if lines.requests else read_text
+    return read if lines.terms is None else with_terms(read, read_glossary(lines.terms))
+
+
 def with_terms(read: ReadLine, glossary: Glossary) -> ReadLine:
     """Reads lines as `read` does and requires the translations that the glossary has for their terms."""
 
@@ -118,18 +134,31 @@ def answer_stream(
     """Answers each line of standard input (or of `batches`) with one line; returns the number of lines."""
     number = 0
     for batch in batches or arriving_lines(standard_input()):
-        first = number + 1
-        inputs = []
-        for number, data in enumerate(batch, start=first):
-            one = read(cleaned(data, f"line {number}", report))
-            if one.problem:
-                report(f"line {number}: {one.problem}")
-            inputs.append(one)
-        texts = [one.text for one in inputs]
-        found = lines.run(texts, [one.request for one in inputs])
-        for place, (text, result) in enumerate(zip(texts, found, strict=True), start=first):
-            answer = lines.answer(text, result)
-            for note in answer.notes:
-                report(f"line {place}: {note}")
-            write_data(f"{answer.line}\n")
+        inputs = read_batch(batch, number + 1, report, read)
+        found = lines.run([one.text for one in inputs], [one.request for one in inputs])
+        for answer in answers(lines, inputs, found, number + 1, report):
+            write_data(f"{answer}\n")
+        number += len(batch)
     return number
+
+
+def read_batch(batch: Sequence[bytes], first: int, report: Report, read: ReadLine) -> list[InputLine]:
+    """The lines of a batch as texts and requests; `first` is the number of its first line."""
+    inputs = []
+    for number, data in enumerate(batch, start=first):
+        one = read(cleaned(data, f"line {number}", report))
+        if one.problem:
+            report(f"line {number}: {one.problem}")
+        inputs.append(one)
+    return inputs
+
+
+def answers(
+    lines: LineFilter, inputs: Sequence[InputLine], found: Iterable[Any], first: int, report: Report
+) -> Iterator[str]:
+    """Yields the output for each line of a batch, without line ends; `found` is what `lines.run` gave for them."""
+    for number, (one, result) in enumerate(zip(inputs, found, strict=True), start=first):
+        answer = lines.answer(one.text, result)
+        for note in answer.notes:
+            report(f"line {number}: {note}")
+        yield answer.line

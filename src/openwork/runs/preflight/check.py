@@ -8,6 +8,7 @@ from pathlib import Path
 
 from openwork.base.records import RecordWriter
 from openwork.interop.exports import unsupported_exports
+from openwork.runs.agreement import settings_of_first
 from openwork.runs.assembly import TrainingSetup, prepare_training, settle_computing
 from openwork.runs.corpus import Report
 from openwork.runs.file.settings import RunSettings
@@ -62,15 +63,18 @@ class Preflight:
         return self.updates.divisions
 
 
-def preflight(setup: TrainingSetup) -> Preflight:
+def preflight(setup: TrainingSetup) -> Preflight | None:
     """Before the first update: OpenworkError for a plan that this machine cannot carry out.
 
-    The training that follows is the same with it and without it, unless batches must be divided for want of memory.
+    The training that follows is the same with it and without it, unless batches must be divided for want of memory. Of
+    several processes all make updates on trial; the rest is found, and given, by the first.
     """
     batches = demanding_batches(setup)
     memory = estimate_memory(setup, batches[0])
-    with on_trial(setup.model, setup.optimiser):
+    with on_trial(setup.updater.copy.stored, setup.optimiser):
         updates = try_updates(setup, batches, memory)
+        if not setup.processes.is_first:
+            return None
         disk = estimate_disk(setup)
         validation = try_validation(setup)
     tokenizers = setup.corpus.tokenizers
@@ -106,7 +110,9 @@ def preflight_alone(settings: RunSettings, out: Path | None, report: Report) -> 
     settings, device = settle_computing(settings, None)
     with tempfile.TemporaryDirectory(prefix="openwork-preflight-") as scratch:
         setup = prepare_training(settings, RunFolder(Path(scratch)), device, report)
-        return preflight(replace(setup, folder=RunFolder(out or Path.cwd())))
+        found = preflight(replace(setup, folder=RunFolder(out or Path.cwd())))
+        assert found is not None, "this process is the only one"
+        return found
 
 
 def within(budget: MinutesBudget, setup: TrainingSetup, report: Report) -> RunSettings:
@@ -115,10 +121,11 @@ def within(budget: MinutesBudget, setup: TrainingSetup, report: Report) -> RunSe
     The choice is written to the folder of the run: a run that is stopped and continued keeps it.
     """
     report("measuring how long an update takes")
-    found = preflight(setup)
-    settings = budget.applied(setup.settings, found.updates.usual, found.validation.seconds)
-    setup.folder.rewrite(settings)  # before the record, which says that it is done
-    with RecordWriter(setup.folder.records) as records:
-        records.write("budget", minutes=budget.minutes, steps=settings.training.steps)
-    report(f"{settings.training.steps:,} updates fit into {budget.minutes:g} minutes")
-    return settings
+    found, settings = preflight(setup), setup.settings
+    if found is not None:
+        settings = budget.applied(settings, found.updates.usual, found.validation.seconds)
+        setup.folder.rewrite(settings)  # before the record, which says that it is done
+        with RecordWriter(setup.folder.records) as records:
+            records.write("budget", minutes=budget.minutes, steps=settings.training.steps)
+        report(f"{settings.training.steps:,} updates fit into {budget.minutes:g} minutes")
+    return settings_of_first(settings, setup.processes)

@@ -19,7 +19,8 @@ from openwork.machine.available import free_disk, free_memory
 from openwork.models.weights import model_weights
 from openwork.runs.assembly import TrainingSetup
 from openwork.runs.plan import memory_of, size_text
-from openwork.training.checkpoint import checkpoints, kept_at_once
+from openwork.training.checkpoint import checkpoints
+from openwork.training.observers.saving import kept_at_once
 from openwork.training.optimisers import optimiser_tensors
 from openwork.training.step import whole_batch_too_large
 
@@ -115,7 +116,9 @@ def estimate_memory(setup: TrainingSetup, batch: DemandingBatch) -> MemoryEstima
 
 def _needed(setup: TrainingSetup, batch: DemandingBatch, divisions: int) -> int:
     """Bytes beyond the weights, their copies and their moving average, which are there already."""
-    memory = memory_of(setup.settings, batch.cost, batch.target_tokens / divisions)
+    processes, sharding = setup.processes.count, setup.settings.training.sharding
+    tokens = batch.target_tokens / (divisions * processes)
+    memory = memory_of(setup.settings, batch.cost, tokens, processes, sharding)
     total = memory.resident if setup.stream.device.type == "cpu" else memory.total
     averages = memory.weights if setup.moving_average is not None else 0
     return max(0, total - memory.weights - memory.copies - averages)

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from openwork.base.errors import OpenworkError
-from openwork.data.batching import assemble
 from openwork.decoding.scoring import length_limits
 from openwork.inference.translator import BatchTranslator
 from openwork.runs.assembly import TrainingSetup
@@ -54,11 +53,11 @@ class _EnoughError(Exception):
 def try_updates(setup: TrainingSetup, batches: Sequence[DemandingBatch], estimate: MemoryEstimate) -> UpdateTrial:
     """OpenworkError where memory is not enough, however a batch is divided."""
     updater, stream, device = setup.updater, setup.stream, setup.stream.device
-    updater.divisions = estimate.divisions
+    updater.divisions = max(setup.processes.gather(estimate.divisions))
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     try:
-        assembled = (stream.arrange(assemble(setup.corpus.train, batch.rows), device) for batch in batches)
+        assembled = (stream.batch(batch.rows) for batch in batches)
         most = tuple(timed_trial(updater, [batch]) for batch in assembled)
         usual = _usual(setup)
     except (RuntimeError, MemoryError) as error:
@@ -78,7 +77,7 @@ def _usual(setup: TrainingSetup) -> float:
     place, seconds, started = Progress(), [], time.perf_counter()
     accumulate = setup.settings.training.accumulate
     count = min(accumulate, MOST_BATCHES)
-    while len(seconds) < TIMED and (not seconds or time.perf_counter() - started < ENOUGH):
+    while setup.processes.from_first(len(seconds) < TIMED and (not seconds or time.perf_counter() - started < ENOUGH)):
         start = time.perf_counter()
         batches = [setup.stream.next(place) for _ in range(count)]
         ready = time.perf_counter() - start

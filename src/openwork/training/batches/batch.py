@@ -20,7 +20,9 @@ from torch import Tensor
 
 from openwork.data.batching import Batch, BatchPlan, assemble
 from openwork.data.store import TokenStore
+from openwork.machine.processes import ALONE, Processes
 from openwork.models.interfaces import SequenceModel
+from openwork.nn.normalisation import nothing_counts
 from openwork.training.progress import Progress
 
 Ids = NDArray[np.int64]
@@ -111,6 +113,27 @@ class TensorBatch(TrainingBatch):
         )
 
 
+class NoSentences(TrainingBatch):
+    """The share of a process in a batch of fewer sentences than processes.
+
+    Where all processes compute in step it passes through the model what the first process has, of which nothing counts.
+    """
+
+    sentences = 0
+    source_tokens = 0
+
+    def __init__(self, stand_in: TrainingBatch) -> None:
+        self._stand_in = stand_in
+        self.real_targets = stand_in.real_targets[:0]
+
+    def hidden(self, model: SequenceModel) -> Tensor:
+        with nothing_counts():
+            return self._stand_in.hidden(model)[:0]
+
+    def parts(self, count: int) -> list[TrainingBatch]:
+        return []
+
+
 def to_tensors(batch: Batch, device: torch.device) -> TensorBatch:
     """The same batch on a device, padded."""
     is_real = np.arange(batch.target_output.shape[1]) < batch.target_lengths[:, None]
@@ -122,19 +145,27 @@ def to_tensors(batch: Batch, device: torch.device) -> TensorBatch:
 class BatchStream:
     """The endless sequence of training batches; its place is `progress`, so any place is reached at once.
 
-    `arrange` lays the sentences of a batch out on the device: padded, or packed (`packing.py`).
+    `arrange` lays the sentences of a batch out on the device: padded, or packed (`packing.py`). The plan is the same on
+    all `processes`; each of them assembles its share of every batch.
     """
 
     store: TokenStore
     plan: BatchPlan
     device: torch.device
     arrange: Callable[[Batch, torch.device], TrainingBatch] = to_tensors
+    processes: Processes = ALONE
     _last: tuple[int, Sequence[Ids]] | None = None  # the epoch asked for last: making its plan costs
 
     def next(self, progress: Progress) -> TrainingBatch:
         """The batch at `progress`, which moves on by one."""
         epoch = progress.epoch  # of this batch: the last one of an epoch moves on to the next
-        return self.arrange(assemble(self.store, self.rows(progress), epoch), self.device)
+        return self.batch(self.rows(progress), epoch)
+
+    def batch(self, rows: Ids, epoch: int = 0) -> TrainingBatch:
+        """This process's share of the pairs in these rows of the store, as a batch."""
+        own = rows[self.processes.rank :: self.processes.count]
+        batch = self.arrange(assemble(self.store, own if len(own) else rows[:1], epoch), self.device)
+        return batch if len(own) else NoSentences(batch)
 
     def rows(self, progress: Progress) -> Ids:
         """Which pairs of the store the batch at `progress` holds; it moves on by one."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from openwork.base.errors import OpenworkError
 from openwork.training.batches.batch import Place
-from openwork.training.loop import LoopState, Observer
+from openwork.training.loop import INTERRUPTED, LoopState, Observer
 from openwork.training.progress import Progress, Validation
 from openwork.training.step import StepReport
 
@@ -140,8 +140,6 @@ class RecoveryObserver(Observer):
             f"and the rate is {progress.rate_scale:g} of the schedule's from here on"
         )
 
-
-INTERRUPTED = "interrupted"
 
 Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers
 

@@ -1,0 +1,121 @@
+"""The model that updates compute with: in the type of the matrix products, and in whole on every process."""
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from openwork.machine.precision import TYPES, PrecisionName
+from openwork.machine.processes import ALONE, Processes
+from openwork.models.interfaces import SequenceModel
+from openwork.models.weights import model_facts
+from openwork.nn.embedding import TokenEmbedding
+
+
+class WorkingCopy:
+    """The model in the type of the matrix products, cast once an update; in float32 that is the model itself.
+
+    Left to itself, the framework's autocast casts each weight in each forward pass and each input of a product on its
+    way in, and all gradients back one by one: a tenth of an update on a CPU. Here the matrices of linear layers are
+    next to the model's in the narrow type, cast when the model's changed, and what flows between the sub-layers is
+    narrow from the embeddings on. Embeddings, norms with their statistics, and positions are the model's own, in
+    float32; so are all sums of gradients, what the optimiser remembers, and the loss.
+    """
+
+    def __init__(self, model: SequenceModel, precision: PrecisionName, processes: Processes = ALONE) -> None:
+        # A recurrent cell adds up its state over all positions, which wants float32 between the products.
+        recurrent = any(isinstance(module, nn.RNNBase | nn.RNNCellBase) for module in model.modules())
+        narrow = precision != "float32" and not recurrent
+        self.whole, self.processes = model, processes
+        self.model = _narrowed(model, TYPES[precision]) if narrow else model
+        pairs = zip(model.parameters(), self.model.parameters(), strict=True)
+        trained = [(own, working) for own, working in pairs if own.requires_grad]
+        self.own = [own for own, _ in trained]
+        self.working = [working for _, working in trained]
+        self._cast = [(own, working) for own, working in trained if own is not working]
+
+    divides = False
+    """Whether processes keep different parts, so that each writes its own."""
+    in_step = False
+    """Whether all processes make the same passes at the same time, be it without a sentence."""
+
+    @property
+    def stored(self) -> SequenceModel:
+        """The model whose weights the optimiser moves and checkpoints hold."""
+        return self.whole
+
+    def refresh(self) -> None:
+        """Casts the weights, after they have changed."""
+        with torch.no_grad():
+            for own, working in self._cast:
+                working.copy_(own)
+
+    def gradients(self, loss: Tensor, learning: Sequence[bool]) -> list[Tensor | None]:
+        """The gradients of a loss with respect to the working weights; None for those that do not learn."""
+        wanted = [weight for weight, learns in zip(self.working, learning, strict=True) if learns]
+        found = iter(torch.autograd.grad(loss, wanted, allow_unused=True))
+        return [next(found) if learns else None for learns in learning]
+
+    def join(self, losses: Sequence[float | int]) -> list[float]:
+        """The gradients of all processes are added up; returns the sums of the losses.
+
+        A weight that no process has a gradient of has none afterwards: an optimiser leaves it as it is.
+        """
+        there = [own.grad is not None for own in self.own]
+        sums = self.processes.total(*losses, *there)
+        for own, count in zip(self.own, sums[len(losses) :], strict=True):
+            if count and own.grad is None:
+                own.grad = torch.zeros_like(own)
+        self.processes.add_up([own.grad for own in self.own if own.grad is not None])
+        return sums[: len(losses)]
+
+    def clip(self, most: float) -> float:
+        """The norm of the gradient of all weights, which is at most `most` afterwards."""
+        return nn.utils.clip_grad_norm_(self.own, most).item()
+
+    def moved(self) -> list[nn.Parameter]:
+        """The weights that this process's optimiser moves."""
+        return self.own
+
+    def stepped(self) -> None:
+        """After the optimiser's step."""
+        # The framework's fused optimisers do not count this as a change; who keeps something made of the weights asks.
+        torch.autograd.graph.increment_version(list(self.whole.parameters()))
+
+    def publish(self) -> None:
+        """Brings the whole model, which validates, up to date."""
+
+    def take(self, gradients: Sequence[Sequence[Tensor | None]], *, more: bool = False) -> None:
+        """The sums of gradients by the working weights become the gradients of the model's own.
+
+        `more`: they come on top of those that were taken before.
+        """
+        for own, *parts in zip(self.own, *gradients, strict=True):
+            known = [part for part in parts if part is not None]
+            if not more and not known:
+                own.grad = None
+            for number, part in enumerate(known):
+                if number == 0 and not (more and own.grad is not None):
+                    # In the layout of the weight, which the optimiser's kernel takes for granted.
+                    own.grad = (torch.empty_like(own) if own.grad is None else own.grad).copy_(part)
+                else:
+                    assert own.grad is not None
+                    own.grad += part
+
+
+def _narrowed(model: SequenceModel, dtype: torch.dtype) -> SequenceModel:
+    """A copy that shares all weights but those of its linear layers, and whose embeddings give vectors of `dtype`.
+
+    It shares what the model keeps besides, too: running statistics that it moves are the model's own.
+    """
+    shared = [*model.parameters(), *model_facts(model).values()]
+    narrow = copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
+    for module in narrow.modules():
+        if isinstance(module, nn.Linear):
+            for name, parameter in list(module.named_parameters(recurse=False)):
+                cast = nn.Parameter(parameter.detach().to(dtype), requires_grad=parameter.requires_grad)
+                setattr(module, name, cast)
+        elif isinstance(module, TokenEmbedding):
+            module.register_forward_hook(lambda _module, _inputs, output: output.to(dtype))
+    return narrow
