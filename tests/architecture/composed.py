@@ -88,6 +88,7 @@ COMPOSED = [
     "a whole number, at least {a}",
     "a whole number, more than {a}",
     "a whole number, at least {a} and at most {b}",
+    "a whole number, more than {a} and at most {b}",
     "a whole number, at least {a} and less than {b}",
     "a number, at least {a} and at most {b}",
     "a number, more than {a} and less than {b}",

@@ -48,7 +48,6 @@ REFUSED = [
     ("config explain model.wdith", "no run file has such a key", "did you mean"),
     ("info nano tiny", "asked for several things at once", "add --compare"),
     ("info no-such-thing", "neither a folder nor a preset", "hint"),
-    ("paper eq 1 --row A", "--row is for table 3", "openwork paper table 3"),
     ("paper eq 1 --markdown", "--markdown is for the whole list", "openwork paper --markdown"),
     ("paper eq 99", "openwork paper has no", "there are"),
     ("paper theorem", "nothing of the paper is called theorem", "openwork paper lists"),

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 Call = Callable[..., Finished]
 ENGLISH = re.compile(r"[A-Za-z]{2,}('s)?( [A-Za-z]{2,}('s)?){2,}")
-NAMES = re.compile("van den Oord")  # in a citation
+NAMES = re.compile("van den Oord|output bias pooler")  # in a citation, and of weights
 COMMANDS = re.compile(r"openwork [a-z]+( [a-z]+| RUN\.toml)*")  # what is typed is the same in every language
 OPTION = re.compile(r"^  \S.* \(\S+:\d+\)")  # of another toolkit, with its values and place
 SAMPLES = sorted((Path(__file__).parents[1] / "migration" / "samples").iterdir())
