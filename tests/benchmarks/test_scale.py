@@ -139,20 +139,9 @@ def test_gloo_is_measured() -> None:
     assert gloo.fit(found, 2).bandwidth > 0
 
 
-def can_launch() -> bool:
-    """Whether openwork train has --processes."""
-    import inspect
-
-    from openwork.cli import train
-
-    return "processes" in inspect.getsource(train)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [(1,), (1, 2)])
 def test_the_driver_trains_and_compares(processes: tuple[int, ...], tmp_path: Path, capsys: Any) -> None:
-    if max(processes) > 1 and not can_launch():
-        pytest.skip("openwork train has no --processes yet")
     run, out = tmp_path / "run.toml", tmp_path / "results.json"
     run.write_text(TINY)
     out.write_text('{"other": 1}')

@@ -28,10 +28,10 @@ from openwork.models.weights import MOST_BYTES, model_weights, read_tensors, res
 from openwork.training.averaging import MovingAverage
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.progress import Progress
-from openwork.training.shards import NAME, divided_like, read_shards, save_shards
 
 FORMAT, DIVIDED = 1, 2  # of whole tensors, and of parts of them
 _NAME = re.compile(r"step-[0-9]+")
+_SHARD = re.compile(r"shard-[0-9]+-model-[0-9]+-of-[0-9]+\.safetensors")
 WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"
 FILES = (STATE, WEIGHTS, OPTIMISER, MOVING_AVERAGE)
@@ -85,6 +85,8 @@ def write_divided(path: Path, tensors: Tensors, place: dict[str, Any], processes
 
     The first process makes the folder, and gives it its name when all parts are there.
     """
+    from openwork.training.shards import save_shards  # with torch.distributed's checkpoints, which take a second
+
     with ExitStack() as stack:
         partial = stack.enter_context(atomic_folder(path, FILES)) if processes.is_first else None
         folder = Path(processes.from_first(partial and str(partial)))
@@ -190,7 +192,7 @@ def remove_checkpoint(path: Path) -> None:
     """Deletes one; the state goes first, so that a half-deleted folder is not loaded. Files of others in it stay."""
     (path / STATE).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
-        for file in [path / name for name in FILES] + [one for one in path.iterdir() if NAME.fullmatch(one.name)]:
+        for file in [path / name for name in FILES] + [one for one in path.iterdir() if _SHARD.fullmatch(one.name)]:
             file.unlink(missing_ok=True)
         path.rmdir()
 
@@ -253,7 +255,7 @@ def _checked(path: Path, names: Sequence[str], processes: Processes) -> dict[str
 
 def _shards(path: Path, state: dict[str, Any]) -> list[str]:
     """The names of the files of parts; only these are there."""
-    named = sorted(name for name in state["sha256"] if NAME.fullmatch(name))
+    named = sorted(name for name in state["sha256"] if _SHARD.fullmatch(name))
     if named != sorted(file.name for file in path.glob("*.safetensors")):
         raise _incomplete(path)
     return named
@@ -262,8 +264,15 @@ def _shards(path: Path, state: dict[str, Any]) -> list[str]:
 def _read(path: Path, state: dict[str, Any], name: str, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors of one file; of those that `like` has divided, this process's part."""
     if state["format"] == DIVIDED:
+        from openwork.training.shards import read_shards
+
         return read_shards(path, name, like, others=name != OPTIMISER)
-    return divided_like(read_tensors(path / name), like)
+    whole = read_tensors(path / name)
+    if not any(hasattr(tensor, "device_mesh") for tensor in like.values()):
+        return whole
+    from openwork.training.shards import divided_like
+
+    return divided_like(whole, like)
 
 
 class _Moments(Mapping[str, Tensor]):

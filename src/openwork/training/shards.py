@@ -5,7 +5,6 @@ the whole. Any number of processes reads what any number has written; each reads
 """
 
 import math
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,9 +22,6 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from openwork.base.errors import BundleError
 from openwork.machine.processes import Processes
-
-NAME = re.compile(r"shard-[0-9]+-model-[0-9]+-of-[0-9]+\.safetensors")
-_ENDING = ".safetensors"
 
 
 def save_shards(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], processes: Processes) -> None:
