@@ -76,7 +76,7 @@ def _statistics(task: Measured, references: Sequence[str], predicted: Sequence[s
 
 def _class_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
     expected, given = ([text.strip() for text in side] for side in (references, predicted))
-    labelled = Labelled.of(expected, given)
+    labelled = labels.Labelled.of(expected, given)
     found: dict[str, Statistic] = {
         "accuracy": lambda chosen: labels.accuracy(labelled[chosen]),
         "macro F1": lambda chosen: labels.macro_f1(labelled[chosen]),
