@@ -49,7 +49,7 @@ class Words(LearntTokenizer):
     kind = "words"
     fixed_names = SYMBOL_NAMES
     algorithm_type = Lookup
-    cut: ClassVar[Callable[[], pre_tokenizers.PreTokenizer]] = partial(isolated, SPLIT)
+    cut: ClassVar[Callable[..., pre_tokenizers.PreTokenizer]] = partial(isolated, SPLIT)
 
     @classmethod
     def library(cls, names: Iterable[str] = ()) -> LibraryTokenizer:
