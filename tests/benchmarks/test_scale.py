@@ -184,10 +184,10 @@ def test_a_checkpoint_is_as_large_as_one_that_is_written(tmp_path: Path) -> None
     from openwork.models.build import build_model
     from openwork.models.families import model_settings
     from openwork.models.interfaces import count_weights
-    from openwork.training.checkpoint import save_checkpoint
     from openwork.training.optimisers import make_optimiser
     from openwork.training.progress import Progress
     from openwork.training.settings import TrainingSettings
+    from training.tiny import save_checkpoint
 
     model = build_model(model_settings({"kind": "transformer", "width": 64, "heads": 2}), 500, 500)
     optimiser = make_optimiser(model, TrainingSettings())

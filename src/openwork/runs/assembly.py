@@ -56,10 +56,7 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
 def settle_computing(
     settings: RunSettings, folder: RunFolder | None, processes: Processes = ALONE
 ) -> tuple[RunSettings, torch.device]:
-    """The settings with precision and workers decided for this machine, and its device, set to compute so.
-
-    ConfigError for a fine-tuning that is impossible.
-    """
+    """The settings, resolved for this machine, and its device. ConfigError for an impossible fine-tuning."""
     device = choose_device()
     settings = resolve_computing(settings, folder, device, processes)
     choose_products(settings.training.precision, device)
@@ -202,7 +199,7 @@ def check_maximum_length(longest: int | None, train: TokenStore, valid: TokenSto
     if longest is None:
         return
     for kind, store in (("training", train), ("validation", valid)):
-        lengths = (np.add if continues else np.maximum)(store.source_lengths, store.target_lengths) + 1  # end symbol
+        lengths = (np.add if continues else np.maximum)(store.source.lengths, store.target.lengths) + 1  # end symbol
         beyond, most = int((lengths > longest).sum()), int(lengths.max())
         if beyond:
             raise ConfigError(

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,26 +51,16 @@ def tensors_of(
     return tensors if moving_average is None else {**tensors, MOVING_AVERAGE: moving_average.weights}
 
 
-def save_checkpoint(
-    folder: Path,
-    model: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    progress: Progress,
-    moving_average: MovingAverage | None = None,
-) -> Path:
-    """Writes `folder/step-N`; a full disk leaves the earlier checkpoints as they were and no half one."""
-    path = path_of(folder, progress.step)
-    write_whole(path, tensors_of(model, optimiser, moving_average), progress.to_json())
-    return path
-
-
 def path_of(folder: Path, step: int) -> Path:
     """Where the checkpoint after an update is."""
     return folder / f"step-{step:08d}"
 
 
 def write_whole(path: Path, tensors: Tensors, place: dict[str, Any]) -> None:
-    """Writes a checkpoint with one file for each group of tensors. `place`: that of the run."""
+    """Writes a checkpoint with one file for each group of tensors. `place`: that of the run.
+
+    A full disk leaves the earlier checkpoints as they were and no half one.
+    """
     with atomic_folder(path, FILES) as partial:
         checksums = {}
         for name, content in tensors.items():
@@ -123,7 +113,7 @@ def checkpoint_step(path: Path) -> int:
 
 def load_weights(path: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
     """The weights alone, or their `MOVING_AVERAGE`."""
-    return _read(path, _checked(path, [name], ALONE), name, {})
+    return _read(path, _checked(path, [name], ALONE), name, lambda _: None)
 
 
 def load_checkpoint(
@@ -139,11 +129,14 @@ def load_checkpoint(
     """
     averages = [MOVING_AVERAGE] if moving_average is not None else []
     state = _checked(path, [_PROGRESS, WEIGHTS, OPTIMISER, *averages], processes)
-    restore_weights(model, _read(path, state, WEIGHTS, model_weights(model)), str(path))
+    restore_weights(model, _read(path, state, WEIGHTS, model_weights(model).get), str(path))
     try:
-        restore_optimiser(model, optimiser, _read(path, state, OPTIMISER, _Moments(model, optimiser)))
+        moved = {id(weight) for group in optimiser.param_groups for weight in group["params"]}
+        weights = {name: weight for name, weight in model.named_parameters() if id(weight) in moved}
+        moments = _read(path, state, OPTIMISER, lambda name: weights.get(name.rsplit("/", 1)[0]))  # as their weights
+        restore_optimiser(model, optimiser, moments)
         if moving_average is not None:
-            moving_average.restore(_read(path, state, MOVING_AVERAGE, moving_average.weights))
+            moving_average.restore(_read(path, state, MOVING_AVERAGE, moving_average.weights.get))
         return Progress.from_json(state[_PROGRESS])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:  # whole, and not what this run wrote
         raise BundleError(
@@ -224,10 +217,7 @@ def _incomplete(path: Path) -> BundleError:
 
 
 def _checked(path: Path, names: Sequence[str], processes: Processes) -> dict[str, Any]:
-    """The state of a checkpoint whose files with these tensors are as they were written.
-
-    A damage that another process has found is a BundleError on each.
-    """
+    """The state, with these files as they were written. Damage that any process finds is a BundleError on each."""
     state, problem = {}, None
     try:
         state = _read_state(path)
@@ -261,35 +251,18 @@ def _shards(path: Path, state: dict[str, Any]) -> list[str]:
     return named
 
 
-def _read(path: Path, state: dict[str, Any], name: str, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _read(path: Path, state: dict[str, Any], name: str, like: Callable[[str], Tensor | None]) -> dict[str, Tensor]:
     """The tensors of one file; of those that `like` has divided, this process's part."""
     if state["format"] == DIVIDED:
         from openwork.training.shards import read_shards
 
         return read_shards(path, name, like, others=name != OPTIMISER)
     whole = read_tensors(path / name)
-    if not any(hasattr(tensor, "device_mesh") for tensor in like.values()):
+    if not any(hasattr(like(one), "device_mesh") for one in whole):
         return whole
     from openwork.training.shards import divided_like
 
     return divided_like(whole, like)
-
-
-class _Moments(Mapping[str, Tensor]):
-    """What the optimiser keeps of a weight is divided as the weight is: `NAME/MOMENT` -> the weight."""
-
-    def __init__(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
-        moved = {id(weight) for group in optimiser.param_groups for weight in group["params"]}
-        self._weights = {name: weight for name, weight in model.named_parameters() if id(weight) in moved}
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self._weights[name.rsplit("/", 1)[0]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._weights)
-
-    def __len__(self) -> int:
-        return len(self._weights)
 
 
 def _check(path: Path, name: str, state: dict) -> None:
