@@ -235,7 +235,7 @@ def test_little_memory_is_warned_of_and_less_divides(setup: TrainingSetup, monke
     for share in (1.3, 1.2, 0.99):
         free(monkeypatch, share * needed)
         found = preflight(setup)
-        said[share] = found.divisions, any("little memory" in line for line in preflight_warnings(found))
+        said[share] = found.updates.divisions, any("little memory" in line for line in preflight_warnings(found))
     assert said == {1.3: (1, False), 1.2: (1, True), 0.99: (2, False)}
     assert any("computed in 2 parts" in line for line in preflight_lines(found))
     assert found.memory.needed < 0.99 * needed
