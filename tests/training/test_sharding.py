@@ -14,7 +14,8 @@ from openwork.machine.processes import ALONE, Processes
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.training.checkpoint import load_checkpoint, load_weights, tensors_of, write_divided
-from openwork.training.computing.sharding import divided, working_copy
+from openwork.training.computing.choice import working_copy
+from openwork.training.computing.sharding import divided
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.progress import Progress
 from training.tiny import (

@@ -16,7 +16,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.machine.available import check_memory, free_memory
 from openwork.machine.device import choose_device, choose_products
-from openwork.machine.precision import PrecisionName, choose_precision
+from openwork.machine.precision import choose_precision
 from openwork.machine.processes import ALONE, Processes
 from openwork.machine.workers import choose_workers
 from openwork.models.build import build_model
@@ -33,7 +33,7 @@ from openwork.text.pair import TokenizerPair
 from openwork.training.averaging import MovingAverage
 from openwork.training.batches.batch import BatchStream
 from openwork.training.checkpoint import checkpoints, resume_latest
-from openwork.training.computing.choice import arrangement, validation_arrangement
+from openwork.training.computing.choice import arrangement, validation_arrangement, working_copy
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress, Validation
@@ -124,7 +124,7 @@ def prepare_training(
     report(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
     begin_tuning(settings, model, corpus.tokenizers, report, resumed=bool(checkpoints(folder.checkpoints)))
     model.to(device)
-    copy = _working_copy(model, training, precision, processes)
+    copy = working_copy(model, training, precision, processes)
     optimiser = make_optimiser(copy.stored, training, copy.moved())
     moving_average = MovingAverage(copy.stored, training.ema) if training.ema else None
     progress = _resume(folder, copy, optimiser, moving_average, training, report)
@@ -156,16 +156,6 @@ def _check_shares(plan: BatchPlan, processes: Processes) -> None:
             hint="set batches.tokens higher (it is that of all processes together), or train on fewer",
             code="C112",
         )
-
-
-def _working_copy(
-    model: SequenceModel, training: TrainingSettings, precision: PrecisionName, processes: Processes
-) -> WorkingCopy:
-    if processes.count == 1:
-        return WorkingCopy(model, precision)
-    from openwork.training.computing.sharding import working_copy  # with torch's FSDP, which takes a second
-
-    return working_copy(model, training, precision, processes)
 
 
 def _resume(

@@ -25,17 +25,6 @@ from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.settings import TrainingSettings
 
 
-def working_copy(
-    model: SequenceModel, settings: TrainingSettings, precision: PrecisionName, processes: Processes
-) -> WorkingCopy:
-    """What computes a training's updates, as `training.sharding` says; one process has nothing to divide."""
-    if settings.sharding == "none" or processes.count == 1:
-        return WorkingCopy(model, precision, processes)
-    if settings.sharding == "optimiser":
-        return SharedOptimiser(model, precision, processes)
-    return ShardedCopy(model, settings, processes)
-
-
 class SharedOptimiser(WorkingCopy):
     """Each process keeps the optimiser's state of some weights, moves these, and sends them to the others."""
 
