@@ -4,7 +4,6 @@ The width and all other widths of the settings are scaled; layers and heads stay
 then increased alone, in finer steps; not for seconds, which vary between measurements.
 """
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -12,7 +11,7 @@ from typing import Any
 
 import torch
 
-from openwork.base.errors import UsageError
+from openwork.base.errors import UsageError, nearest
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.cost.cost import LENGTH, cost_of, weights_of
@@ -129,12 +128,10 @@ def starting_point(name: str) -> ModelSettings:
     kinds = {str(family.model_fields["kind"].default) for family in FAMILIES}
     if name in kinds:
         return model_settings({"kind": name})
-    known = [*PRESETS, *sorted(kinds)]
-    near = difflib.get_close_matches(name, known, n=1)
     raise UsageError(
         f"{name}: neither a preset nor a kind of model",
         why=f"presets: {', '.join(PRESETS)}; kinds: {', '.join(sorted(kinds))}",
-        hint=f"did you mean {near[0]}?" if near else "openwork info lists the presets with their sizes",
+        hint=nearest(name, [*PRESETS, *sorted(kinds)]) or "openwork info lists the presets with their sizes",
         code="U078",
     )
 
