@@ -109,7 +109,6 @@ def run_check(check: Check, context: VerifyContext, before: Mapping[str, CheckRe
 
 
 def run_checks(checks: Iterable[Check], context: VerifyContext) -> list[CheckResult]:
-    """Runs all checks, in their order."""
     done: dict[str, CheckResult] = {}
     for check in checks:
         done[check.name] = run_check(check, context, done)
@@ -126,7 +125,6 @@ MARGIN = 2  # columns between the parts of a line
 
 
 def all_passed(outcomes: Sequence[CheckResult]) -> bool:
-    """Whether none has failed."""
     return all(outcome.status is not Status.FAILED for outcome in outcomes)
 
 

@@ -69,11 +69,9 @@ class Sized:
 
     @property
     def widths(self) -> dict[str, int]:
-        """The widths that were scaled."""
         return _widths(self.settings)
 
     def to_json(self) -> dict[str, Any]:
-        """The model as JSON values."""
         return {
             "name": self.name,
             "model": self.settings.model_dump(mode="json", exclude_none=True),
@@ -174,7 +172,13 @@ def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
 
 def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> list[str]:
     """The sizes for a person: two lines for each model, the second as in a run file."""
-    lines = [_budget_line(budget), msg(f"with a vocabulary of {vocabulary:,} pieces, in sentences of {LENGTH} tokens")]
+    sizes = {
+        "weights": msg(f"sized to {budget.amount:,.0f} weights"),
+        "operations": msg(f"sized to {budget.amount / 1e6:,.6g} million operations forward for a target token"),
+        "seconds": msg(f"sized to {budget.amount:g} seconds for an update of {SENTENCES * LENGTH:,} target tokens"),
+    }
+    asked = msg(f"with a vocabulary of {vocabulary:,} pieces, in sentences of {LENGTH} tokens")
+    lines: list[str] = [sizes[budget.kind], asked]
     for sized in found:
         figures = msg(
             f"{sized.weights:,} weights, {sized.flops / 1e6:,.2f} million operations forward for a target token"
@@ -183,14 +187,6 @@ def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABUL
         widths = ", ".join(f"{key} = {value}" for key, value in sized.widths.items())
         lines += [Joined(AsIs(f"{sized.name}: "), figures, took), AsIs(f"  kind = {sized.settings.kind}, {widths}")]
     return lines
-
-
-def _budget_line(budget: Budget) -> str:
-    if budget.kind == "weights":
-        return msg(f"sized to {budget.amount:,.0f} weights")
-    if budget.kind == "operations":
-        return msg(f"sized to {budget.amount / 1e6:,.6g} million operations forward for a target token")
-    return msg(f"sized to {budget.amount:g} seconds for an update of {SENTENCES * LENGTH:,} target tokens")
 
 
 def size_values(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> dict[str, Any]:
