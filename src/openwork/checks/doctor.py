@@ -70,7 +70,6 @@ def doctor_lines(found: list[DoctorLine]) -> Iterator[str]:
 
 
 def doctor_values(found: list[DoctorLine]) -> list[dict[str, Any]]:
-    """The report for a program."""
     return [{"name": one.name, "found": str(one.found), "advice": str(one.advice)} for one in found]
 
 

@@ -66,7 +66,6 @@ class Pass:
         return torch.cat(parts, dim=1)
 
     def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """One step of the model."""
         return self.model.step(tokens, state)
 
     def record(self) -> Record:

@@ -190,5 +190,4 @@ def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABUL
 
 
 def size_values(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> dict[str, Any]:
-    """The sizes for a program."""
     return {"budget": asdict(budget), "vocabulary": vocabulary, "models": [sized.to_json() for sized in found]}

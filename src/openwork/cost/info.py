@@ -26,8 +26,6 @@ BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of b
 
 @dataclass(frozen=True)
 class Description:
-    """Lines for a person, and values for a program."""
-
     lines: list[str]
     values: dict[str, Any]
 

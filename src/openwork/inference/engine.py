@@ -97,7 +97,6 @@ class _Copy:
             return number, ()
 
     def end(self) -> None:
-        """Ends the process."""
         self.here.close()
         self.process.kill()
         self.process.join()
@@ -174,7 +173,6 @@ class Engine:
 
     @property
     def device(self) -> torch.device:
-        """Where the model's weights are."""
         return next(self.model.parameters()).device
 
     @property

@@ -54,7 +54,6 @@ ReadLine = Callable[[str], InputLine]
 
 
 def read_text(line: str) -> InputLine:
-    """The line as text."""
     return InputLine(line)
 
 

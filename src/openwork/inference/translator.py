@@ -142,7 +142,6 @@ class BatchTranslator:
 
     @property
     def device(self) -> torch.device:
-        """Where the model's weights are."""
         return self.engine.device
 
     def translate(
@@ -178,7 +177,6 @@ class BatchTranslator:
         return results
 
     def best(self, texts: Sequence[str]) -> list[str]:
-        """The best translation of each text."""
         return [translations[0].text for translations in self.translate(texts)]
 
     def stream(self, text: str, show: Callable[[str], None], request: Request = NOTHING) -> Translation:
@@ -272,7 +270,6 @@ class BatchTranslator:
         return list(map(present, found, sources))
 
     def _translations(self, hypotheses: Sequence[Hypothesis], source: _Source) -> list[Translation]:
-        """The hypotheses as translations, in their order."""
         found = []
         for one in hypotheses:
             text = self.tokenizers.decode_target(one.tokens, source.spans)

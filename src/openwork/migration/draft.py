@@ -109,7 +109,6 @@ class Draft:
             return otherwise
 
     def first(self, read: Reader, *names: str, otherwise: Any = None) -> Any:
-        """The value of the first name that has one."""
         found = self.given(*names) or next((name for name in names if self.has(name)), None)
         return self.value(found, read, otherwise) if found else otherwise
 

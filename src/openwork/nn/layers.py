@@ -150,5 +150,4 @@ class CausalLayer(nn.Module):
 
 
 def layers_of(model: nn.Module) -> list[nn.Module]:
-    """The layers of all stacks of a model."""
     return [module for module in model.modules() if isinstance(module, EncoderLayer | DecoderLayer | CausalLayer)]

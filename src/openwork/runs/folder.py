@@ -61,11 +61,9 @@ class RunFolder:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has a bundle."""
         return (self.bundle / "bundle.json").is_file()
 
     def read_settings(self) -> RunSettings | None:
-        """The settings of the run that is here, if there is one."""
         if not self.settings_file.is_file():
             return None
         layer = read_written_file(self.settings_file)
@@ -128,7 +126,6 @@ class RunFolder:
             lock.release()
 
     def rewrite(self, settings: RunSettings) -> None:
-        """Writes the settings of the run."""
         atomic_write_text(self.settings_file, to_toml(settings))
 
     def _refuse_finished(self, length: NewLength | None) -> None:
@@ -277,6 +274,5 @@ def differences(before: RunSettings, now: RunSettings) -> list[str]:
 
 
 def settings_of_run(run: RunSettings) -> BundleSettings:
-    """The settings of the run's bundle."""
     source, target = languages_of(run.data)
     return BundleSettings(model=run.model, decoding=run.decoding, source_language=source, target_language=target)

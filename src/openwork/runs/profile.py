@@ -90,7 +90,6 @@ def profile_training(settings: RunSettings, out: Path | None, report: Report) ->
 
 
 def profile_lines(profile: StepProfile) -> list[str]:
-    """For a person."""
     timed, training = profile.timed, profile.settings.training
     tokens, share = timed.target_tokens / len(timed.reports), profile.division.share("waiting for data")
     slower = profile.recorded.seconds / profile.recorded.target_tokens * profile.tokens_per_second - 1

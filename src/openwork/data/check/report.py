@@ -131,7 +131,6 @@ def note_lines(report: Report) -> Iterator[str]:
 
 
 def page_of(report: Report, language: str) -> str:
-    """The report as one HTML page."""
     parts = {"title": "what is wrong with the corpus", "splits": report.splits, "notes": list(note_lines(report))}
     return render("data_check.html", language, kinds=_kinds, **parts)
 

@@ -79,5 +79,4 @@ _RULES: dict[FaultKind, Callable[[str], object]] = {
 
 
 def kinds_of(text: str) -> list[FaultKind]:
-    """The kinds of fault of one text."""
     return [kind for kind, is_found in _RULES.items() if is_found(text)]

@@ -55,7 +55,6 @@ class OutputFormat:
         return "\t".join(f"{t.score:.4f} {text}" for t, text in zip(translations, texts, strict=True))
 
     def alternatives(self, source: str, position: int, found: list[Alternative]) -> str:
-        """The output for the alternatives at a position."""
         if self.as_json:
             listed = [{"piece": a.piece, "probability": a.probability, "text": a.text} for a in found]
             return json_text({"source": source, "position": position, "alternatives": listed})
@@ -63,7 +62,6 @@ class OutputFormat:
 
 
 def translation_filter(translator: BatchTranslator | GuardedTranslator, output: OutputFormat) -> LineFilter:
-    """Answers with translations."""
     return LineFilter(
         translator.translate, lambda text, found: Answer(output.line(text, found), translation_notes(found[0]))
     )

@@ -182,7 +182,6 @@ class Checked:
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         mistakes = [{name: getattr(error, name) for name in ("code", "what", "why", "hint")} for error in self.mistakes]
         return {"valid": not self.mistakes, "mistakes": mistakes, "warnings": list(self.warnings)}
 

@@ -26,7 +26,6 @@ class Example(NamedTuple):
     trains: bool = False
 
     def __call__(self) -> "Trace":
-        """Calculates it."""
         from openwork.inspection.trace import Trace
 
         steps, assumptions = resolve_name(f"{__name__}.{self.function}")()
@@ -63,7 +62,6 @@ EXAMPLES = {one.name: one for one in _ALL}
 
 
 def example_lines() -> Iterator[str]:
-    """Each name with the title of its trace."""
     width = max(map(len, EXAMPLES))
     for name, example in EXAMPLES.items():
         yield Joined(AsIs(Padded(name, width)), "  ", example.title)

@@ -99,5 +99,4 @@ def contents_lines(objects: list[Listed]) -> Iterator[str]:
 
 
 def contents_values(objects: list[Listed]) -> dict[str, Any]:
-    """For programs."""
     return {"schema": SCHEMA, "objects": [{"name": one.name, **one._asdict()} for one in objects]}

@@ -109,5 +109,4 @@ def in_panels(integers: Tensor) -> Tensor:
 
 
 def addresses(tensors: Sequence[Tensor]) -> ctypes.Array[c_void_p]:
-    """The addresses of the tensors."""
     return (c_void_p * len(tensors))(*(tensor.data_ptr() for tensor in tensors))
