@@ -119,15 +119,6 @@ def catalogue(language: str) -> Catalogue:
     return Catalogue(dict(with_numbers(*entry) for entry in read_catalogue(language).items()))
 
 
-class _Messages(gettext.GNUTranslations):
-    """gettext's own reader; its table has no public name, and sentences that are patterns need the whole of it."""
-
-    @property
-    def table(self) -> dict[str, str]:
-        entries = getattr(self, "_catalog")  # noqa: B009
-        return {key: text for key, text in entries.items() if key}
-
-
 def read_catalogue(language: str, folder: Path = FOLDER) -> dict[str, str]:
     """English sentence -> translation; both name what varies: "{path}: empty file"."""
     source = folder / language / "LC_MESSAGES" / f"{DOMAIN}.po"
@@ -138,7 +129,9 @@ def read_catalogue(language: str, folder: Path = FOLDER) -> dict[str, str]:
             atomic_write_bytes(compiled, data)
     else:
         data = compiled.read_bytes()
-    return _Messages(io.BytesIO(data)).table
+    # gettext's table has no public name, and sentences that are patterns need the whole of it
+    entries = vars(gettext.GNUTranslations(io.BytesIO(data)))["_catalog"]
+    return {key: text for key, text in entries.items() if key}
 
 
 def compile_catalogue(source: Path) -> bytes:

@@ -25,7 +25,7 @@ from openwork.base.printing import json_text
 from openwork.base.regular_files import open_regular, read_regular
 from openwork.base.tasks import MEASURED, Measured
 from openwork.evaluation.label_scores import label_differences
-from openwork.metrics.significance import SIGNIFICANT, Difference, Effort, ScoreInterval
+from openwork.metrics.significance import SIGNIFICANT, Difference, Effort
 from openwork.metrics.significance import compare as compare_lines
 
 FORMAT, VERSION = EVALUATION.format, 1
@@ -148,7 +148,7 @@ class Compared:
         counted = msg(f"{self.count:,} sentences") if self.task is None else msg(f"{self.count:,} examples")
         lines = [f"A {self.first}", f"B {self.second}", counted]
         for one in self.differences:
-            first, second = _score_line(one.first), _score_line(one.second)
+            first, second = (f"{of.value:.2f} (95 %: {of.low:.2f} to {of.high:.2f})" for of in (one.first, one.second))
             lines += [
                 "",
                 msg(f"{one.metric:<8} A {first}   B {second}   difference {one.value:+.2f}"),
@@ -157,10 +157,6 @@ class Compared:
                 f"         {one.signature}",
             ]
         return lines
-
-
-def _score_line(score: ScoreInterval) -> str:
-    return f"{score.value:.2f} (95 %: {score.low:.2f} to {score.high:.2f})"
 
 
 def _verdict_line(one: Difference) -> str:
@@ -213,7 +209,7 @@ def compare(
 
 def _shared_task(first: SystemOutput, second: SystemOutput) -> Measured | None:
     """The task that both are scored for; None for translations."""
-    known = [one.saved.task for one in (first, second) if one.saved is not None]
+    known: list[Measured | None] = [one.saved.task for one in (first, second) if one.saved is not None]
     if len(set(known)) > 1:
         one, other = (_WHAT[task or "generate"] for task in known)
         raise DataError(

@@ -8,7 +8,7 @@ from typing import Any
 from openwork.base.lines import Report, arriving_lines, cleaned, standard_input
 from openwork.base.printing import json_text, write_data
 from openwork.bundles.bundle import Bundle
-from openwork.data.glossary import Glossary, read_glossary
+from openwork.data.glossary import read_glossary
 from openwork.inference.guard import GuardedTranslator, usual_texts
 from openwork.inference.requests import InputLine, ReadLine, Request, read_json, read_text
 from openwork.inference.settings import LineSettings
@@ -112,11 +112,9 @@ def filter_for(translator: BatchTranslator, bundle: Bundle, lines: LineSettings,
 def reader_for(lines: LineSettings) -> ReadLine:
     """What parses a line of input under these settings. DataError for a bad glossary."""
     read = read_json if lines.requests else read_text
-    return read if lines.terms is None else with_terms(read, read_glossary(lines.terms))
-
-
-def with_terms(read: ReadLine, glossary: Glossary) -> ReadLine:
-    """Reads lines as `read` does and requires the translations that the glossary has for their terms."""
+    if lines.terms is None:
+        return read
+    glossary = read_glossary(lines.terms)
 
     def read_with_terms(line: str) -> InputLine:
         one = read(line)
