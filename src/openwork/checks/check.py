@@ -15,8 +15,6 @@ from openwork.inspection.parting import SOURCE
 
 
 class Status(Enum):
-    """The outcome of a check."""
-
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"

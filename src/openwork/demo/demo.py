@@ -113,7 +113,6 @@ def map_attention(bundle: Bundle, text: str) -> AttentionMap:
 
 
 def what_next(out: Path, page: Path) -> list[str]:
-    """Commands that work now."""
     return [
         msg(f"the report, with curves and attention: {page}"),
         msg("what to try next:"),

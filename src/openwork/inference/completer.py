@@ -96,7 +96,6 @@ class Completer:
 
 
 def completion_filter(completer: Completer, prompting: Prompting, output: OutputFormat) -> LineFilter:
-    """Answers each prompt with its continuations."""
     return LineFilter(
         lambda texts, requests: completer.complete(list(map(prompting, texts)), requests),
         lambda text, found: _answer(text, found, output),

@@ -85,8 +85,6 @@ def _one_line(text: str) -> str:
 
 
 class Constrainer:
-    """Turns requests into constraints on pieces."""
-
     def __init__(self, tokenizers: TokenizerPair) -> None:
         self.tokenizers = tokenizers
         # the tables of an automaton are large

@@ -89,7 +89,6 @@ class Draft:
         return next((name for name in names if name in self._given), None)
 
     def names(self) -> list[str]:
-        """The names of all options of the file."""
         return list(self._given)
 
     def has(self, name: str) -> bool:

@@ -50,7 +50,6 @@ def _finding(finding: OptionVerdict) -> str:
 
 
 def report_values(translation: ConfigTranslation) -> dict[str, Any]:
-    """The same as values, with the run file itself."""
     return {
         "toolkit": translation.toolkit.name,
         "file": translation.file,

@@ -76,7 +76,6 @@ class LayerCache(Selectable):
 
     @property
     def position(self) -> int:
-        """The position of the next token."""
         return 0 if self.past is None else self.past.size
 
 

@@ -90,7 +90,6 @@ AnyPairs = Pairs | Sequence[Pair]
 
 
 def named_pairs(load: Callable[[], Iterable[Pair]]) -> Pairs:
-    """A split of a known corpus."""
     return Pairs(load, (sum(1 for _ in load()),))
 
 

@@ -32,7 +32,6 @@ class Report:
 
     @property
     def faults(self) -> int:
-        """Lines with faults, each kind for itself."""
         return sum(len(lines) for split in self.splits.values() for lines in split.lines.values())
 
 
@@ -62,7 +61,6 @@ def read_splits(
 
 
 def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, progress: Progress) -> Report:
-    """Looks for every kind of fault in every split."""
     report = Report()
     for name, read in splits.items():
         progress(msg(f"checking {len(read):,} pairs: {name}"))

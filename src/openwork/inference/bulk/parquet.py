@@ -22,7 +22,6 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether the name of a file says so."""
     return path.name.lower().endswith(ENDING)
 
 
@@ -98,7 +97,6 @@ def open_parquet(source: Path, target: Path, column: str | None) -> Iterator[tup
 
 
 def _column(source: Path, names: Sequence[str], wanted: str | None) -> str:
-    """The name of the column to translate."""
     if TRANSLATION in names:
         raise DataError(
             f"{source}: the file has a column {TRANSLATION!r} already",

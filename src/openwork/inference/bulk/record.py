@@ -83,7 +83,6 @@ class TranslationRecord:
         return self._finished.get(shard.name)
 
     def put(self, result: ShardResult) -> None:
-        """Notes a shard that is finished or has failed."""
         if result.is_kept:
             return
         if result.sums is None:

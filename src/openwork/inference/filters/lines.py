@@ -88,7 +88,6 @@ def streaming_filter(translator: BatchTranslator) -> LineFilter:
 
 
 def translation_notes(best: Translation) -> list[str]:
-    """What the user should know of a translation."""
     notes = []
     if best.problem:
         notes.append(f"not translated: {best.problem}")

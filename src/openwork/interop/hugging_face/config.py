@@ -118,5 +118,4 @@ def validated(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
 
 
 def card_of(folder: Path) -> str:
-    """The card of a bundle that was read from a folder."""
     return f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"

@@ -114,7 +114,6 @@ class Trial(VerifyContext):
 
     @cached_property
     def targets(self) -> list[list[int]]:
-        """The ids of the targets to overfit."""
         return [self.store.pair(row)[1].tolist() for row in self.rows]
 
     def batch(self, store: TokenStore | None = None, rows: Sequence[int] | None = None) -> TensorBatch:

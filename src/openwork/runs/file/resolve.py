@@ -50,7 +50,6 @@ class Resolved:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """Each dotted key with its plain value."""
         return dict(leaves(self.settings.model_dump(mode="json")))
 
     @cached_property
