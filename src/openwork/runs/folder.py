@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from openwork.base.config import build, read_written_file, to_toml
 from openwork.base.errors import BundleError, ConfigError, OpenworkError
 from openwork.base.files import atomic_write_text
+from openwork.base.folders import locked
 from openwork.base.messages import msg
 from openwork.base.outputs import RUN, check_apart, is_run
 from openwork.base.records import RecordWriter
@@ -98,8 +97,7 @@ class RunFolder:
                 self._change(length)
             yield RunLock(self, self.lock.stat())
 
-    @contextlib.contextmanager
-    def _lock_held(self) -> Iterator[None]:
+    def _lock_held(self) -> contextlib.AbstractContextManager[None]:
         try:
             self.lock.touch()
         except OSError as error:
@@ -109,21 +107,12 @@ class RunFolder:
                 hint="check who may write in this folder, and whether its disk is full; or give another --out",
                 code="E026",
             ) from error
-        lock = FileLock(self.lock, timeout=0, fallback_to_soft=False)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise OpenworkError(
-                f"{self.path}: another openwork is training in this folder",
-                hint="wait for it, or give another --out",
-                code="E018",
-            ) from error
-        except OSError:  # a file system without locks
-            pass
-        try:
-            yield
-        finally:
-            lock.release()
+        busy = OpenworkError(
+            f"{self.path}: another openwork is training in this folder",
+            hint="wait for it, or give another --out",
+            code="E018",
+        )
+        return locked(self.lock, busy)
 
     def rewrite(self, settings: RunSettings) -> None:
         atomic_write_text(self.settings_file, to_toml(settings))

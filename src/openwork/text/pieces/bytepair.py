@@ -46,7 +46,6 @@ class Merging(Algorithm):
         self.ranks = {(left, right): rank for rank, (left, right) in enumerate(pairs)}
 
     def work(self, word: str) -> WordWork:
-        """The merges in the order in which they are made."""
         start = self._start(word)
         steps: list[Merge] = []
         pieces = self._merged(start, lambda: False, steps.append)
