@@ -133,7 +133,6 @@ def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = 
 
 
 def nothing_to_train_on(pairs: PairSource, why: str) -> DataError:
-    """The error for pairs of which there are none."""
     return DataError(
         f"{pairs.description}: no sentence pair to train on",
         why=why,

@@ -83,5 +83,4 @@ def worked(
 
 
 def array(value: Any) -> np.ndarray:
-    """Tensors and lists as arrays."""
     return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)

@@ -39,7 +39,6 @@ class OutputFormat:
     as_json: bool = False
 
     def line(self, source: str, translations: list[Translation]) -> str:
-        """The output for one line of input, never more than one line."""
         if self.as_json:
             found = [
                 {"text": t.text, "score": t.score, "log_probability": t.log_probability, "finished": t.finished}

@@ -36,7 +36,6 @@ class Past:
         return self._copy(position, None)
 
     def select(self, rows: Int[Tensor, "rows"], positions: int) -> "Past":
-        """The first positions of the given rows."""
         return self._copy(positions, rows)
 
     def _copy(self, positions: int, rows: Tensor | None) -> "Past":

@@ -115,7 +115,6 @@ def _parts(folder: Path) -> list[Path]:
 
 
 def size_error(folder: Path, name: str, tensor: Tensor, shape: Sequence[object]) -> BundleError:
-    """The error for a weight that should have another shape."""
     return BundleError(
         f"{folder}: these weights belong to a model of other sizes",
         why=f"{name} is {tuple(tensor.shape)} there, and its configuration makes it ({', '.join(map(str, shape))})",

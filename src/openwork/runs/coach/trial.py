@@ -122,7 +122,6 @@ class Trial(VerifyContext):
         return to_tensors(assemble(store or self.store, places), self.device)
 
     def stored(self, pairs: Iterator[tuple[list[int], list[int]]], name: str) -> TokenStore:
-        """A store of other ids."""
         size = max(self.tokenizers.source.vocabulary_size, self.tokenizers.target.vocabulary_size)
         return write_store(self.folder / name, pairs, vocabulary_size=size)
 
