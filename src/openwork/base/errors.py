@@ -4,9 +4,7 @@ Every error that a user's input can cause is an `OpenworkError`. The command lin
 exits with its exit code; a traceback means a bug.
 """
 
-import difflib
 import logging
-from collections.abc import Iterable
 
 
 class OpenworkError(Exception):
@@ -59,12 +57,6 @@ class BundleError(OpenworkError):
     """A bundle or a checkpoint is missing, damaged or of another kind."""
 
     exit_code = 4
-
-
-def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """A hint at the known name that is most like this one; empty where none is."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
-    return f"did you mean {near[0]}?" if near else ""
 
 
 # Parts of torch's error messages.

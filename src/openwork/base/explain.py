@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from openwork.base.errors import ConfigError, RuleError, nearest
+from openwork.base.errors import ConfigError, RuleError
 from openwork.base.fields import all_keys, allowed_values, literals, models_in, schema_of, show_value
+from openwork.base.messages import nearest
 from openwork.base.toml import ValueOrigin
 
 _PLAIN_VALUE = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false")

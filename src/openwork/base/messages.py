@@ -7,10 +7,11 @@ translations) never does.
 """
 
 import contextlib
+import difflib
 import gettext
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,6 +40,12 @@ def find_language(environment: Mapping[str, str]) -> str:
 def msg(text: str) -> str:
     """Marks a sentence for the catalogues (as `N_` does in C); it is translated when it is shown."""
     return text
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """A hint at the known name that is most like this one; empty where none is."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return msg(f"did you mean {near[0]}?") if near else ""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import Annotated
 from typer import Argument
 from typer.completion import completion_init, get_completion_script  # pyright: ignore[reportPrivateImportUsage]
 
-from openwork.base.errors import UsageError, nearest
+from openwork.base.errors import UsageError
+from openwork.base.messages import nearest
 from openwork.cli.terminal import print_text
 
 SHELLS = ("bash", "zsh", "fish")

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from openwork.base.errors import UsageError, nearest
-from openwork.base.messages import msg
+from openwork.base.errors import UsageError
+from openwork.base.messages import msg, nearest
 from openwork.base.phrases import AsIs, Joined
 from openwork.cost.cost import LENGTH, cost_of, weights_of
 from openwork.cost.counted import full_batch

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from openwork.base.errors import UsageError, nearest
-from openwork.base.messages import msg
+from openwork.base.errors import UsageError
+from openwork.base.messages import msg, nearest
 from openwork.base.phrases import AsIs, Joined
 from openwork.bundles.bundle import Bundle, Golden, load_bundle
 from openwork.bundles.folder import find_bundle

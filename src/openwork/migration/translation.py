@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.config import Layer
-from openwork.base.errors import ConfigError, DataError, UsageError, nearest
+from openwork.base.errors import ConfigError, DataError, UsageError
 from openwork.base.files import read_lines
-from openwork.base.messages import msg
+from openwork.base.messages import msg, nearest
 from openwork.base.phrases import Joined
 from openwork.migration.commands import ENVIRONMENT, LAUNCHER, find_programs, read_options, shown_options
 from openwork.migration.draft import Draft, DraftLine, OptionVerdict

@@ -6,9 +6,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from openwork.base.errors import DataError, nearest
+from openwork.base.errors import DataError
 from openwork.base.files import read_lines
-from openwork.base.messages import msg
+from openwork.base.messages import msg, nearest
 from openwork.data.readers.sides import as_sentence
 from openwork.data.records import UNSAID, Languages, Pair
 from openwork.text.languages import is_language

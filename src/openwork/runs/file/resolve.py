@@ -20,7 +20,8 @@ from openwork.base.config import (
     read_run_file,
     to_toml,
 )
-from openwork.base.errors import ConfigError, DataError, OpenworkError, UsageError, nearest
+from openwork.base.errors import ConfigError, DataError, OpenworkError, UsageError
+from openwork.base.messages import nearest
 from openwork.base.outputs import is_run
 from openwork.base.phrases import Joined
 from openwork.data.batching import BatchSettings

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
-from openwork.base.errors import UsageError, nearest
+from openwork.base.errors import UsageError
+from openwork.base.messages import nearest
 from openwork.base.phrases import AsIs, Joined, Padded
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from openwork.base.errors import UsageError, nearest
-from openwork.base.messages import msg
+from openwork.base.errors import UsageError
+from openwork.base.messages import msg, nearest
 from openwork.base.phrases import AsIs, Joined, Padded
 
 SCHEMA = 1  # of `contents_values`; a change that readers must know of raises it
