@@ -183,12 +183,15 @@ def plan_values(plan: Plan, hours: float | None = None) -> dict[str, Any]:
         "seconds_an_update": plan.update.total,
         "update": asdict(plan.update),
         "sharding": plan.sharding,
-        "network": (network := plan.network)
-        and {"bandwidth": network.bandwidth, "latency": network.step(plan.machine.devices), "overlap": network.overlap},
+        "network": None if plan.network is None else _network_values(plan.network, plan.machine.devices),
         "bytes_sent_an_update": plan.sent,
         "money": plan.bill.money,
     }
     return values if hours is None else {**values, "capacity": capacity(plan.machine, hours)}
+
+
+def _network_values(network: Network, devices: int) -> dict[str, float]:
+    return {"bandwidth": network.bandwidth, "latency": network.step(devices), "overlap": network.overlap}
 
 
 def _named(settings: RunSettings) -> str:

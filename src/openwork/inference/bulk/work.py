@@ -70,11 +70,8 @@ class ShardTranslator:
         shard, began = task.shard, time.monotonic()
         try:
             source = sha256_file(shard.source)
-            if (
-                (before := task.before) is not None
-                and before.source == source
-                and (shard.target.is_file() and sha256_file(shard.target) == before.translation)
-            ):
+            before, there = task.before, shard.target
+            if before and before.source == source and there.is_file() and sha256_file(there) == before.translation:
                 return ShardResult(shard.name, before, is_kept=True)
             found = self._translated(shard, source)
         except DataError as error:

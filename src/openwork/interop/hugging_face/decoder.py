@@ -250,16 +250,16 @@ def write_decoder(folder: Path, bundle: Bundle) -> None:
         "model_type": kind,
         **family.config.keys_of(settings),
         str(family.config.model_fields["activation"].alias): hf_activation(settings.feedforward, family.activations),
-        **(
-            {"n_positions": settings.table_size, "embd_pdrop": settings.dropout}
-            if kind == "gpt2"
-            else _llama_config(settings)
-        ),
+        **(_gpt2_config if kind == "gpt2" else _llama_config)(settings),
         "vocab_size": vocabulary.external_size,
         "tie_word_embeddings": settings.tying == "three-way",
         **symbol_ids(vocabulary),
     }
     write_files(folder, config, _generation(bundle.settings.decoding, vocabulary), weights)
+
+
+def _gpt2_config(s: DecoderSettings) -> dict[str, Any]:
+    return {"n_positions": s.table_size, "embd_pdrop": s.dropout}
 
 
 def _llama_config(s: DecoderSettings) -> dict[str, Any]:
