@@ -74,7 +74,6 @@ class Watch:
             raise SystemExit(error.exit_code) from error
 
     def end(self) -> None:
-        """Ends the watch: the training is over."""
         self._stopped.set()
         self._thread.join()
 
