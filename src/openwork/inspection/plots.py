@@ -145,7 +145,7 @@ def _curve(series: Series, place: int, across: Axis, upward: Axis) -> Markup:
         for label, x, y in ((f"{series.name}: {tick_text(x)}, {y:.6g}", x, y) for x, y in dotted)
     ]
     path = element(
-        "path", d=" ".join(lines), stroke_dasharray=dashes, stroke_linejoin="round", stroke_width=2, **stroke(role)
+        "path", d=" ".join(lines), stroke_dasharray=dashes, stroke_linejoin="round", **stroke(role), stroke_width=2
     )
     return element("g", element("title", series.name), path, *dots, data_series=series.name)
 
