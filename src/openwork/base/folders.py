@@ -48,12 +48,11 @@ def atomic_folder(path: Path | str, own: Sequence[str] = ()) -> Iterator[Path]:
 def locked(lock: Path, busy: OpenworkError) -> Iterator[None]:
     """Meanwhile no other process has the lock; `busy` is raised where one has it. The system releases it at the end."""
     held = FileLock(lock, timeout=0, fallback_to_soft=False)
-    try:
-        held.acquire()
-    except Timeout as error:
-        raise busy from error
-    except (OSError, NotImplementedError):  # a file system without locks
-        pass
+    with contextlib.suppress(OSError, NotImplementedError):  # a file system without locks
+        try:
+            held.acquire()
+        except Timeout as error:
+            raise busy from error
     try:
         yield
     finally:

@@ -114,6 +114,7 @@ def run_checks(checks: Iterable[Check], context: VerifyContext) -> list[CheckRes
 
 
 def error_reason(error: OpenworkError) -> str:
+    """An error as one line."""
     return Joined(error.what, ": ", error.why) if error.why else error.what
 
 

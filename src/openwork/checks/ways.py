@@ -184,12 +184,13 @@ def cached(context: VerifyContext) -> LargestDifference:
 def branched(context: VerifyContext) -> LargestDifference:
     """A state does not change when the model continues from it: a second continuation leaves the first as it is."""
     models = [context.model, *([prepare(context.model)] if can_be_prepared(context.model) else [])]
-    alone = (
-        (probe, replace(reading(context, [probe], size=max(1, len(probe.target) // BRANCHES)), model=model))
-        for model, probe in product(models, context.probes)
-    )
-    branching = (TwoPasses(one, BranchingPass(one.model, one.source, one.lengths, one.steps), to) for to, one in alone)
-    return compare(context, branching)
+
+    def pairs() -> Iterator[TwoPasses]:
+        for model, probe in product(models, context.probes):
+            one = replace(reading(context, [probe], size=max(1, len(probe.target) // BRANCHES)), model=model)
+            yield TwoPasses(one, BranchingPass(one.model, one.source, one.lengths, one.steps), probe)
+
+    return compare(context, pairs())
 
 
 def batched(context: VerifyContext) -> LargestDifference:

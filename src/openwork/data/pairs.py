@@ -41,6 +41,7 @@ class Splits:
 
     @property
     def report(self) -> FilterReport:
+        """What the filters did to all corpora together."""
         if len(self.parts) == 1:
             return self.parts[0].report
         dropped: dict[str, Dropped] = {}

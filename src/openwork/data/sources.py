@@ -45,6 +45,7 @@ class PairSource:
         return f"{name}:{number + self.header}" if self.unit == "line" else f"{name}: {self.unit} {number}"
 
     def side(self, name: Literal["source", "target"]) -> Again:
+        """The sentences of one side."""
         return Again(lambda: (getattr(pair, name) for pair in self.read()))
 
     def read_unchanged(self) -> Iterator[Pair]:
@@ -206,4 +207,5 @@ def named_languages(part: OriginSettings) -> Languages:
 
 
 def shared_languages(found: Sequence[Languages]) -> Languages:
+    """The languages that all parts have."""
     return found[0] if len(set(found)) == 1 else UNSAID

@@ -47,10 +47,12 @@ class DemoResult:
 
     @property
     def total(self) -> Ratio:
+        """Over all locales."""
         return sum(self.by_locale.values(), Ratio())
 
     @property
     def worst_locale(self) -> str:
+        """Where it errs most."""
         return min(self.by_locale, key=lambda locale: self.by_locale[locale].value)
 
 

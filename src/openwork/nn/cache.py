@@ -36,6 +36,7 @@ class KeyValue(Selectable):
 
     @property
     def size(self) -> int:
+        """Number of positions held."""
         return self.key.shape[-2]
 
     def for_heads(self, heads: int) -> "KeyValue":

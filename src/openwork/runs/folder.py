@@ -60,6 +60,7 @@ class RunFolder:
 
     @property
     def is_finished(self) -> bool:
+        """Whether it has a bundle."""
         return (self.bundle / "bundle.json").is_file()
 
     def read_settings(self) -> RunSettings | None:
@@ -263,5 +264,6 @@ def differences(before: RunSettings, now: RunSettings) -> list[str]:
 
 
 def settings_of_run(run: RunSettings) -> BundleSettings:
+    """The settings of the run's bundle."""
     source, target = languages_of(run.data)
     return BundleSettings(model=run.model, decoding=run.decoding, source_language=source, target_language=target)

@@ -21,6 +21,7 @@ class Part(NamedTuple):
 
 
 def made_by(function: Callable[..., Any], source: str = "") -> Part:
+    """The part that is this function."""
     return Part(f"{function.__module__}.{function.__qualname__}", source)
 
 

@@ -72,8 +72,8 @@ class Algorithm(ABC):
         """The pieces of the word, and how they were found."""
 
     def sample(self, word: str, random: Random, strength: float) -> Sequence[str]:
-        """One way to cut the word, at random, for algorithms that know several; each says what `strength` means."""
-        raise NotImplementedError
+        """One way to cut the word, at random, or the only one; an algorithm with several says what `strength` is."""
+        return self.work(word).pieces
 
 
 def byte_names(text: str) -> list[str]:

@@ -59,6 +59,7 @@ class Progress:
         return max(self.validations, key=lambda validation: (validation.figure(metric), -validation.loss), default=None)
 
     def since_best(self, metric: Metric) -> int:
+        """Validations since the best one."""
         best = self.best(metric)
         return 0 if best is None else len(self.validations) - 1 - self.validations.index(best)
 

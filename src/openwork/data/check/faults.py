@@ -40,6 +40,7 @@ class Fault(NamedTuple):
 
     @property
     def place(self) -> str:
+        """Its line, and that of its partner."""
         return f"{self.line} ~ {self.partner}" if self.partner else f"{self.line}"
 
 

@@ -32,6 +32,7 @@ class Report:
 
     @property
     def faults(self) -> int:
+        """Lines with faults, each kind for itself."""
         return sum(len(lines) for split in self.splits.values() for lines in split.lines.values())
 
 

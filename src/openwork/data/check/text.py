@@ -24,6 +24,7 @@ _MANY = 3
 
 
 def text_faults(pair: Pair, line: int) -> Iterator[Fault]:
+    """What both sides show."""
     for side in pair:
         if not side.strip():
             yield Fault(BLANK, line, pair.source or pair.target)

@@ -22,6 +22,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 def is_parquet(path: Path) -> bool:
+    """Whether the name of a file says so."""
     return path.name.lower().endswith(ENDING)
 
 

@@ -82,6 +82,7 @@ class TranslationRecord:
         return self._finished.get(shard.name)
 
     def put(self, result: ShardResult) -> None:
+        """Notes a shard that is finished or has failed."""
         if result.is_kept:
             return
         if result.sums is None:

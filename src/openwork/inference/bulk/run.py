@@ -30,6 +30,7 @@ class BulkReport:
 
     @property
     def lines_translated(self) -> int:
+        """Those of this run, without shards that are kept."""
         return sum(result.sums.lines for result in self.results if result.sums and not result.is_kept)
 
     @property

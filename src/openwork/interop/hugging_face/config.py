@@ -30,6 +30,7 @@ class ConfigKeys(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
 
     def settings_for(self, kind: type[BaseModel]) -> dict[str, Any]:
+        """The keys that are settings of a model."""
         return {name: getattr(self, name) for name in type(self).model_fields if name in kind.model_fields}
 
     @classmethod

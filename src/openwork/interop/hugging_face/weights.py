@@ -66,6 +66,7 @@ class WeightPlace(NamedTuple):
 
     @property
     def own_names(self) -> list[str]:
+        """The names in openwork's model."""
         return [self.openwork_name.format(part) for part in self.parts] or [self.openwork_name]
 
 

@@ -32,6 +32,8 @@ _FIRST_SIGN = 0x10000  # of as many characters, none of them a space, as a vocab
 
 
 class Merging(Algorithm):
+    """The merges of a vocabulary."""
+
     def __init__(self, model: Mapping[str, Any]) -> None:
         """From a BPE model as the `tokenizers` library writes it."""
         self.vocabulary: Mapping[str, int] = model["vocab"]

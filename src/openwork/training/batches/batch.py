@@ -63,7 +63,9 @@ class TrainingBatch(ABC):
 class Stream(Protocol):
     """The endless sequence of a training's batches."""
 
-    def next(self, progress: Progress) -> TrainingBatch: ...
+    def next(self, progress: Progress) -> TrainingBatch:
+        """The batch at `progress`, which moves on by one."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,7 @@ class BatchStream:
     _last: tuple[int, Sequence[Ids]] | None = None  # the epoch asked for last: making its plan costs
 
     def next(self, progress: Progress) -> TrainingBatch:
+        """The batch at `progress`, which moves on by one."""
         epoch = progress.epoch  # of this batch: the last one of an epoch moves on to the next
         return self.batch(self.rows(progress), epoch)
 
