@@ -115,6 +115,7 @@ def ended(processes: Sequence[Forked]) -> list[Ended]:
 def results(count: int, command: Sequence[str]) -> list[list[Any]]:
     """What each process printed, one JSON value a line; AssertionError if one failed."""
     all_ended = ended(start(count, command))
-    for one in all_ended:
-        assert one.code == 0, one.err
+    # all of them: the first to complain is seldom the first to fail
+    told = "\n".join(f"process {rank}: code {one.code}\n{one.out}{one.err}" for rank, one in enumerate(all_ended))
+    assert all(one.code == 0 for one in all_ended), told
     return [[json.loads(line) for line in one.out.splitlines()] for one in all_ended]
