@@ -308,5 +308,5 @@ def test_the_tables_of_the_formulas_know_every_choice() -> None:
     assert {name: kind.gates for name, kind in cost_recurrent.CELLS.items()} == {
         name: kind.gates for name, kind in CELLS.items()
     }
-    assert set(cost_transformer.CONNECTIONS) == set(CONNECTIONS) - {"branch"}
+    assert set(cost_transformer.CONNECTIONS) == set(CONNECTIONS) - {"branch", "none", "no-residual"}
     assert set(cost_transformer.SCORE_FUNCTIONS) == set(SCORE_FUNCTIONS) - {"relu", "additive"}

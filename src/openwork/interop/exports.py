@@ -172,7 +172,7 @@ def ctranslate2_reason(settings: object) -> str:
     s = settings
     reasons = (
         (s.attention != "scaled", msg("its attention is the paper's alone (model.attention)")),
-        (s.norm == "branch", msg("its norms stand before or behind a residual, not on the branch (model.norm)")),
+        (s.norm not in ("post", "pre"), msg("its norms stand before or behind a residual alone (model.norm)")),
         (s.normalisation == "batch", msg("it has no norms over batches (model.normalisation)")),
         (s.feedforward == "convolution", msg("it has no convolutions for a feed-forward network (model.feedforward)")),
         (s.stream_start != s.width, msg("it has no embeddings of a width of their own (model.embedding_width)")),

@@ -82,7 +82,7 @@ def _is_supported(layer: nn.Module) -> bool:
     if not isinstance(layer, DecoderLayer) or not isinstance(layer.feedforward, FeedForward):
         return False
     wirings = [layer.self_wiring, layer.cross_wiring, layer.feedforward_wiring]
-    if not all(isinstance(one, PreNorm | PostNorm) and type(one.norm) is nn.LayerNorm for one in wirings):
+    if not all(type(one) in (PreNorm, PostNorm) and type(one.norm) is nn.LayerNorm for one in wirings):
         return False
     widths = [*_head_widths(layer.self_attention), *_head_widths(layer.cross_attention)]
     widths += [layer.feedforward.expand.in_features, layer.feedforward.expand.out_features]
