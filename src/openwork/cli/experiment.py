@@ -1,0 +1,261 @@
+"""openwork experiment"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from typer import Argument, Option
+
+from openwork.base.errors import OpenworkError, UsageError
+from openwork.base.limits import THREADS
+from openwork.cli.options import AsJson, as_command
+from openwork.cli.terminal import INTERRUPTED, print_lines, print_result, progress_console, report, translated
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+
+    from openwork.experiments.experiment import Experiment
+    from openwork.experiments.folder import ExperimentFolder
+    from openwork.experiments.status import ExperimentState
+
+REFRESH = 2.0  # seconds between two states of the live table
+MOST_ROWS = 20  # trials in the live table
+
+app = typer.Typer(help="Search settings and compare structures.", no_args_is_help=True)
+Named = Annotated[Path, Argument(metavar="FOLDER", help="The folder of an experiment.")]
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """Who carries out the trials."""
+
+    workers: Annotated[
+        int | None, Option(min=1, max=THREADS, help="Processes that share the trials; else as the file says.")
+    ] = None
+    on: Annotated[Literal["ray"] | None, Option(help="Workers of Ray do it (extra scale).")] = None
+    address: Annotated[str | None, Option(help="HOST:PORT of a cluster of Ray, or auto; else Ray runs here.")] = None
+    worker: Annotated[
+        bool, Option(hidden=True, help="Only carry out trials, for the process that started this one.")
+    ] = False
+
+    def check(self) -> None:
+        """UsageError for an address without Ray."""
+        if self.address is not None and self.on is None:
+            raise UsageError("--address goes with --on ray", hint="add --on ray, or leave it out", code="U127")
+
+
+def run(
+    named: Annotated[Path, Argument(metavar="FILE-OR-FOLDER", help="An experiment file, or the folder of one.")],
+    out: Annotated[Path | None, Option("--out", "-o", help="Folder of the experiment; else the file's name.")] = None,
+    *,
+    who: WorkerOptions,
+) -> None:
+    """Carry out an experiment, or go on with one.
+
+    openwork experiment run recipes/experiments/grid-documents.toml --out grid
+
+    openwork experiment run grid --workers 2
+    """
+    from openwork.experiments.folder import ExperimentFolder, is_experiment
+
+    who.check()
+    if who.worker:
+        _work_alone(ExperimentFolder(named))
+        return
+    if is_experiment(named):
+        if out is not None and out.resolve() != named.resolve():
+            raise UsageError(f"{named}: an experiment goes on in its own folder", hint="leave --out out", code="U128")
+        _go_on(named, None, who)
+    else:
+        _go_on(out or Path(named.stem), named, who)
+
+
+def resume(folder: Named, *, who: WorkerOptions) -> None:
+    """Go on with an experiment.
+
+    openwork experiment resume grid
+
+    openwork experiment resume grid --workers 2
+    """
+    from openwork.experiments.folder import experiment_folder
+
+    who.check()
+    experiment_folder(folder)
+    _go_on(folder, None, who)
+
+
+def status(folder: Named, as_json: AsJson = False) -> None:
+    """Show the trials of an experiment, and how long it will take.
+
+    openwork experiment status grid
+
+    openwork experiment status grid --json
+    """
+    from openwork.experiments.file import read_experiment
+    from openwork.experiments.folder import experiment_folder
+    from openwork.experiments.status import read_state, state_lines
+
+    found = experiment_folder(folder)
+    state = read_state(read_experiment(found.settings_file), found)
+    print_result(state.to_json, lambda: state_lines(state), as_json=as_json)
+
+
+def report_(folder: Named) -> None:
+    """Write the report of an experiment: HTML, Markdown, figures.
+
+    openwork experiment report grid
+
+    openwork experiment report ablation
+    """
+    from openwork.base.messages import find_language
+    from openwork.experiments.folder import experiment_folder
+    from openwork.experiments.report import write_report
+
+    for path in write_report(experiment_folder(folder).path, find_language(os.environ)):
+        report(f"written to {path}")
+
+
+def power(
+    difference: Annotated[float, Argument(help="The difference that is to be found, in points of the metric.")],
+    folder: Annotated[
+        Path | None, Option("--experiment", help="Take the variances from the trials of this experiment.")
+    ] = None,
+) -> None:
+    """Say how many seeds and sentences a difference needs.
+
+    openwork experiment power 0.5
+
+    openwork experiment power 1 --experiment grid
+    """
+    from openwork.metrics.power import power_lines
+
+    print_lines(power_lines(difference, folder))
+
+
+def _go_on(out: Path, file: Path | None, who: WorkerOptions) -> None:
+    from openwork.experiments.file import read_experiment
+    from openwork.experiments.folder import ExperimentFolder
+
+    folder = ExperimentFolder(out)
+    experiment = read_experiment(file or folder.settings_file)
+    experiment.check()
+    if experiment.settings.experiment.kind in ("search", "protocol"):
+        from openwork.experiments.studies import Studies
+
+        Studies(experiment.settings.experiment, folder.database)  # a missing Optuna is reported at once
+    # here: a wrong file is refused before torch is loaded
+    from openwork.experiments.final import test_set
+    from openwork.experiments.run import begin, finish
+
+    test_set(experiment)  # which may be missing
+    experiment = begin(experiment, folder, report)
+    if not _carry_out(experiment, folder, who):
+        report("saved; to continue, run the same command again")
+        raise typer.Exit(INTERRUPTED)
+    finish(experiment, folder, report, _tell_tested)
+    report(f"done: {folder.path}; its report: openwork experiment report {folder.path}")
+
+
+def _tell_tested(place: int, count: int) -> None:
+    report(f"test set: trial {place:,} of {count:,}")
+
+
+def _work_alone(folder: "ExperimentFolder") -> None:
+    from openwork.experiments.work import ParentObserver, work
+
+    if not work(folder, [ParentObserver()]):
+        raise typer.Exit(INTERRUPTED)
+
+
+def _carry_out(experiment: "Experiment", folder: "ExperimentFolder", who: WorkerOptions) -> bool:
+    """Carries out the trials, and shows them meanwhile; False where it was interrupted."""
+    from openwork.experiments.work import Crew, ray_worker, work
+    from openwork.machine.ray_pool import RayPool
+
+    count = who.workers or experiment.settings.experiment.workers
+    pool = RayPool(count, who.address) if who.on == "ray" else None
+    with _shown(partial(_state, experiment, folder, count)):
+        if pool is not None:
+            results = list(pool.run(partial(ray_worker, str(folder.path.absolute())), range(count)))
+            failed = [result for _, result in results if isinstance(result, OpenworkError)]
+            if failed:
+                raise failed[0]
+            return all(result for _, result in results)
+        if count == 1:
+            return work(folder)
+        crew = Crew(folder, count)
+        try:
+            return crew.wait()
+        finally:
+            crew.end()
+
+
+def _state(experiment: "Experiment", folder: "ExperimentFolder", workers: int) -> "ExperimentState":
+    from openwork.experiments.status import read_state
+
+    return read_state(experiment, folder, workers)
+
+
+@contextmanager
+def _shown(state: Callable[[], "ExperimentState"]) -> Iterator[None]:
+    """A context with a live table on a terminal, and elsewhere a line for each trial that is over."""
+    console, over = progress_console(), threading.Event()
+    is_live = console.is_terminal and not console.is_dumb_terminal
+    show = partial(_show_table, console) if is_live else _show_lines
+    thread = threading.Thread(target=show, args=(state, over), name="openwork-experiment", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _show_lines(state: Callable[[], "ExperimentState"], over: threading.Event) -> None:
+    from openwork.experiments.status import WAITS, summary_line, trial_line
+
+    seen: dict[int, str] = {}
+    is_last = False
+    while not is_last:
+        is_last = over.wait(REFRESH)
+        now = state()
+        for trial in now.trials:
+            if seen.get(trial.number) != trial.state and trial.state != WAITS:
+                report(trial_line(trial, now.metric))
+                if trial.state != "running":
+                    report(summary_line(now))
+            seen[trial.number] = trial.state
+
+
+def _show_table(console: "Console", state: Callable[[], "ExperimentState"], over: threading.Event) -> None:
+    from rich.live import Live
+
+    with Live(console=console, auto_refresh=False) as live:
+        is_last = False
+        while not is_last:
+            is_last = over.wait(REFRESH)
+            live.update(_table(state()), refresh=True)
+
+
+def _table(state: "ExperimentState") -> "Group":
+    """The newest trials, and how far the experiment is."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from openwork.experiments.status import summary_line, trial_cells
+
+    table = Table.grid(padding=(0, 1))
+    for trial in state.trials[-MOST_ROWS:]:
+        table.add_row(*(Text(translated(cell), overflow="ellipsis", no_wrap=True) for cell in trial_cells(trial)))
+    return Group(table, Text(translated(summary_line(state))))
+
+
+for _name, _command in {"run": run, "resume": resume, "status": status, "report": report_, "power": power}.items():
+    app.command(_name)(as_command(_command))

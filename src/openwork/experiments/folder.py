@@ -1,0 +1,322 @@
+"""The folder of an experiment: its files, the claims and results of its trials, and what another process holds.
+
+A trial's folder is an ordinary run folder. Beside the run's files it has `.claim.json`, what is to be trained, and
+`trial.json`, what came of it, which says that the trial is over. Who works on a trial holds its lock `.busy`, which the
+system releases when that process ends, however it ends. The lock of the experiment is held for moments only.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from filelock import FileLock, Timeout
+
+from openwork.base.config import Layer
+from openwork.base.errors import ConfigError, DataError, OpenworkError
+from openwork.base.files import atomic_write_text
+from openwork.base.outputs import check_apart
+from openwork.base.printing import json_text
+from openwork.base.toml import write_table, write_value
+from openwork.experiments.experiment import Experiment, Point
+from openwork.experiments.settings import ExperimentSettings
+from openwork.experiments.spaces import Value
+from openwork.runs.folder import RunFolder
+
+FORMAT = 1
+FILE, BASE = "experiment.toml", "base.toml"
+CHANGEABLE = ("workers",)  # keys of [experiment] that another start may have otherwise
+State = Literal["finished", "failed", "pruned"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A trial that was begun. `study`: the search that it belongs to, with the `params` that the search chose.
+
+    `identity`: of the training, whatever its names; `copy_of`: the number of a trial that is the same training.
+    """
+
+    number: int
+    point: Point
+    identity: str
+    study: str | None = None
+    params: Mapping[str, Value] = field(default_factory=dict)
+    copy_of: int | None = None
+    started: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {"format": FORMAT, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Claim":
+        kept = {key: value for key, value in values.items() if key != "format"}
+        return cls(**{**kept, "point": Point(**kept["point"])})
+
+
+@dataclass(frozen=True)
+class Record:
+    """What came of a trial: `trial.json`. `seconds` are those of training and validating; a copy took none."""
+
+    number: int
+    variant: str
+    group: str | None
+    settings: Mapping[str, Value]
+    seed: int
+    state: State
+    metric: str
+    problem: Mapping[str, str] | None = None
+    validation: Mapping[str, float | None] = field(default_factory=dict)
+    signature: str = ""
+    tokenizers: str = ""
+    data: str = ""
+    updates: int = 0
+    target_tokens: int = 0
+    seconds: float = 0.0
+    flops: float = 0.0
+    weights: int = 0
+    machine: str = ""
+    cores: int = 1
+    started: float = 0.0
+    ended: float = 0.0
+    copy_of: int | None = None
+
+    @property
+    def figure(self) -> float | None:
+        """The validation figure that trials are compared by, higher is better; None of a trial that did not finish."""
+        value = self.validation.get(self.metric) if self.state == "finished" else None
+        return -value if value is not None and self.metric == "loss" else value
+
+    def to_json(self) -> dict[str, Any]:
+        return {"format": FORMAT, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Record":
+        return cls(**{key: value for key, value in values.items() if key != "format"})
+
+
+@dataclass(frozen=True)
+class Board:
+    """All claims and results of an experiment, by number, at one moment."""
+
+    claims: Mapping[int, Claim]
+    records: Mapping[int, Record]
+
+    @property
+    def open(self) -> list[Claim]:
+        """Trials that were begun and are not over."""
+        return [claim for number, claim in self.claims.items() if number not in self.records]
+
+    def claim_of(self, point: Point) -> Claim | None:
+        """The trial of this point."""
+        return next((claim for claim in self.claims.values() if claim.point == point), None)
+
+    def of_study(self, study: str) -> list[Claim]:
+        """The trials of a search, in the order in which they began."""
+        return [claim for claim in self.claims.values() if claim.study == study]
+
+    def same_training(self, identity: str) -> Claim | None:
+        """The first trial that is this training."""
+        return next((one for one in self.claims.values() if one.identity == identity and one.copy_of is None), None)
+
+    def is_under_way(self, identity: str) -> bool:
+        """Whether a trial is this training and not over."""
+        claim = self.same_training(identity)
+        return claim is not None and claim.number not in self.records
+
+    def best(self, variant: str, group: str | None, seed: int) -> Record | None:
+        """The best finished trial of a variant, in its group and with a seed; of equal ones the first."""
+        found = [
+            record for record in self.records.values()
+            if (record.variant, record.group, record.seed) == (variant, group, seed) and record.figure is not None
+        ]  # fmt: skip
+        return max(found, key=lambda record: record.figure or 0.0, default=None)
+
+
+class ExperimentFolder:
+    """The files of an experiment."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings_file = path / FILE
+        self.base_file = path / BASE
+        self.trials = path / "trials"
+        self.corpora = path / "corpora"
+        self.database = path / "trials.db"
+        self.test = path / "test.json"
+        self.importance = path / "importance.json"
+        self.lock = path / ".lock"
+
+    def trial(self, number: int) -> "TrialFolder":
+        return TrialFolder(self.trials / f"{number:04}")
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """A context in which no other process claims a trial here."""
+        with FileLock(self.lock):
+            yield
+
+    def begin(self, experiment: Experiment, base: Layer) -> None:
+        """Makes the folder, or checks that the experiment in it is this one. ConfigError where it is another.
+
+        `base`: the base with what this machine decided.
+        """
+        if self.settings_file.is_file():
+            return self._check_same(experiment)
+        self._make()
+        with self.locked():
+            atomic_write_text(self.base_file, write_table(base.mapping))
+            section = experiment.settings.experiment.model_copy(update={"base": BASE})
+            settings = experiment.settings.model_copy(update={"experiment": section})
+            atomic_write_text(self.settings_file, settings_text(settings))
+        return None
+
+    def _make(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise ConfigError(f"{self.path}: --out is a file", hint="name a folder, it will be made", code="C051")
+        check_apart(self.path, ())
+        if self.path.is_dir() and any(child.name not in (".lock", BASE) for child in self.path.iterdir()):
+            raise ConfigError(
+                f"{self.path}: --out is a folder with other things in it", hint="name a new or empty folder",
+                code="C052",
+            )  # fmt: skip
+        self.trials.mkdir(parents=True, exist_ok=True)
+
+    def _check_same(self, experiment: Experiment) -> None:
+        from openwork.experiments.file import read_experiment
+
+        before = read_experiment(self.settings_file)
+        changes = _differences(before.settings, experiment.settings)
+        if _comparable(before.base) != _comparable(experiment.base):
+            changes.append("experiment.base")
+        if changes:
+            raise ConfigError(
+                f"{self.path}: the experiment in this folder has other settings: {', '.join(changes)}",
+                why="trials of two plans could not be compared",
+                hint="give another --out, or go on with the folder: openwork experiment run FOLDER",
+                code="C156",
+            )
+
+    def board(self) -> Board:
+        """All claims and results. DataError where one of their files is damaged."""
+        claims: dict[int, Claim] = {}
+        records: dict[int, Record] = {}
+        for path in sorted(self.trials.glob("[0-9]*"), key=lambda path: (len(path.name), path.name)):
+            trial = TrialFolder(path)
+            if (values := read_json(trial.claim)) is not None:
+                claims[int(path.name)] = _built(Claim.from_json, values, trial.claim)
+            if (values := read_json(trial.record)) is not None:
+                records[int(path.name)] = _built(Record.from_json, values, trial.record)
+        return Board(claims, {number: record for number, record in records.items() if number in claims})
+
+
+class TrialFolder:
+    """The files of a trial beside those of its run."""
+
+    def __init__(self, path: Path) -> None:
+        self.run = RunFolder(path)
+        self.path = path
+        self.claim = path / ".claim.json"
+        self.busy = path / ".busy"
+        self.record = path / "trial.json"
+        self.test = path / "test.json"
+
+    def take(self) -> FileLock | None:
+        """The lock of the trial, held; None where another process holds it."""
+        lock = FileLock(self.busy, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            return None
+        return lock
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a process works on it now."""
+        lock = self.take() if self.path.is_dir() else None
+        if lock is not None:
+            lock.release()
+        return lock is None and self.path.is_dir()
+
+
+def is_experiment(path: Path) -> bool:
+    """Whether the folder is that of an experiment."""
+    return (path / FILE).is_file()
+
+
+def experiment_folder(path: Path) -> ExperimentFolder:
+    """The experiment in a folder. ConfigError where there is none."""
+    if not is_experiment(path):
+        raise ConfigError(
+            f"{path}: there is no experiment",
+            why=f"it has no {FILE}",
+            hint="name the folder that openwork experiment run --out wrote",
+            code="C157",
+        )
+    return ExperimentFolder(path)
+
+
+def write_json(path: Path, values: Mapping[str, Any], indent: int | None = 1) -> None:
+    """Writes it whole or not at all."""
+    atomic_write_text(path, json_text(values, indent=indent) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in the file; None where there is no file. DataError for a damaged one."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(path) from error
+    if not isinstance(values, dict):
+        raise _damaged(path)
+    return values
+
+
+def _built(make: Any, values: dict[str, Any], path: Path) -> Any:
+    try:
+        return make(values)
+    except (TypeError, KeyError, ValueError) as error:
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> OpenworkError:
+    return DataError(
+        f"{path}: the result of a trial is damaged",
+        why="openwork writes these files whole; something else has changed it",
+        hint=f"remove the folder {path.parent}: its trial is made again",
+        code="D154",
+    )
+
+
+def settings_text(settings: ExperimentSettings) -> str:
+    """The settings as an experiment file that keeps the order of the space, which a grid goes through."""
+    values = {key: value for key, value in settings.model_dump(mode="json", exclude_none=True).items() if value}
+    space = values.pop("space", {})
+    lines = [f"{write_value(key)} = {write_value(value)}\n" for key, value in space.items()]
+    return write_table(values) + ("\n[space]\n" + "".join(lines) if lines else "")
+
+
+def _differences(before: ExperimentSettings, now: ExperimentSettings) -> list[str]:
+    """The keys whose values differ, but for those that may."""
+    old, new = (_plain(settings) for settings in (before, now))
+    return [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
+
+
+def _comparable(base: Layer) -> dict[str, Any]:
+    """The base without what the machine decided for it."""
+    mapping = {key: value for key, value in base.mapping.items() if key != "training"}
+    training = base.mapping.get("training", {})
+    return {**mapping, "training": {key: value for key, value in training.items() if key != "precision"}}
+
+
+def _plain(settings: ExperimentSettings) -> dict[str, Any]:
+    values = settings.model_dump(mode="json", exclude_none=True)
+    found = {}
+    for name, section in values.items():
+        inner = section.items() if isinstance(section, dict) else [("", section)]
+        found |= {f"{name}.{key}".rstrip("."): value for key, value in inner}
+    ignored = {"experiment.base", *(f"experiment.{key}" for key in CHANGEABLE)}
+    return {key: value for key, value in found.items() if key not in ignored}

@@ -1,0 +1,133 @@
+"""The state of an experiment for a person: its trials, how far they are, and about how long it will take."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from openwork.base.messages import msg
+from openwork.base.phrases import AsIs, Joined
+from openwork.base.records import readable_records
+from openwork.experiments.experiment import Experiment
+from openwork.experiments.folder import Board, Claim, ExperimentFolder, read_json
+from openwork.experiments.plan import total
+from openwork.experiments.spaces import Value
+from openwork.training.observers.console import duration
+
+WAITS = "waiting"  # the state of a trial that no process works on
+
+
+@dataclass(frozen=True)
+class TrialState:
+    """One trial. `figure`: its best validation figure so far; `done`: share of its updates."""
+
+    number: int
+    variant: str
+    group: str | None
+    settings: Mapping[str, Value]
+    seed: int
+    state: str  # finished, failed, pruned, running, waiting
+    figure: float | None = None
+    done: float = 0.0
+    seconds: float = 0.0
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class ExperimentState:
+    """All trials, how many there will be, and about how many seconds are left with so many workers."""
+
+    name: str
+    kind: str
+    metric: str
+    trials: tuple[TrialState, ...]
+    planned: int
+    seconds_left: float | None
+    tested: float | None  # when the test set was touched
+
+    def count(self, state: str) -> int:
+        """Trials in this state."""
+        return sum(trial.state == state for trial in self.trials)
+
+    @property
+    def over(self) -> int:
+        """Trials that are over."""
+        return sum(self.count(state) for state in ("finished", "failed", "pruned"))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def read_state(experiment: Experiment, folder: ExperimentFolder, workers: int | None = None) -> ExperimentState:
+    """The state of the experiment now; `workers` share what is left, as many as its file says unless given."""
+    section, board = experiment.settings.experiment, folder.board()
+    trials = tuple(_trial_state(folder, board, claim) for claim in board.claims.values())
+    planned = max(total(experiment), len(trials))
+    touched = read_json(folder.test)
+    took = [one.seconds for one in board.records.values() if one.copy_of is None and one.state == "finished"]
+    left = None
+    if took:
+        undone = planned - sum(trial.done for trial in trials)
+        left = undone * sum(took) / len(took) / min(workers or section.workers, max(1, round(undone)))
+    tested = touched["started"] if touched is not None else None
+    return ExperimentState(section.name, section.kind, section.metric, trials, planned, left, tested)
+
+
+def _trial_state(folder: ExperimentFolder, board: Board, claim: Claim) -> TrialState:
+    point, record, trial = claim.point, board.records.get(claim.number), folder.trial(claim.number)
+    named = (claim.number, point.variant, point.group, point.settings, point.seed)
+    if record is not None:
+        problem = (record.problem or {}).get("what", "")
+        figure = record.validation.get(record.metric)
+        return TrialState(*named, record.state, figure, 1.0, record.seconds, problem)
+    state = "running" if trial.is_held else WAITS
+    if not trial.run.records.is_file():
+        return TrialState(*named, state)
+    steps, done, seconds = 0, 0, 0.0
+    for one in readable_records(trial.run.records)[0]:
+        steps = one.get("steps", steps) if one.get("kind") == "started" else steps
+        done = one.get("step", done) if one.get("kind") in ("step", "validation") else done
+        seconds = one.get("seconds", seconds) if one.get("kind") == "step" else seconds
+    return TrialState(*named, state, None, done / steps if steps else 0.0, seconds)
+
+
+def summary_line(state: ExperimentState) -> str:
+    """How far the experiment is, in one line."""
+    parts = [msg(f"{state.over:,} of about {state.planned:,} trials are over")]
+    for name, count in ((name, state.count(name)) for name in ("failed", "pruned", "running", "waiting")):
+        if count:
+            parts += [AsIs(", "), Joined(AsIs(f"{count:,} "), name)]
+    if state.seconds_left is not None and state.over < state.planned:
+        parts.append(msg(f"; about {duration(state.seconds_left)} are left"))
+    return Joined(*parts)
+
+
+def trial_name(variant: str, group: str | None, settings: Mapping[str, Value], seed: int) -> str:
+    """A trial in words: what it changes, and its seed."""
+    parts = [variant, *([group] if group is not None else []), *(f"{key} = {value}" for key, value in settings.items())]
+    return f"{', '.join(parts)}, seed {seed}"
+
+
+def trial_cells(trial: TrialState) -> tuple[str, ...]:
+    """Number, state, share of the updates made, best figure, time, and what is trained."""
+    done = f"{trial.done:.0%}" if trial.state == "running" else ""
+    figure = "" if trial.figure is None else f"{trial.figure:.2f}"
+    name = trial_name(trial.variant, trial.group, trial.settings, trial.seed)
+    problem = f": {trial.problem}" if trial.problem else ""
+    return str(trial.number), trial.state, done, figure, duration(trial.seconds), f"{name}{problem}"
+
+
+def trial_line(trial: TrialState, metric: str) -> str:
+    """The same in one line."""
+    number, state, done, figure, took, name = trial_cells(trial)
+    rest = [done, figure and f"{metric} {figure}", took if trial.seconds else "", name]
+    return Joined(AsIs(f"{number:>4}  "), state, AsIs("".join(f"  {part}" for part in rest if part)))
+
+
+def state_lines(state: ExperimentState) -> list[str]:
+    """The whole state: how far it is, a line for each trial, and when the test set was touched."""
+    lines = [summary_line(state), *(trial_line(trial, state.metric) for trial in state.trials)]
+    if state.tested is not None:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(state.tested))
+        lines.append(msg(f"the test set was touched at {when}"))
+    return lines
