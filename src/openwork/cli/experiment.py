@@ -40,9 +40,7 @@ class WorkerOptions:
     ] = None
     on: Annotated[Literal["ray"] | None, Option(help="Workers of Ray do it (extra scale).")] = None
     address: Annotated[str | None, Option(help="HOST:PORT of a cluster of Ray, or auto; else Ray runs here.")] = None
-    worker: Annotated[
-        bool, Option(hidden=True, help="Only carry out trials, for the process that started this one.")
-    ] = False
+    worker: Annotated[int | None, Option(hidden=True, help="Process that has started this one to do trials.")] = None
 
     def check(self) -> None:
         """UsageError for an address without Ray."""
@@ -65,8 +63,8 @@ def run(
     from openwork.experiments.folder import ExperimentFolder, is_experiment
 
     who.check()
-    if who.worker:
-        _work_alone(ExperimentFolder(named))
+    if who.worker is not None:
+        _work_for(who.worker, ExperimentFolder(named))
         return
     if is_experiment(named):
         if out is not None and out.resolve() != named.resolve():
@@ -166,10 +164,10 @@ def _tell_tested(place: int, count: int) -> None:
     report(f"test set: trial {place:,} of {count:,}")
 
 
-def _work_alone(folder: "ExperimentFolder") -> None:
+def _work_for(parent: int, folder: "ExperimentFolder") -> None:
     from openwork.experiments.work import ParentObserver, work
 
-    if not work(folder, [ParentObserver()]):
+    if not work(folder, [ParentObserver(parent)]):
         raise typer.Exit(INTERRUPTED)
 
 

@@ -1,6 +1,6 @@
 """An experiment that was read, and the settings of each of its trials. No torch and no Optuna at load."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -52,20 +52,24 @@ class Experiment:
         """By name; one of the base alone where the file has none."""
         return {variant.name: variant for variant in self.settings.variants or (ALONE,)}
 
+    def variant(self, name: str) -> VariantSection:
+        """The variant of a trial; the base alone for a model whose heads are removed."""
+        return self.variants.get(name, ALONE)
+
     def space_of(self, variant: str) -> dict[str, Dimension]:
         """The whole space of a search of the variant."""
         return {**self.settings.space, **self.variants[variant].space}
 
     def run_settings(self, point: Point) -> RunSettings:
         """The run of a trial, before its budget gives it a length. OpenworkError where its settings do not fit."""
-        variant = self.variants.get(point.variant, ALONE)
+        variant = self.variant(point.variant)
         layer = _without_model(self.base) if any(key in variant.settings for key in OTHER_MODEL) else self.base
-        layer = apply_assignments(layer, _assignments(variant.settings))
-        layer = apply_assignments(layer, _assignments(_trained(point)))
-        section = self.settings.experiment
-        decided = {"training.seed": point.seed, "training.metric": section.metric}
-        layer = apply_assignments(layer, _assignments(decided))
-        settings = resolve_layer(layer, _silent, choose_rest=False).settings
+        decided: dict[str, Value] = {"training.seed": point.seed, "training.metric": self.settings.experiment.metric}
+        assignments = [*_assignments(variant.settings), *_assignments(_trained(point)), *_assignments(decided)]
+        try:
+            settings = resolve_layer(apply_assignments(layer, assignments), _silent, choose_rest=False).settings
+        except OpenworkError as error:
+            raise _without_place(error, assignments) from error
         training = settings.training
         if training.workers is None:  # so that the figures do not depend on how many workers share the cores
             training = training.model_copy(update={"workers": 1})
@@ -87,14 +91,14 @@ class Experiment:
             try:
                 self.run_settings(Point(variant.name, None, {}, seed))
             except OpenworkError as error:
-                raise _placed(f"{where}: variant {variant.name}", error, variant.settings) from error
+                raise placed(f"{where}: variant {variant.name}", error) from error
             for section, key, value in self._ends(variant):
                 try:
                     self.run_settings(Point(variant.name, None, {key: value}, seed))
                 except OpenworkError as error:
                     if error.code in WRONG_VALUES:
                         place = self.origins.get(f"{section}.{key}") or where
-                        raise _placed(f"{place}: variant {variant.name}", error, {key: value}) from error
+                        raise placed(f"{place}: variant {variant.name}", error) from error
 
     def _ends(self, variant: VariantSection) -> Iterator[tuple[str, str, Value]]:
         """The values of each setting that is varied, or the ends of its range; after their section."""
@@ -129,12 +133,17 @@ def _assignments(settings: Mapping[str, Value]) -> list[str]:
     return [f"{key}={write_value(value)}" for key, value in settings.items()]
 
 
-def _placed(place: str, error: OpenworkError, settings: Mapping[str, Value]) -> ConfigError:
-    """The error with its place in the experiment file, in that of the assignment that gave the value to the run."""
+def placed(place: str, error: OpenworkError) -> ConfigError:
+    """The error with the place that it comes from."""
+    return ConfigError(f"{place}: {error.what}", why=error.why, hint=error.hint, code=error.code)
+
+
+def _without_place(error: OpenworkError, assignments: Sequence[str]) -> OpenworkError:
+    """The error without the assignment that gave the value to the run: the user has written none."""
     what = error.what
-    for assignment in _assignments(settings):
+    for assignment in assignments:
         what = what.removeprefix(f"--set {shortened(assignment)}: ")
-    return ConfigError(f"{place}: {what}", why=error.why, hint=error.hint, code=error.code)
+    return type(error)(what, why=error.why, hint=error.hint, code=error.code)
 
 
 def _silent(line: str) -> None:

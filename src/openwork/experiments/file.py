@@ -14,7 +14,7 @@ from openwork.base.outputs import is_run
 from openwork.base.toml import ValueOrigin
 from openwork.bundles.folder import has_bundle
 from openwork.experiments.experiment import Experiment
-from openwork.experiments.settings import ExperimentSettings
+from openwork.experiments.settings import LENGTHS, ExperimentSettings
 from openwork.experiments.spaces import READY
 from openwork.runs.file.keys import known_keys
 from openwork.runs.file.recipes import RUN_FILE, run_file_of
@@ -33,6 +33,12 @@ def read_experiment(path: Path) -> Experiment:
     if bundle is not None and settings.experiment.bundle is None:
         section = settings.experiment.model_copy(update={"bundle": str(bundle.absolute())})
         settings = settings.model_copy(update={"experiment": section})
+    if settings.budget is None and settings.experiment.bundle is None:
+        raise ConfigError(
+            f"{path}: the experiment has no budget",
+            hint=f"add a section [budget] with one of: {', '.join(LENGTHS)}",
+            code="C141",
+        )
     return Experiment(settings, base, layer.origins)
 
 

@@ -168,10 +168,11 @@ def _head_phases(experiment: Experiment, board: Board) -> Phases:
     section = experiment.settings.experiment
     seeds = section.seeds if section.bundle is None else section.seeds[:1]
     yield [Listed([Point(WHOLE, None, {}, seed) for seed in seeds])]
+    trained = [seed for seed in seeds if board.best(WHOLE, None, seed) is not None]
     found = heads_of(experiment.run_settings(Point(WHOLE, None, {}, seeds[0])).model)
     points = [
         Point(f"without head {head}", attention, {HEAD: f"{attention}.{head}"}, seed)
-        for seed in seeds for attention, count in found for head in range(1, count + 1)
+        for seed in trained for attention, count in found for head in range(1, count + 1)
     ]  # fmt: skip
     yield [Listed(points)]
 

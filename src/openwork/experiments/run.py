@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 
 from openwork.base.config import apply_assignments
-from openwork.base.errors import ConfigError, OpenworkError
+from openwork.base.errors import OpenworkError
 from openwork.experiments.claims import Claims
-from openwork.experiments.experiment import Experiment, Point
+from openwork.experiments.experiment import Experiment, Point, placed
 from openwork.experiments.file import read_experiment
 from openwork.experiments.final import OnTested, score_chosen, write_importance
 from openwork.experiments.folder import ExperimentFolder, read_json
@@ -57,9 +57,7 @@ def _prepare(experiment: Experiment, folder: ExperimentFolder) -> None:
         try:
             runner.budgeted(settings, variant.settings)
         except OpenworkError as error:
-            raise ConfigError(
-                f"variant {variant.name}: {error.what}", why=error.why, hint=error.hint, code=error.code
-            ) from error
+            raise placed(f"variant {variant.name}", error) from error
 
 
 def finish(experiment: Experiment, folder: ExperimentFolder, report: Report, advanced: OnTested) -> None:

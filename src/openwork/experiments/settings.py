@@ -167,12 +167,6 @@ class ExperimentSettings(Settings):
             raise RuleError(
                 "two variants have the same name", hint="give every table [[variants]] a name of its own", code="C140"
             )
-        if self.budget is None and self.experiment.bundle is None:
-            raise RuleError(
-                "the experiment has no budget",
-                hint=f"add a section [budget] with one of: {', '.join(LENGTHS)}",
-                code="C141",
-            )
         spaces = [{**self.space, **variant.space} for variant in self.variants] or [self.space]
         if kind == "search" and not all(spaces):
             raise RuleError(

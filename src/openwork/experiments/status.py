@@ -10,6 +10,7 @@ from openwork.base.phrases import AsIs, Joined
 from openwork.base.records import readable_records
 from openwork.experiments.experiment import Experiment
 from openwork.experiments.folder import Board, Claim, ExperimentFolder, read_json
+from openwork.experiments.heads import HEAD
 from openwork.experiments.plan import total
 from openwork.experiments.spaces import Value
 from openwork.training.observers.console import duration
@@ -104,8 +105,9 @@ def summary_line(state: ExperimentState) -> str:
 
 def trial_name(variant: str, group: str | None, settings: Mapping[str, Value], seed: int) -> str:
     """A trial in words: what it changes, and its seed."""
-    parts = [variant, *([group] if group is not None else []), *(f"{key} = {value}" for key, value in settings.items())]
-    return f"{', '.join(parts)}, seed {seed}"
+    named = [group] if group is not None and group not in settings else []
+    changed = [f"{key} = {value}" for key, value in settings.items() if key != HEAD]
+    return f"{', '.join([variant, *named, *changed])}, seed {seed}"
 
 
 def trial_cells(trial: TrialState) -> tuple[str, ...]:

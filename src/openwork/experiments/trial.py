@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from openwork.base.errors import BundleError, ConfigError, OpenworkError, wants_memory
+from openwork.base.errors import ConfigError, OpenworkError, wants_memory
 from openwork.base.files import atomic_write_text
 from openwork.base.outputs import RUN
 from openwork.bundles.bundle import Bundle, load_bundle
@@ -99,7 +99,7 @@ class TrialRunner:
         point = claim.point
         run = self.experiment.run_settings(point)
         corpus = self.corpora.of(run)
-        settings, minutes = self.budgeted(run, {**self.experiment.variants[point.variant].settings, **point.settings})
+        settings, minutes = self.budgeted(run, {**self.experiment.variant(point.variant).settings, **point.settings})
         if minutes is not None:
             then = with_budget_of_then(trial.run, settings, minutes.minutes)
             settings, minutes = (settings, minutes) if then is None else (then, None)
@@ -153,17 +153,11 @@ class TrialRunner:
         return replace(record, seconds=round(time.time() - before, 3))
 
     def _bundle_path(self, seed: int) -> Path:
-        """The trained model that heads are removed from. BundleError where its training failed."""
+        """The trained model that heads are removed from."""
         if (named := self.experiment.settings.experiment.bundle) is not None:
             return Path(named)
-        board = self.folder.board()
-        whole = board.best(WHOLE, None, seed)
-        if whole is None:
-            raise BundleError(
-                f"the model of seed {seed} has failed, so no head can be removed from it",
-                hint="see trial.json of the whole model for the reason",
-                code="B095",
-            )
+        whole = self.folder.board().best(WHOLE, None, seed)
+        assert whole is not None, "heads are removed from models that have finished"
         return self.folder.trial(whole.number).path
 
     def _bundle(self, seed: int) -> Bundle:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from openwork.base.errors import OpenworkError
@@ -24,9 +24,9 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 @dataclass(eq=False)
 class ParentObserver(Observer):
-    """Ends a training, saved, whose process was started by one that is gone."""
+    """Ends a training, saved, when the process `parent` that has started this one is gone."""
 
-    parent: int = field(default_factory=os.getppid)
+    parent: int
 
     @property
     def is_gone(self) -> bool:
@@ -58,7 +58,8 @@ class Crew:
     def __init__(self, folder: ExperimentFolder, count: int) -> None:
         share = str(max(1, cores() // count))
         environment = {**os.environ, **dict.fromkeys(THREADS, share)}
-        command = [sys.executable, "-m", "openwork", "experiment", "run", str(folder.path), "--worker", "--quiet"]
+        command = [sys.executable, "-m", "openwork", "experiment", "run", str(folder.path), "--quiet"]
+        command += ["--worker", str(os.getpid())]
         self._processes = [subprocess.Popen(command, env=environment) for _ in range(count)]
 
     def wait(self) -> bool:
