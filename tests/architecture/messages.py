@@ -70,9 +70,7 @@ KEYWORDS = {
     "Claim": slice(1),
     "Variant": slice(1, 2),
     "Chart": slice(3),
-    "Figures": slice(2),
-    "FiguresRow": slice(1),
-    "figures": slice(3),
+    "Figures": slice(3),
 }
 MIGRATION = "migration"
 
@@ -114,9 +112,11 @@ def _messages_of_table(path: Path, package: Path) -> Iterator[Message]:
     """What the table of a toolkit says of its options: notes, reasons, and how its files are recognised."""
     text = path.read_text("utf-8")
     table = tomllib.loads(text)
-    notes = [note for section in ("keys", "choices") for entry in table.get(section, {}).values() for note in entry[2:]]
+    sections = [table.get(section, {}) for section in ("keys", "choices", "switches")]
+    notes = [note for section in sections for entry in section.values() for note in entry[2:] if " " in note]
     notes += [note for entry in table.get("fixed", {}).values() for note in entry[1:]]
-    reasons = [reason for reason in table.get("missing", {}) if " " in reason]  # others are names of common reasons
+    # what has no blank is the name of a common reason
+    reasons = [reason for name in ("missing", "notes") for reason in table.get(name, {}) if " " in reason]
     for sentence in (table["signs"], *notes, *reasons):
         line = text[: text.index(sentence[:40])].count("\n") + 1
         yield Message(sentence, f"{path.relative_to(package)}:{line}", sentence)

@@ -124,7 +124,11 @@ def test_a_batch_worked_by_hand(store: TokenStore) -> None:
     assert batch.target_input.tolist() == [[2, 8, 9, 10], [2, 7, 0, 0]]
     assert batch.target_output.tolist() == [[8, 9, 10, 3], [7, 3, 0, 0]]
     assert batch.target_lengths.tolist() == [4, 2]
-    assert (batch.real_tokens, batch.padded_tokens, len(batch)) == (10, 14, 2)
+    assert (batch.source_lengths.sum() + batch.target_lengths.sum(), batch.source.size + batch.target_output.size) == (
+        10,
+        14,
+    )
+    assert len(batch) == 2
     assert batch.rows.tolist() == [1, 0]
     assert batch.source.dtype == batch.target_input.dtype == batch.target_output.dtype == np.int64
 

@@ -9,7 +9,7 @@ import pytest
 from journeys.command import openwork
 from openwork.base.errors import UsageError
 from openwork.data.check import text
-from openwork.data.check.faults import COUNTS
+from openwork.data.check.faults import COUNTS, named_pairs
 from openwork.data.check.page import page_of
 from openwork.data.check.repeats import LEAK
 from openwork.data.check.report import UNKNOWN, check, report_lines
@@ -62,7 +62,7 @@ def test_questions_without_an_answer(call: Any, files: list[str]) -> None:
 
 
 def test_nothing_found_is_said() -> None:
-    report = check({"train": [Pair("a dog", "ein hund")]}, None, lambda line: None)
+    report = check({"train": named_pairs(lambda: [Pair("a dog", "ein hund")])}, None, lambda line: None)
     lines = [str(line) for line in report_lines(report)]
     assert lines[1].strip() == "no faults were found" and lines[-1].startswith("0 faults")
     assert "no faults were found" in page_of(report, "en")

@@ -146,11 +146,9 @@ def test_stats_of_a_corpus(call: Call):
     assert train["target"]["words_a_line"] == {"p5": 0, "p50": 2, "p95": 60, "p99": 60, "p100": 60}
     assert train["left_out_by_filters"] == {"one side more than 9 times the other": 1, "target is blank": 1}
     assert valid["source"]["scripts"] == {"Latin": 1.0}
-    # "A dog." and the blank target of valid stand in train; the pair of them does not
-    assert values["overlap"] == [{"of": "valid", "in": "train", "sources": 1, "targets": 1, "pairs": 0}]
     assert list(values["absent"]) == ["test"]
     text = call("data", "stats", "tatoeba-en-de").out.decode()
-    assert "train: 4 pairs" in text and "of valid, 1 sources, 1 targets and 0 pairs are also in train" in text
+    assert "train: 4 pairs" in text
     assert "the filters would leave out: dropped 1: target is blank (line 4)" in text and "test: not measured" in text
 
 
@@ -160,7 +158,7 @@ def test_stats_of_files_and_of_a_run_file(call: Call, own_corpora: Path, tmp_pat
     expected = json.loads(call("data", "stats", "tatoeba-en-de", "--json").out)
     options = [word for key, path in (files | held_out).items() for word in (f"--{key.replace('_', '-')}", path)]
     found = json.loads(call("data", "stats", *options, "--json").out)
-    assert found["splits"] == expected["splits"] and found["overlap"] == expected["overlap"]
+    assert found["splits"] == expected["splits"]
     run_file = tmp_path / "run.toml"
     lines = [f'{key} = "{path}"' for key, path in (files | held_out).items()]
     run_file.write_text("[data]\n" + "\n".join(lines) + "\n[model]\nwidth = 8\n[filters]\ndrop_blank = false\n")
@@ -171,7 +169,7 @@ def test_stats_of_files_and_of_a_run_file(call: Call, own_corpora: Path, tmp_pat
     table = tmp_path / "pairs.tsv"
     table.write_text("A dog.\tEin Hund.\nA dog.\tEin Hund.\n")
     found = json.loads(call("data", "stats", table, "--json").out)
-    assert found["splits"]["train"]["pairs"] == 2 and found["splits"]["train"]["repeated_pairs"] == 1
+    assert found["splits"]["train"]["pairs"] == 2 and found["splits"]["train"]["identical_sides"] == 0
 
 
 def test_a_folder_comes_before_the_variable(call: Call, own_corpora: Path, tmp_path: Path):

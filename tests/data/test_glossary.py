@@ -100,12 +100,12 @@ def test_a_file_of_terms(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("dog\tHund\ncat\n", "terms.tsv:2: one column"),
-        ("dog\tHund\tn.\n", "terms.tsv:1: 3 columns"),
-        ("dog\t \n", "terms.tsv:1: a term without a target"),
-        ("\tHund\n", "terms.tsv:1: a term without a source"),
+        ("dog\tHund\ncat\n", "terms.tsv:2: this is no pair of terms"),
+        ("dog\tHund\tn.\n", "terms.tsv:1: this is no pair of terms"),
+        ("dog\t \n", "terms.tsv:1: this is no pair of terms"),
+        ("\tHund\n", "terms.tsv:1: this is no pair of terms"),
         ("dog\tHund\n\ndog\tKöter\n", "terms.tsv:3: 'dog' has two translations"),
-        ("x" * 501 + "\ty\n", "terms.tsv:1: the term is longer than 500"),
+        ("x" * 501 + "\ty\n", "terms.tsv:1: this is no pair of terms"),
         ("x" * 1_000_001, "terms.tsv:1: the line is longer than 1,000,000"),
         (b"dog\tHund\ncat\t\xff\n", "terms.tsv:2: invalid UTF-8"),
         (b"dog\tHu\0nd\n", "terms.tsv:1: .*NUL"),

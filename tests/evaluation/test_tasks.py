@@ -16,7 +16,7 @@ from openwork.base.config import build
 from openwork.base.errors import ConfigError, DataError
 from openwork.base.toml import write_value
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
-from openwork.bundles.settings import BundleSettings, VocabularyLines, tokenizers_for_task
+from openwork.bundles.settings import BundleSettings, tokenizers_for_task, vocabulary_lines
 from openwork.data.records import Pair
 from openwork.evaluation.baselines import label_baseline
 from openwork.evaluation.label_scores import label_scores
@@ -310,8 +310,8 @@ def test_scores_by_hand() -> None:
 
 
 def test_lines_for_a_vocabulary_have_their_space() -> None:
-    assert list(VocabularyLines(["a  b", "c"], "tag")) == [" a b", " c"]
-    assert list(VocabularyLines(["a  b"], "classify")) == ["a  b"]
+    assert list(vocabulary_lines(["a  b", "c"], "tag")) == [" a b", " c"]
+    assert list(vocabulary_lines(["a  b"], "classify")) == ["a  b"]
 
 
 def test_the_commonest_tag_of_a_word() -> None:

@@ -22,7 +22,7 @@ from openwork.base.config import read_run
 from openwork.base.files import read_lines
 from openwork.base.lines import clean_line
 from openwork.base.records import RecordWriter, read_records
-from openwork.data.check.faults import FilePairs
+from openwork.data.check.faults import file_pairs
 from openwork.data.check.text import text_faults
 from openwork.data.corpora.download import extract
 from openwork.data.glossary import read_glossary
@@ -177,7 +177,7 @@ def _asked() -> list[bytes]:
 
 
 def _check(path: Path) -> object:
-    return [list(text_faults(pair, line)) for line, pair in enumerate(FilePairs(path, path), start=1)]
+    return [list(text_faults(pair, line)) for line, pair in enumerate(file_pairs(path, path), start=1)]
 
 
 @cache

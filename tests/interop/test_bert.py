@@ -124,7 +124,7 @@ def refused(folder: Path) -> OpenworkError:
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "bert"
     assert "activation 'quick_gelu'" in refused(write_folder(folder, weights(), hidden_act="quick_gelu")).what
-    assert "not divisible by 3 heads" in refused(write_folder(folder, weights(), num_attention_heads=3)).what
+    assert "not divisible by 3 heads" in refused(write_folder(folder, weights(), num_attention_heads=3)).why
     assert (
         "position_embedding_type"
         in refused(write_folder(folder, weights(), position_embedding_type="relative_key")).what

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 
+from interop.conversions import decoded, encoded, nothing_forbidden, source_ids, translate
 from interop.small_bundles import TARGETS, TEXTS, small_bundle
 from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
@@ -27,7 +28,6 @@ from openwork.interop.ctranslate2.layout import FEEDFORWARDS
 from openwork.interop.ctranslate2.reading import (
     NEVER,
     CTranslate2Model,
-    NothingForbidden,
     bundle_from_ctranslate2,
     made_positions,
     read_ctranslate2,
@@ -170,9 +170,10 @@ def read_log_probabilities(bundle: Bundle, read: CTranslate2Model) -> torch.Tens
     """The same, by the model that was written and read, through its tokens."""
     names = [token_names(one) for one in (bundle.tokenizers.source, bundle.tokenizers.target)]
     source, target = bundle.tokenizers.source, bundle.tokenizers.target
-    rows = [read.source_ids([names[0][number] for number in source.encode(text)]) for text in TEXTS]
-    targets = [read.target.encode([names[1][number] for number in target.encode(text)]) for text in TARGETS]
-    return score_tokens(read.model, *padded(rows), targets, symbols=NothingForbidden())
+    rows = [source_ids(read, [names[0][number] for number in source.encode(text)]) for text in TEXTS]
+    targets = [encoded(read.target, [names[1][number] for number in target.encode(text)]) for text in TARGETS]
+    with nothing_forbidden():
+        return score_tokens(read.model, *padded(rows), targets)
 
 
 def padded(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -231,7 +232,7 @@ def test_other_frames_of_a_source_make_no_bundle(tmp_path: Path, key: str, value
     (folder / "config.json").write_text(json.dumps(said | {key: value}), encoding="utf-8")
     with pytest.raises(BundleError, match="cannot become a bundle"):
         bundle_from_ctranslate2(folder, small_bundle().tokenizers)
-    framed = read_ctranslate2(folder).source_ids(["a"])
+    framed = source_ids(read_ctranslate2(folder), ["a"])
     assert (framed[0] == 2, framed[-1] == 3) == (said["add_source_bos"] or key == "add_source_bos", value)
 
 
@@ -255,7 +256,7 @@ def test_the_same_is_found(tmp_path: Path):
     names = token_names(bundle.tokenizers.source)
     settings = DecodingSettings(beam=3, maximum_length=12)
     sources = [[names[number] for number in bundle.tokenizers.source.encode(text)] for text in TEXTS]
-    theirs = [read.target.decode(best.tokens) for best, *_ in read.translate(sources, settings)]
+    theirs = [decoded(read.target, best.tokens) for best, *_ in translate(read, sources, settings)]
     ours = [best.pieces for best, *_ in BatchTranslator.of(bundle, settings).translate(TEXTS)]
     assert theirs == [[names[number] for number in pieces] for pieces in ours]
 
@@ -276,7 +277,7 @@ def test_the_tokenizer_lies_beside_it(tmp_path: Path):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        (TransformerSettings(positions="alibi"), "ALiBi"),
+        (TransformerSettings(positions="alibi"), "positions"),
         (TransformerSettings(embedding_width=128), "embedding_width"),
         (TransformerSettings(value_width=32), "value_width"),
         (TransformerSettings(attention="unscaled"), "attention"),
@@ -400,8 +401,8 @@ def test_positions_that_are_made():
 def test_whose_id_is_whose():
     tokens = Tokens.of(["a", "</s>", "<unk>", "b", "<s>", "a"], (None, "<unk>", "<s>", "</s>"))
     assert tokens.vocabulary.external == (None, 2, 4, 1, 0, 3, 5)
-    assert tokens.encode(["b", "a", "?", "</s>"]) == [5, 4, 1, 3]
-    assert tokens.decode([5, 6, 0, 1]) == ["b", "a", "<unk>"]
+    assert encoded(tokens, ["b", "a", "?", "</s>"]) == [5, 4, 1, 3]
+    assert decoded(tokens, [5, 6, 0, 1]) == ["b", "a", "<unk>"]
 
 
 def test_ids_in_the_order_of_a_tokenizer():
@@ -409,13 +410,13 @@ def test_ids_in_the_order_of_a_tokenizer():
     order = ["<pad>", "<unk>", "<s>", "</s>", "b", "new", "a"]
     tokens = Tokens.of(["a", "</s>", "<unk>", "b", "<s>", "c"], ("<pad>", "<unk>", "<s>", "</s>"), order)
     assert tokens.vocabulary.external == (None, 2, 4, 1, 3, None, 0)
-    assert tokens.encode(["a", "b", "c"]) == [6, 4, 1] and tokens.left_out == ["c"]
+    assert encoded(tokens, ["a", "b", "c"]) == [6, 4, 1] and tokens.left_out == ["c"]
 
 
 def test_an_end_that_is_the_start_as_well_is_said_as_the_end():
     tokens = Tokens.of(["</s>", "a", "<unk>"], (None, "<unk>", "</s>", "</s>"))
     assert tokens.vocabulary.external == (None, 2, 0, 0, 1)
-    assert tokens.encode(["</s>"]) == [3]
+    assert encoded(tokens, ["</s>"]) == [3]
 
 
 @pytest.mark.parametrize(
@@ -509,5 +510,5 @@ def test_the_real_model_says_what_its_makers_say(openwork_data: Callable[[str], 
         "pre",
         1e-5,
     )
-    ((best, *_),) = read.translate([list("آتزمون")], DecodingSettings(beam=2, length_rule="power", length_penalty=1.0))
-    assert read.target.decode(best.tokens) == list("atzmon")
+    ((best, *_),) = translate(read, [list("آتزمون")], DecodingSettings(beam=2, length_rule="power", length_penalty=1.0))
+    assert decoded(read.target, best.tokens) == list("atzmon")

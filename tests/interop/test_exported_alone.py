@@ -18,6 +18,7 @@ from openwork.inference.golden import make_golden
 from openwork.inference.labeller import Labeller
 from openwork.interop.exports import unsupported_exports
 from openwork.interop.forms import FORMS, bundle_from_hugging_face, write_hugging_face_folder
+from openwork.interop.hugging_face.bart import write_model_files
 from openwork.interop.hugging_face.tokenizers import FRAMES
 from openwork.models.weights import model_weights
 from openwork.text.external.adapted import AdaptedTokenizer
@@ -121,7 +122,7 @@ def test_a_symbol_that_the_tokenizer_lacks_is_added(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_stands_around_texts(tmp_path: Path) -> None:
-    assert FRAMES["classified"] == (["start", "A", "end"], ["start", "A", "end", "B 1", "end 1"])
+    assert FRAMES["classified"] == ("start $A end", "start $A end $B:1 end:1")
     write_hugging_face_folder(tmp_path / "out", encoder(own(), "fill"))
     content = json.loads((tmp_path / "out" / "tokenizer.json").read_text(encoding="utf-8"))
     types = [next(iter(part.values()))["type_id"] for part in content["post_processor"]["pair"]]
@@ -184,7 +185,5 @@ def test_a_tokenizer_that_the_library_cannot_run_is_refused(tmp_path: Path, monk
     with pytest.raises(ConfigError, match="this bundle's tokenizer cannot be written"):
         write_hugging_face_folder(tmp_path / "out", encoder(adopted(tmp_path), "embed"))
     with pytest.raises(ConfigError, match="no counterpart"):
-        from openwork.interop.hugging_face.bart import write_hugging_face
-
         one = encoder(own(), "embed")
-        write_hugging_face(tmp_path / "out", one.settings.model, one.model)
+        write_model_files(tmp_path / "out", one.settings.model, one.model, one.settings.decoding)

@@ -39,7 +39,7 @@ def rewrite(folder: Path, specification: str = "TransformerSpec", without: str =
     ("spoil", "words"),
     [
         (lambda folder: rewrite(folder, specification="WhisperSpec"), "no Transformer that openwork knows"),
-        (lambda folder: rewrite(folder, without="encoder/layer_0/ffn/linear_0/weight"), "is not complete"),
+        (lambda folder: rewrite(folder, without="encoder/layer_0/ffn/linear_0/weight"), "do not fit together"),
         (lambda folder: says(folder / "config.json", decoder_start_token=None), "has no start symbol of its own"),
         (lambda folder: says(folder / "config.json", layer_norm_epsilon=2.0), "no Transformer of the sizes"),
         (lambda folder: (folder / "shared_vocabulary.json").unlink(), "has no source_vocabulary"),
@@ -86,8 +86,9 @@ def test_a_configuration_that_is_no_configuration(tmp_path: Path, monkeypatch: p
     folder = tmp_path / "there"
     write_hugging_face_folder(folder, small_bundle(norm="post", norm_epsilon=1e-5))
     monkeypatch.setattr(hugging_face_config, "MOST_BYTES", 100)
-    with pytest.raises(BundleError, match="too large for a configuration"):
+    with pytest.raises(BundleError, match="no configuration") as refused:
         bundle_from_hugging_face(folder)
+    assert refused.value.why == "it has more than 100 bytes"
 
 
 def test_a_tokenizer_from_a_file_stays_with_us(tmp_path: Path):

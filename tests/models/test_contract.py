@@ -13,6 +13,7 @@ from models.contract import (  # noqa: E402
     START,
     TARGET,
     TARGET_VOCABULARY,
+    AttendingLanguageModelContract,
     EncoderDecoderContract,
     LanguageModelContract,
     ModelContract,
@@ -59,48 +60,40 @@ SHARED = {"key_value_heads": 1, "embedding_width": 7}
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestLearnedPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "learned", "maximum_length": 7})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestRotaryPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "rotary"})
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestAlibi(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "alibi"})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestRelativePositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "relative", "relative_distance": 2})
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestBucketedPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "bucketed"})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestNoPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "none"})
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestRootMeanSquare(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"normalisation": "rms"})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestBatchNorm(EncoderDecoderContract):
     """With statistics of batches: without, such a norm changes nothing, and what it is given grows."""
@@ -118,12 +111,10 @@ class TestBatchNorm(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestGroupedQueries(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"heads": 4, "key_value_heads": 2})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestProjectedResidual(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"embedding_width": 7})
@@ -139,7 +130,6 @@ class TestGatedRotary(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestGatedRelative(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
         update={"feedforward": "geglu", "positions": "relative", "attention_dropout": 0.1, **SHARED}
@@ -147,14 +137,12 @@ class TestGatedRelative(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestGatedAlibi(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
         update={"feedforward": "reglu", "positions": "alibi", "feedforward_dropout": 0.1, **SHARED}
     )
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestGatedLearned(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
@@ -164,7 +152,6 @@ class TestGatedLearned(EncoderDecoderContract):
     flat = ("key.bias",)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestAsOthersHaveIt(EncoderDecoderContract):
     """What the models of other toolkits have and the paper's has not."""
@@ -179,12 +166,10 @@ class TestAsOthersHaveIt(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestBranchNormAsConvolutions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"norm": "branch", "feedforward": "convolution", "embedding_width": 7})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestWithoutNorms(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"norm": "none"})
@@ -226,7 +211,6 @@ class TestRecurrent(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestDeepRecurrent(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, encoder_layers=2, decoder_layers=3, attention_width=5, tying="none")
 
@@ -239,7 +223,6 @@ class TestOneHiddenState(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestDeepLstmsWithoutAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, attention="none", encoder_layers=2, decoder_layers=2, tying="none")
 
@@ -250,12 +233,10 @@ class TestGeneralAttention(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestDotAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, attention="dot", encoder_layers=2)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestGatedUnits(EncoderDecoderContract):
     """As Bahdanau et al. 2015 had them."""
@@ -263,7 +244,6 @@ class TestGatedUnits(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, cell="gru", decoder_layers=2)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestVanillaCellsWithAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, cell="rnn")
@@ -318,7 +298,6 @@ class TestFiller(OneVocabularyContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestNarrowFiller(OneVocabularyContract):
     settings = ENCODER.model_copy(update={"task": "fill", "embedding_width": 7})
     flat = ("key.bias",)
@@ -330,7 +309,6 @@ class TestTextEncoder(OneVocabularyContract):
     flat = ("key.bias",)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestPreNormTagger(ModelContract):
     """What large encoders of today have, and embeddings of a width of their own."""
@@ -359,7 +337,6 @@ class TestRecurrentClassifier(ModelContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestClassifierInOneDirection(ModelContract):
     settings = RecurrentLabelsSettings(width=8, task="classify", layers=3, bidirectional=False)
 
@@ -377,7 +354,6 @@ class TestMixtureOfLayers(PoolingContract):
     settings = RecurrentLMSettings(width=8, task="classify")
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestLastLayer(PoolingContract):
     """ULMFiT's way."""
@@ -407,7 +383,6 @@ class TestConvS2S(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestWideConvS2S(EncoderDecoderContract):
     """An even kernel, wider than some sentences are long, and embeddings of a width of their own."""
 
@@ -423,7 +398,6 @@ class TestByteNet(EncoderDecoderContract):
     settings = ByteNetSettings(width=12, encoder_layers=3, decoder_layers=3, cycle=2, length_extra=1)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestOddByteNet(EncoderDecoderContract):
     settings = ByteNetSettings(width=15, kernel=2, encoder_layers=1, decoder_layers=4, length_ratio=3, tying="target")
@@ -441,13 +415,13 @@ def test_prompt_and_continuation_have_one_vocabulary() -> None:
         build_model(GPT.model_copy(update={"tying": "embeddings"}), 11, 12)
 
 
-class TestGpt(LanguageModelContract):
+class TestGpt(AttendingLanguageModelContract):
     settings = GPT
     flat = ("key.bias",)
 
 
 @pytest.mark.slow
-class TestLlama(LanguageModelContract):
+class TestLlama(AttendingLanguageModelContract):
     """Keys and values for one head only, and an output matrix of its own."""
 
     settings = DecoderSettings(
@@ -457,7 +431,7 @@ class TestLlama(LanguageModelContract):
 
 
 @pytest.mark.slow
-class TestMarkedPrompts(LanguageModelContract):
+class TestMarkedPrompts(AttendingLanguageModelContract):
     """START stands behind prompts too, and a text without one is read as ever."""
 
     settings = GPT.model_copy(update={"separate_prompt": True})
@@ -469,8 +443,7 @@ class TestMarkedPrompts(LanguageModelContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
-class TestGptPostNorm(LanguageModelContract):
+class TestGptPostNorm(AttendingLanguageModelContract):
     """The first GPT, with the paper's sinusoids and a norm after the embeddings; nothing is alike in size."""
 
     settings = DecoderSettings(
@@ -483,7 +456,7 @@ class TestGptPostNorm(LanguageModelContract):
 @pytest.mark.parametrize("positions", ["alibi", "relative", "bucketed", "none"])
 def test_distances_of_a_prompt_are_those_of_one_row(positions: str) -> None:
     settings = GPT.model_copy(update={"positions": positions, "maximum_length": None})
-    contract = LanguageModelContract()
+    contract = AttendingLanguageModelContract()
     torch.manual_seed(7)
     model = build_model(settings, 13, 13).eval()
     for weight in model.parameters():
@@ -502,7 +475,6 @@ class TestWaveNet(LanguageModelContract):
     settings = WaveNetSettings(width=16, skip_width=12, layers=4, cycle=3, tying="three-way")
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestWideWaveNet(LanguageModelContract):
     settings = WaveNetSettings(width=15, skip_width=20, kernel=3, layers=2, cycle=2)

@@ -13,12 +13,13 @@ import pytest
 import torch
 from babel import Locale
 
+from interop.conversions import decoded, encoded, nothing_forbidden, translate
 from interop.small_bundles import TARGETS, TEXTS, small_bundle
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.rescore import score_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
-from openwork.interop.ctranslate2.reading import CTranslate2Model, NothingForbidden, read_ctranslate2
+from openwork.interop.ctranslate2.reading import CTranslate2Model, read_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.vocabulary import token_names
 
@@ -72,9 +73,9 @@ def test_the_real_model_says_the_same_by_both(folder: Path, beam: int):
         return_scores=True, max_batch_size=128,
     )  # fmt: skip
     found = [
-        best for start in range(0, INPUTS, 100) for best, *_ in ours.translate(sources[start : start + 100], settings)
+        best for start in range(0, INPUTS, 100) for best, *_ in translate(ours, sources[start : start + 100], settings)
     ]
-    assert [ours.target.decode(one.tokens) for one in found] == [one.hypotheses[0] for one in theirs]
+    assert [decoded(ours.target, one.tokens) for one in found] == [one.hypotheses[0] for one in theirs]
     assert max(abs(one.score - other.scores[0]) for one, other in zip(found, theirs, strict=True)) < TOLERANCE
     assert sum(not one.tokens for one in found) < INPUTS / 10  # empty answers would prove little
 
@@ -85,7 +86,7 @@ def test_without_a_length_penalty_theirs_goes_on_until_nothing_is_better(folder:
     ours = read_ctranslate2(folder)
     source = list("سزخأَف\u200eل")
     settings = DecodingSettings(beam=4, length_penalty=0.0, maximum_length=LONGEST, stopping=stopping)  # type: ignore[arg-type]
-    ((found, *_),) = ours.translate([source], settings)
+    ((found, *_),) = translate(ours, [source], settings)
     (theirs,) = translator(folder).translate_batch(
         [source], beam_size=4, length_penalty=0.0, min_decoding_length=0, return_scores=True
     )
@@ -220,8 +221,9 @@ def test_what_the_package_writes_is_read(tmp_path: Path, make: Any, quantization
     ours = read_ctranslate2(tmp_path)
     sources, targets = [list("abc"), list("hgfedcba"), ["z", "a"]], [list("ba"), list("cafe"), list("h")]
     theirs = ctranslate2.Translator(str(tmp_path), device="cpu", compute_type="float32").score_batch(sources, targets)
-    given = padded([ours.source.encode(row) for row in sources], 3)
-    found = score_tokens(ours.model, *given, [ours.target.encode(row) for row in targets], symbols=NothingForbidden())
+    given = padded([encoded(ours.source, row) for row in sources], 3)
+    with nothing_forbidden():
+        found = score_tokens(ours.model, *given, [encoded(ours.target, row) for row in targets])
     for row, scores in zip(found, theirs, strict=True):
         torch.testing.assert_close(row[: len(scores.log_probs)], torch.tensor(scores.log_probs), atol=1e-4, rtol=1e-4)
 

@@ -9,9 +9,10 @@ import torch
 
 pytest.importorskip("transformers", reason="the extra parity is not installed: make parity")
 
+from interop.conversions import to_external, to_own, write_hugging_face
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face.bart import ImportedModel, read_hugging_face, write_hugging_face
+from openwork.interop.hugging_face.bart import ImportedModel, read_hugging_face
 from openwork.interop.hugging_face.config import decoding_settings, read_generation
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.build import build_model
@@ -48,7 +49,7 @@ def ours(theirs: Any, tmp_path: Path) -> ImportedModel:
 
 
 def converted(vocabulary: Vocabulary, ids: torch.Tensor) -> torch.Tensor:
-    return torch.tensor([vocabulary.to_own(row) for row in ids.tolist()])
+    return torch.tensor([to_own(vocabulary, row) for row in ids.tolist()])
 
 
 @torch.no_grad()
@@ -212,13 +213,13 @@ def test_beams_are_equal_under_their_length_rule(
     options, lengths_seen, endings = SEARCHES[name], set(), set()
     best = options.get("num_return_sequences", 1)
     (tmp_path / "generation_config.json").write_text(json.dumps({"max_length": LIMIT} | options), encoding="utf-8")
-    settings = decoding_settings(read_generation(tmp_path), tmp_path).model_copy(update={"best": best})
+    settings = decoding_settings(read_generation(tmp_path)).model_copy(update={"best": best})
     for seed, (theirs, ours) in enumerate(pairs):
         source, lengths, _ = examples(theirs.config, seed)
         expected = generated(theirs, source, lengths, options)
         found = decode(ours.model, converted(ours.source, source), lengths, settings)
         for hypotheses, theirs_found in zip(found, expected, strict=True):
-            mine = [(ours.target.to_external(one.tokens), one.finished, one.score) for one in hypotheses]
+            mine = [(to_external(ours.target, one.tokens), one.finished, one.score) for one in hypotheses]
             if options["num_beams"] > 1:
                 scores = [score for *_, score in theirs_found]
                 assert [score for *_, score in mine] == pytest.approx(scores, rel=1e-5, abs=1e-5)

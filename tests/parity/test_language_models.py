@@ -12,6 +12,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, pre_tokenizers, trainers
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from interop.conversions import to_external, to_own
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.completer import Completer
@@ -74,12 +75,12 @@ def test_the_logits_are_theirs(name: str, tmp_path: Path) -> None:
     ours, numbers = (list(column) for column in zip(*known, strict=True))
     for text in texts:  # the whole as a target
         expected = theirs(torch.tensor([[start, *text]])).logits.detach()[0]
-        tokens = torch.tensor([[2, *vocabulary.to_own(text)]])
+        tokens = torch.tensor([[2, *to_own(vocabulary, text)]])
         found = read.model.step(tokens, read.model.start(torch.tensor([[3]]), torch.tensor([1])))[0][0]
         torch.testing.assert_close(found.detach()[:, ours], expected[:, numbers], rtol=TOLERANCE, atol=TOLERANCE)
     # prompts of several lengths in one batch: what stands behind each is predicted
     longest = max(map(len, texts)) + 1
-    rows = [[*vocabulary.to_own(text), 3] for text in texts]
+    rows = [[*to_own(vocabulary, text), 3] for text in texts]
     source = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
     state = read.model.start(source, torch.tensor([len(row) for row in rows]))
     logits = read.model.step(torch.full((3, 1), 2), state)[0][:, 0].detach()
@@ -99,12 +100,12 @@ def test_the_continuations_are_theirs(name: str, tmp_path: Path) -> None:
         expected = theirs.generate(
             given, max_new_tokens=12, do_sample=False, bad_words_ids=never or None, pad_token_id=0
         )[0, given.shape[1] :].tolist()
-        source = torch.tensor([[*read.target.to_own(text), 3]])
+        source = torch.tensor([[*to_own(read.target, text), 3]])
         settings = DecodingSettings(beam=1, maximum_length=12, extra_length=12)
         ((found,),) = decode(read.model, source, torch.tensor([source.shape[1]]), settings)
         end = theirs.config.eos_token_id
         kept = expected[: expected.index(end)] if end in expected else expected
-        assert read.target.to_external(found.tokens) == kept
+        assert to_external(read.target, found.tokens) == kept
 
 
 def folder_with_tokenizer(place: Path) -> tuple[Any, PreTrainedTokenizerFast]:

@@ -13,13 +13,13 @@ from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.placeholders import (
     Protected,
     Restored,
-    WithoutPlaceholders,
     find_placeholders,
     placeholder_places,
     protect,
     protect_like,
     protect_pair,
     restore,
+    without_placeholders,
 )
 from openwork.text.settings import TextSettings
 
@@ -193,7 +193,7 @@ def test_without_the_setting_nothing_changes() -> None:
 
 def test_the_vocabulary_learns_nothing_of_placeholders() -> None:
     lines = ["<blink> now"] * 50
-    assert list(WithoutPlaceholders(["put %s into", "%s", "x"])) == ["put ", " into", "", "x"]
+    assert list(without_placeholders(["put %s into", "%s", "x"])) == ["put ", " into", "", "x"]
     learnt = [train_pair(lines, lines, TextSettings(vocabulary_size=400, placeholders=n)) for n in (0, 5)]
     known = ["blink" in set(map(pair.source.piece, range(260, pair.source.vocabulary_size))) for pair in learnt]
     assert known == [True, False]

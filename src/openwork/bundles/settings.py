@@ -1,25 +1,22 @@
 """The settings of a bundle, and the tokenizers of its task. No torch here."""
 
-import json
-import struct
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
+from safetensors import SafetensorError, safe_open
 
 from openwork.base.config import Layer, Settings, build, read_written_file
 from openwork.base.errors import BundleError, ConfigError
-from openwork.base.regular_files import open_regular
+from openwork.base.regular_files import check_regular
 from openwork.base.tasks import Task
-from openwork.bundles.folder import CONFIG, MOST_BYTES, WEIGHTS
+from openwork.bundles.folder import CONFIG, WEIGHTS
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
 from openwork.text.forms import SegmentPairTokenizer, WordLevelTokenizer, unwrapped
 from openwork.text.pair import TokenizerPair
-
-_MOST_NAMES = 100_000_000  # bytes of the header of weights: the most that the library reads
+from openwork.text.pieces.alphabet import Again
 
 
 class BundleSettings(Settings):
@@ -64,11 +61,10 @@ def _check_layers(settings: BundleSettings, weights: Collection[str], folder: Pa
 
 def _names_of_weights(path: Path) -> Collection[str]:
     try:
-        with open_regular(path, MOST_BYTES[WEIGHTS]) as file:
-            (size,) = struct.unpack("<Q", file.read(8))
-            names = json.loads(file.read(size) if size <= _MOST_NAMES else b"")
-        return names.keys() - {"__metadata__"}
-    except (OSError, ValueError, AttributeError, RecursionError, struct.error) as error:
+        check_regular([path])
+        with safe_open(path, framework="np") as weights:
+            return weights.keys()
+    except (OSError, SafetensorError) as error:
         raise BundleError(
             f"{path}: damaged or not a safetensors file",
             why=str(error),
@@ -84,17 +80,11 @@ _SOURCE_TOKENIZERS: dict[str, Callable[..., Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class VocabularyLines:
+def vocabulary_lines(lines: Iterable[str], task: Task) -> Iterable[str]:
     """Lines to learn a vocabulary from, with spaces as the task's tokenizer sees them; as often readable as `lines`."""
-
-    lines: Iterable[str]
-    task: Task
-
-    def __iter__(self) -> Iterator[str]:
-        if self.task not in ("tag", "answer"):
-            return iter(self.lines)
-        return (f" {' '.join(line.split())}" for line in self.lines)  # the first word has a space before it too
+    if task not in ("tag", "answer"):
+        return lines
+    return Again(lambda: (f" {' '.join(line.split())}" for line in lines))  # the first word has a space before it too
 
 
 def tokenizers_for_task(tokenizers: TokenizerPair, task: Task) -> TokenizerPair:

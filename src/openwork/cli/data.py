@@ -115,7 +115,7 @@ def stats(
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a corpus: lengths, repetitions, scripts, overlaps.
+    """Measure a corpus: lengths and scripts.
 
     openwork data stats multi30k-en-de
 

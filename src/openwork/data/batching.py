@@ -57,16 +57,6 @@ class Batch:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def real_tokens(self) -> int:
-        """Positions that are not padding, both sides, end symbols counted."""
-        return int(self.source_lengths.sum() + self.target_lengths.sum())
-
-    @property
-    def padded_tokens(self) -> int:
-        """Positions that are computed, both sides, padding included."""
-        return self.source.size + self.target_output.size
-
 
 @dataclass(frozen=True)
 class EpochPlan(Plan):

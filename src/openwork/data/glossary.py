@@ -90,27 +90,14 @@ def read_glossary(path: Path | str) -> Glossary:
         if not line.strip():
             continue
         columns = [column.strip() for column in line.split("\t")]
-        if len(columns) != 2:
-            found = "one column" if len(columns) == 1 else f"{len(columns)} columns"
+        if len(columns) != 2 or not all(columns) or max(map(len, columns)) > _LONGEST_TERM:
             raise DataError(
-                f"{path}:{number}: {found} where two are needed",
-                why="a line is a source term, one tab, its translation",
-                hint="keep two columns (`cut -f1,2 FILE > NEW`)",
-                code="D024",
+                f"{path}:{number}: this is no pair of terms",
+                why=f"a line is a term, one tab, its translation, each of at most {_LONGEST_TERM} characters",
+                hint="mend or remove the line; `cut -f1,2 FILE > NEW` keeps two columns",
+                code="D025",
             )
         source, target = columns
-        if not source or not target:
-            raise DataError(
-                f"{path}:{number}: a term without a source" if target else f"{path}:{number}: a term without a target",
-                hint="fill both columns, or remove the line",
-                code="D025" if target else "D026",
-            )
-        if max(len(source), len(target)) > _LONGEST_TERM:
-            raise DataError(
-                f"{path}:{number}: the term is longer than {_LONGEST_TERM} characters",
-                hint="a glossary holds terms, not sentences: check that this is the right file",
-                code="D027",
-            )
         other = known.setdefault(source, Term(source, target, number))
         if other.target != target:
             raise DataError(

@@ -18,6 +18,7 @@ from openwork.data.readers.lines import read_columns, read_parallel
 from openwork.data.records import UNSAID, Languages, Pair
 from openwork.data.settings import DataSettings, OriginSettings
 from openwork.text.languages import language_in_name
+from openwork.text.pieces.alphabet import Again
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ class PairSource:
         name = [self.description, *self.files][-1]
         return f"{name}:{number + self.header}" if self.unit == "line" else f"{name}: {self.unit} {number}"
 
-    def side(self, name: Literal["source", "target"]) -> "Side":
+    def side(self, name: Literal["source", "target"]) -> Again:
         """The sentences of one side."""
-        return Side(self.read, name)
+        return Again(lambda: (getattr(pair, name) for pair in self.read()))
 
     def read_unchanged(self) -> Iterator[Pair]:
         """The pairs; at their end DataError if a file has changed since its checksum was taken."""
@@ -61,17 +62,6 @@ class PairSource:
     def is_empty(self) -> bool:
         """Whether there is no pair at all."""
         return next(self.read(), None) is None
-
-
-@dataclass(frozen=True)
-class Side:
-    """The sentences of one side of the pairs, read again each time, so that no corpus must fit into memory."""
-
-    read: Callable[[], Iterator[Pair]]
-    name: Literal["source", "target"]
-
-    def __iter__(self) -> Iterator[str]:
-        return (getattr(pair, self.name) for pair in self.read())
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ and `SIDE.offsets` (int64, one more than there are pairs: sentence i is tokens[o
 streams and reading maps, so a corpus may be larger than the memory. No symbols are stored: batching adds start and end.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from openwork.base.errors import DataError
 from openwork.base.files import sha256_file
 from openwork.base.folders import atomic_folder
+from openwork.base.messages import msg
 from openwork.base.regular_files import check_regular, read_regular
 
 FORMAT = "openwork token store"
@@ -29,45 +29,6 @@ _HEADER = "header.json"
 _MOST_HEADER = 1 << 20  # bytes
 _CHUNK_PAIRS = 8192
 _OFFSET = np.dtype("<i8")
-
-
-class _SideWriter:
-    """Appends sentences to the two files of one side and hashes them as they pass."""
-
-    def __init__(self, folder: Path, side: str, dtype: np.dtype, vocabulary_size: int, opened: ExitStack) -> None:
-        self.side = side
-        self.tokens = 0
-        self._dtype = dtype
-        self._vocabulary_size = vocabulary_size
-        self._streams = {name: opened.enter_context((folder / name).open("wb")) for name in _files_of(side)}
-        self._hashes = {name: hashlib.sha256() for name in self._streams}
-        self._sizes = dict.fromkeys(self._streams, 0)
-        self._append_bytes(f"{side}.offsets", np.zeros(1, _OFFSET).tobytes())
-
-    def append(self, sentences: Sequence[Sequence[int]], first_pair: int) -> None:
-        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-        ids = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
-        if ids.size and not (ids.min() >= 0 and ids.max() < self._vocabulary_size):
-            place = int(np.argmax((ids < 0) | (ids >= self._vocabulary_size)))
-            pair = first_pair + int(np.searchsorted(np.cumsum(lengths), place, side="right")) + 1
-            raise DataError(
-                f"pair {pair}: token id {ids[place]} on the {self.side} side is outside the vocabulary",
-                why=f"ids run from 0 to {self._vocabulary_size - 1}",
-                hint="encode the corpus with the tokenizer that the store is meant for",
-                code="D056",
-            )
-        self._append_bytes(f"{self.side}.tokens", ids.astype(self._dtype).tobytes())
-        self._append_bytes(f"{self.side}.offsets", (np.cumsum(lengths) + self.tokens).astype(_OFFSET).tobytes())
-        self.tokens += ids.size
-
-    def facts(self) -> dict[str, dict[str, Any]]:
-        """For the header: size in bytes and SHA-256 of both files."""
-        return {name: {"bytes": self._sizes[name], "sha256": self._hashes[name].hexdigest()} for name in self._streams}
-
-    def _append_bytes(self, name: str, data: bytes) -> None:
-        self._streams[name].write(data)
-        self._hashes[name].update(data)
-        self._sizes[name] += len(data)
 
 
 def write_store(
@@ -90,14 +51,21 @@ def write_store(
         )
     dtype = np.dtype("<u2" if vocabulary_size < 1 << 16 else "<u4")
     with atomic_folder(folder, [_HEADER]) as partial:
+        names = [name for side in SIDES for name in _files_of(side)]
         with ExitStack() as opened:  # closes each of them, also where closing another fails
-            writers = [_SideWriter(partial, side, dtype, vocabulary_size, opened) for side in SIDES]
-            pairs, remaining = 0, iter(token_pairs)
+            files = {name: opened.enter_context((partial / name).open("wb")) for name in names}
+            for side in SIDES:
+                files[f"{side}.offsets"].write(np.zeros(1, _OFFSET).tobytes())
+            pairs, tokens, remaining = 0, dict.fromkeys(SIDES, 0), iter(token_pairs)
             while chunk := list(islice(remaining, _CHUNK_PAIRS)):
-                for writer, sentences in zip(writers, zip(*chunk, strict=True), strict=True):
-                    writer.append(sentences, pairs)
+                for side, sentences in zip(SIDES, zip(*chunk, strict=True), strict=True):
+                    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+                    ids = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
+                    _check_ids(ids, lengths, pairs, side, vocabulary_size)
+                    files[f"{side}.tokens"].write(ids.astype(dtype).tobytes())
+                    files[f"{side}.offsets"].write((np.cumsum(lengths) + tokens[side]).astype(_OFFSET).tobytes())
+                    tokens[side] += ids.size
                 pairs += len(chunk)
-        files = {name: facts for writer in writers for name, facts in writer.facts().items()}
         header = {
             "format": FORMAT,
             "version": VERSION,
@@ -105,10 +73,26 @@ def write_store(
             "dtype": dtype.str,
             "vocabulary_size": vocabulary_size,
             "fingerprint": fingerprint,
-            "files": files,
+            "files": {
+                name: {"bytes": (partial / name).stat().st_size, "sha256": sha256_file(partial / name)}
+                for name in names
+            },
         }
         (partial / _HEADER).write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
     return TokenStore.open(folder)
+
+
+def _check_ids(ids: NDArray[np.int64], lengths: NDArray[np.int64], before: int, side: str, size: int) -> None:
+    """DataError for the first id outside the vocabulary; `before`: how many pairs come before these."""
+    wrong = np.flatnonzero((ids < 0) | (ids >= size))
+    if len(wrong):
+        pair = before + int(np.searchsorted(np.cumsum(lengths), wrong[0], side="right")) + 1
+        raise DataError(
+            f"pair {pair}: token id {ids[wrong[0]]} on the {side} side is outside the vocabulary",
+            why=f"ids run from 0 to {size - 1}",
+            hint="encode the corpus with the tokenizer that the store is meant for",
+            code="D056",
+        )
 
 
 class TokenSide(NamedTuple):
@@ -201,26 +185,20 @@ def _files_of(side: str) -> tuple[str, str]:
 
 def _read_header(folder: Path) -> dict[str, Any]:
     if not folder.is_dir() or not (folder / _HEADER).is_file():
-        why = "it has no header.json" if folder.is_dir() else "there is no such folder"
-        raise DataError(f"{folder}: not a token store", why=why, hint=_REBUILD, code="D058")
+        raise _no_store(folder, msg("it has no header.json") if folder.is_dir() else msg("there is no such folder"))
     try:
         header = json.loads(read_regular(folder / _HEADER, _MOST_HEADER))
     except OSError as error:
         raise _damaged(folder / _HEADER, error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:
         raise _damaged(folder / _HEADER, "it is not JSON") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DataError(
-            f"{folder}: not a token store", why="header.json belongs to something else", hint=_REBUILD, code="D058"
-        )
-    if header.get("version") != VERSION:
-        raise DataError(
-            f"{folder}: token store of version {header.get('version')}",
-            why=f"this openwork reads version {VERSION}",
-            hint=_REBUILD,
-            code="D059",
-        )
+    if not isinstance(header, dict) or header.get("format") != FORMAT or header.get("version") != VERSION:
+        raise _no_store(folder, msg(f"header.json belongs to something else, or not to version {VERSION}"))
     return header
+
+
+def _no_store(folder: Path, why: str) -> DataError:
+    return DataError(f"{folder}: not a token store", why=why, hint=_REBUILD, code="D058")
 
 
 def _map_side(folder: Path, side: str, dtype: np.dtype, pairs: int) -> TokenSide:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from openwork.base.messages import msg
+from openwork.interop.ctranslate2.layout import FEEDFORWARDS
 from openwork.models.families import ModelSettings
 from openwork.models.layer_settings import LayerSettings
 from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
@@ -169,28 +170,16 @@ def ctranslate2_reason(settings: object) -> str:
     """Why CTranslate2 has no model of these settings; empty where it has one."""
     if not isinstance(settings, TransformerSettings):
         return msg("it knows Transformers of encoder and decoder alone")
-    s = settings
-    reasons = (
-        (s.attention != "scaled", msg("its attention is the paper's alone (model.attention)")),
-        (s.norm not in ("post", "pre"), msg("its norms stand before or behind a residual alone (model.norm)")),
-        (s.normalisation == "batch", msg("it has no norms over batches (model.normalisation)")),
-        (s.feedforward == "convolution", msg("it has no convolutions for a feed-forward network (model.feedforward)")),
-        (s.stream_start != s.width, msg("it has no embeddings of a width of their own (model.embedding_width)")),
-        (
-            s.key_width != s.value_head_width,
-            msg("it has no heads whose values are wider or narrower than their keys (model.value_width)"),
-        ),
-        (
-            s.rotary_base is not None,
-            msg("its rotary positions are written with their usual base alone (model.rotary_base)"),
-        ),
-        (s.positions == "alibi", msg("its encoders have no ALiBi (model.positions)")),
-        (
-            s.positions == "bucketed",
-            msg("its distances have one table for all layers, and here each layer has its own (model.positions)"),
-        ),
-    )
-    return next((reason for differs, reason in reasons if differs), "")
+    allowed: dict[str, set[Any]] = {
+        "attention": {"scaled"},
+        "norm": {"pre", "post"},
+        "normalisation": {"layer", "rms"},
+        "feedforward": set(FEEDFORWARDS),
+        "positions": {"none", "sinusoidal", "learned", "rotary", "relative"},
+        "rotary_base": {None},  # their usual base alone is written
+    }
+    key = _first_other(settings, allowed, (settings.key_width == settings.value_head_width, "value_width"))
+    return msg(f"it has no models with model.{key} = {getattr(settings, key)}") if key else ""
 
 
 def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[Tokenizer, ...]) -> str:

@@ -4,7 +4,6 @@ openwork's models have pad, unknown, start and end under 0, 1, 2 and 3. Elsewher
 may serve as two of openwork's (Marian starts with its padding symbol, BART with its end symbol), one may be missing.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,14 +47,6 @@ class Vocabulary:
         """openwork's id of each external id; one that serves as two symbols is not the start, which no text holds."""
         order = sorted(range(self.size), key=lambda number: number != SYMBOL_IDS.start)
         return {external: number for number in order if (external := self.external[number]) is not None}
-
-    def to_own(self, ids: Iterable[int]) -> list[int]:
-        """External ids as openwork's."""
-        return [self.own[number] for number in ids]
-
-    def to_external(self, ids: Iterable[int]) -> list[int]:
-        """openwork's ids as external ones; a symbol that the toolkit lacks is left out."""
-        return [external for number in ids if (external := self.external[number]) is not None]
 
     def gather(self, table: Any) -> Any:
         """The rows of the toolkit's table (external, ...) in openwork's order; zeros for a symbol that it lacks."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from openwork.base.messages import msg
 from openwork.base.phrases import Joined
@@ -32,18 +32,17 @@ class DraftLine:
     key: str
     value: Any
     source: str
-    notes: tuple[str, ...] = ()
+    note: str = ""
     implied: bool = False
 
 
-@dataclass(frozen=True)
-class OptionVerdict:
+class OptionVerdict(NamedTuple):
     """The verdict on one option. `settings` are the keys and values that it led to."""
 
     option: ExternalOption
     verdict: Verdict
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    note: str = ""
+    settings: Mapping[str, Any]
+    note: str
 
 
 @dataclass
@@ -55,6 +54,10 @@ class _Known:
     notes: list[str] = field(default_factory=list)
     missing: str = ""
     same: str = ""
+
+    def add_note(self, note: str) -> None:
+        if note and note not in self.notes:
+            self.notes.append(note)
 
 
 class Draft:
@@ -125,13 +128,13 @@ class Draft:
         origins = list({id(known): known for name in names if (known := self._givers.get(name))}.values())
         for known in origins:
             known.settings[key] = value
-            known.notes.extend([note] if note and note not in known.notes else [])
+            known.add_note(note)
         if origins:
             source = "from " + "; ".join(f"{known.option.text} ({known.option.place})" for known in origins)
         else:
             defaults = [f"{name} {show(self._values[name])}" for name in names if name in self._values]
             source = msg(f"{self.toolkit}'s default: {', '.join(defaults) or ', '.join(names)}")
-        self._lines[key] = DraftLine(key, value, source, (note,) if note else (), implied=not origins)
+        self._lines[key] = DraftLine(key, value, source, note, implied=not origins)
 
     def copy(self, key: str, name: str, read: Reader, otherwise: Any = None, *, note: str = "") -> None:
         """Write the value of one option under a key."""
@@ -146,7 +149,7 @@ class Draft:
 
     def add(self, key: str, value: Any, source: str, note: str = "") -> None:
         """Write a line that no option led to; `source` says in words why it is there."""
-        self._lines[key] = DraftLine(key, value, source, (note,) if note else (), implied=True)
+        self._lines[key] = DraftLine(key, value, source, note, implied=True)
 
     def drop(self, key: str, reason: str) -> None:
         """Remove a line; the options that led to it get the reason."""
@@ -158,8 +161,8 @@ class Draft:
     def warn(self, names: str | Sequence[str], note: str) -> None:
         """Note what differs in meaning about the options of these names that were given."""
         for name in self._reading(names):
-            if (known := self._given.get(name)) and note not in known.notes:
-                known.notes.append(note)
+            if known := self._given.get(name):
+                known.add_note(note)
 
     def missing(self, names: str | Sequence[str], reason: str) -> None:
         """The options have no counterpart here, for this reason."""
@@ -208,7 +211,7 @@ class Draft:
         """The lines that differ from openwork's defaults or have a note, in the order of the settings."""
         defaults = self.defaults()
         order = list(defaults)
-        wanted = [line for key, line in self._lines.items() if line.notes or line.value != defaults.get(key)]
+        wanted = [line for key, line in self._lines.items() if line.note or line.value != defaults.get(key)]
         return sorted(wanted, key=lambda line: order.index(line.key) if line.key in order else len(order))
 
     def findings(self) -> list[OptionVerdict]:

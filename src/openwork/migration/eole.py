@@ -2,7 +2,7 @@
 
 from openwork.base.messages import msg
 from openwork.migration.draft import Draft
-from openwork.migration.opennmt import GROUPS, OPENNMT
+from openwork.migration.opennmt import OPENNMT
 from openwork.migration.options import boolean, text
 from openwork.migration.rules import read_toolkit
 
@@ -47,4 +47,4 @@ def _norm(draft: Draft) -> None:
         draft.missing("generator_bias", "openwork has no bias before the softmax")
 
 
-EOLE = read_toolkit("eole", (*GROUPS, _norm), canonical, base=OPENNMT)
+EOLE = read_toolkit("eole", (*OPENNMT.groups, _norm), canonical, base=OPENNMT)

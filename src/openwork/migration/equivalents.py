@@ -8,7 +8,7 @@ from typing import get_args
 from openwork.base.messages import msg
 from openwork.base.phrases import Joined
 from openwork.migration.draft import Draft
-from openwork.migration.options import Reader, boolean, integer, numbers
+from openwork.migration.options import Reader, integer, numbers
 from openwork.training.settings import OptimiserName
 
 _SEGMENTED = re.compile(r"\b(bpe|spm?|sp|tok|tokenized|tokenised|tc|subwords?|pieces)\d*k?\b|@@", re.IGNORECASE)
@@ -44,14 +44,6 @@ def power_penalty(draft: Draft, name: str, alpha: float | None, *names: str) -> 
     draft.set("decoding.length_penalty", float(alpha), name, *names)
     if alpha:
         draft.set("decoding.length_rule", "power", name, *names)
-
-
-def half_precision(draft: Draft, *names: str) -> None:
-    """Training in float16, which openwork does not have."""
-    note = msg("openwork computes in float32 or bfloat16, never in float16, and needs no scaling of the loss")
-    for name in names:
-        if draft.value(name, boolean, False) and draft.given(name):
-            draft.set("training.precision", "bfloat16", name, note=note)
 
 
 def optimiser(draft: Draft, option: str, name: str, known: Mapping[str, str], note: str = "") -> None:

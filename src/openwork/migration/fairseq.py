@@ -30,8 +30,6 @@ def _architecture(draft: Draft) -> None:
     draft.expand("arch", FAIRSEQ.presets.get(name, {}))
     if name not in FAIRSEQ.presets:
         draft.warn("arch", f"openwork does not know the name {name}: compare every size with openwork info")
-    for key, side in (("width", "embed-dim"), ("feedforward_width", "ffn-embed-dim"), ("heads", "attention-heads")):
-        equivalents.one_for_both(draft, f"model.{key}", [f"encoder-{side}", f"decoder-{side}"], integer)
     draft.add("model.attention_bias", True, msg("fairseq's projections have biases"))
     before = [draft.value(name, boolean, False) for name in NORMS]
     differ = msg("one stack is pre-norm there and the other post-norm; openwork has one for both")
@@ -45,8 +43,6 @@ def _positions(draft: Draft) -> None:
     elif any(learned):
         draft.set("model.positions", "learned", *LEARNED)
         draft.set("model.maximum_length", max(draft.value(name, integer, 1024) for name in LONGEST), *LONGEST)
-    note = msg("a limit on what is read there; openwork's filters count characters (filters.maximum_characters)")
-    draft.warn(LONGEST, note)
 
 
 def _embeddings(draft: Draft) -> None:
@@ -73,7 +69,6 @@ def _data(draft: Draft) -> None:
             equivalents.text_files(draft, f"data.{key}", path.split(",")[0], (source, target), name)
             if "," in path:
                 draft.warn(name, "several corpora: the first is taken")
-    draft.missing("data", "fairseq's folder holds ids, not text; openwork reads text and learns its vocabulary itself")
     equivalents.no_text_files(draft, source, target, msg("fairseq's data folder holds ids, not text"))
     sizes = ("preprocess.nwordssrc", "preprocess.nwordstgt")
     if count := draft.first(integer, *sizes):
@@ -99,11 +94,6 @@ def _learning(draft: Draft) -> None:
 
 
 def _ends_of_schedule(draft: Draft, schedule: str) -> None:
-    note, missing = (
-        msg("openwork's rate rises from 0, which is next to nothing away"),
-        msg("openwork's rate rises from 0"),
-    )
-    draft.same("warmup-init-lr", note, draft.value("warmup-init-lr", number, 0.0) <= 1e-6, missing=missing)
     for name, kind in (("end-learning-rate", "polynomial_decay"), ("min-lr", "cosine")):
         if schedule == kind:
             draft.copy("training.lowest_rate", name, number)
@@ -116,8 +106,6 @@ def _ends_of_schedule(draft: Draft, schedule: str) -> None:
         total is not None and total == draft.value("max-update", integer),
         warning=msg("openwork's schedules end with the training: set training.steps to it"),
     )
-    note = msg("openwork's linear schedule has the power 1")
-    draft.same("power", note, draft.value("power", number, 1.0) == 1, missing=note)
 
 
 def _optimiser(draft: Draft) -> None:
@@ -171,7 +159,6 @@ def _batches(draft: Draft) -> None:
         notes = [msg("one for each epoch there: the last is taken")] if several else []
         notes += [msg("with N GPUs multiply by N")] if several or max(frequencies) > 1 else []
         draft.set("training.accumulate", int(frequencies[-1]), "update-freq", note="; ".join(notes))
-    draft.warn("distributed-world-size", "openwork trains on one device: multiply training.accumulate by this number")
 
 
 def _stopping(draft: Draft) -> None:
@@ -179,8 +166,6 @@ def _stopping(draft: Draft) -> None:
     intervals = ("save-interval-updates", "validate-interval-updates")
     interval = draft.value(intervals[0], integer, 0) or draft.value(intervals[1], integer, 0)
     draft.set("training.validate_every", interval or None, *intervals)
-    note = msg("openwork validates every training.validate_every updates, not by epochs")
-    draft.missing(("save-interval", "validate-interval"), note)
     patience = draft.value("patience", integer, -1)
     draft.set("training.patience", patience if patience > 0 else None, "patience")
     equivalents.other_endings(draft, patience=patience > 0)
@@ -188,9 +173,6 @@ def _stopping(draft: Draft) -> None:
     equivalents.validation_metric(draft, metric, "best-checkpoint-metric")
     if metric == "bleu":
         draft.same("eval-bleu", "openwork translates validation sentences for the metric bleu")
-    equivalents.half_precision(draft, "fp16", "memory-efficient-fp16", "amp")
-    for name in ("bf16", "memory-efficient-bf16"):
-        draft.set("training.precision", "bfloat16" if draft.value(name, boolean, False) else None, name)
     if draft.value("store-ema", boolean, False):
         draft.set("training.ema", draft.value("ema-decay", number, 0.9999), "ema-decay", "store-ema")
 

@@ -54,12 +54,6 @@ def _text(draft: Draft) -> None:
     draft.set("text.kind", kind, *levels, *types)
     for side in SIDES:
         draft.set("text.kind", kind, f"{side}.tokenizer_cfg.model_type")
-        for name in (f"{side}.lowercase", f"{side}.normalize"):
-            draft.same(name, "openwork changes no text")
-            if draft.value(name, boolean, False):
-                draft.warn(name, "openwork keeps the text as it is: change the files before training")
-        names = (f"{side}.max_length", f"{side}.min_length")
-        draft.warn(names, "counted in tokens there; openwork's filters count characters (filters.*)")
 
 
 def _vocabulary(draft: Draft) -> None:
@@ -67,9 +61,6 @@ def _vocabulary(draft: Draft) -> None:
     found = [name for name in sizes if draft.value(name, integer)]
     if found:
         draft.set("text.vocabulary_size", draft.value(found[0], integer), *found)
-    frequencies = of_both(SIDES, "voc_min_freq")
-    equivalents.one_for_both(draft, "text.minimum_frequency", frequencies, integer)
-    draft.warn(frequencies, "of a piece there; of a pair of pieces, while they are learnt, here")
     for name in (f"{side}.tokenizer_cfg.{key}" for side in SIDES for key in ("dropout", "alpha")):
         equivalents.sampling(draft, name, draft.value(name, number, 0.0))
 
@@ -78,7 +69,6 @@ def _model(draft: Draft) -> None:
     types = of_both(STACKS, "type")
     recurrent = "recurrent" in [draft.value(name, text, "recurrent") for name in types]
     draft.set("model.kind", "recurrent" if recurrent else "transformer", *types)
-    equivalents.one_for_both(draft, "model.width", of_both(STACKS, "hidden_size"), integer)
     for stack in STACKS:
         name, note = f"{stack}.embeddings.embedding_dim", msg("embeddings are as wide as the model")
         width = draft.value(name, integer)
@@ -93,15 +83,9 @@ def _model(draft: Draft) -> None:
 
 
 def _transformer(draft: Draft) -> None:
-    for key, name, read in (
-        ("heads", "num_heads", integer),
-        ("feedforward_width", "ff_size", integer),
-        ("norm", "layer_norm", text),
-        ("dropout", "dropout", number),  # one number stands for the three of them
-        ("attention_dropout", "dropout", number),
-        ("feedforward_dropout", "dropout", number),
-    ):
-        equivalents.one_for_both(draft, f"model.{key}", of_both(STACKS, name), read)
+    equivalents.one_for_both(draft, "model.norm", of_both(STACKS, "layer_norm"), text)
+    for key in ("dropout", "attention_dropout", "feedforward_dropout"):  # one number stands for the three of them
+        equivalents.one_for_both(draft, f"model.{key}", of_both(STACKS, "dropout"), number)
     draft.add("model.attention_bias", True, msg("JoeyNMT's projections have biases"))
     for stack in STACKS:
         activation = draft.value(f"{stack}.activation", text, "relu")
@@ -180,7 +164,6 @@ def _batches(draft: Draft) -> None:
         draft.set("batches.tokens", size, *names)
     elif size:
         equivalents.sentence_batches(draft, size, *names)
-    draft.warn(names[0], "with several devices each has its share there; openwork trains on one")
 
 
 def _stopping(draft: Draft) -> None:
@@ -189,8 +172,6 @@ def _stopping(draft: Draft) -> None:
     metric = "training.early_stopping_metric"
     equivalents.validation_metric(draft, draft.value(metric, text, "ppl").lower(), metric)
     equivalents.other_endings(draft, patience=False)
-    draft.copy("training.clip_norm", "training.clip_grad_norm", number, 0.0)
-    equivalents.half_precision(draft, "fp16")
 
 
 def _search(draft: Draft) -> None:
@@ -202,8 +183,6 @@ def _search(draft: Draft) -> None:
         draft.set("decoding.maximum_length", longest, "testing.max_output_length")
     else:
         draft.warn("testing.max_output_length", "1.5 x the source there; openwork: source + decoding.extra_length")
-    smallest = draft.value("testing.no_repeat_ngram_size", integer, -1)
-    draft.set("decoding.no_repeat", max(smallest, 0), "testing.no_repeat_ngram_size")
     penalty = draft.value("testing.repetition_penalty", number, -1)
     draft.set("decoding.repetition_penalty", max(penalty, 1.0), "testing.repetition_penalty")
 

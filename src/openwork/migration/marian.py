@@ -46,7 +46,6 @@ def _presets(draft: Draft) -> None:
         draft.expand("task", MARIAN.presets.get(name, {}))
         if name not in MARIAN.presets:
             draft.warn("task", f"openwork does not know the name {name}")
-    equivalents.half_precision(draft, "fp16")
     if draft.value("alibi", boolean, False):
         draft.expand("alibi", {MASK: "alibi", DISABLED: True})
 
@@ -123,7 +122,6 @@ def _vocabulary(draft: Draft, *, together: bool) -> None:
         draft.same("dim-vocabs", "as many as there are")
         if not models:
             equivalents.vocabulary_size_unknown(draft)
-    draft.missing("vocabs", "openwork learns the vocabulary when training begins, and keeps it in the bundle")
     if not together:
         draft.set("text.shared", bool(files) and len(set(files)) == 1, "vocabs")
     alphas = draft.value("sentencepiece-alphas", numbers, [])
@@ -151,10 +149,6 @@ def _learning(draft: Draft) -> None:
     draft.copy("training.learning_rate", "learn-rate", number)
     if _updates(draft, "training.warmup", "lr-warmup") is None:
         draft.set("training.warmup", max(decay[0], 1), "lr-decay-inv-sqrt")
-    falls = draft.value("lr-decay", number, 0.0)
-    draft.same("lr-decay", "none", not falls, missing=msg("lowered at a plateau there, which openwork does not"))
-    note = msg("openwork's rate rises from 0")
-    draft.same("lr-warmup-start-rate", note, not draft.value("lr-warmup-start-rate", number, 0.0), missing=note)
 
 
 def _optimiser(draft: Draft) -> None:
@@ -210,9 +204,6 @@ def _stopping(draft: Draft) -> None:
         equivalents.steps(draft, updates, epochs, msg("Marian trains until nothing gets better"))
     _updates(draft, "training.validate_every", "valid-freq")
     _updates(draft, "training.log_every", "disp-freq")
-    if save := draft.value("save-freq", period):
-        note = msg("openwork saves at each validation")
-        draft.same("save-freq", note, save == draft.value("valid-freq", period), missing=note)
     metrics = draft.value("valid-metrics", words, ["cross-entropy"])
     equivalents.validation_metric(draft, metrics[0] if metrics else "cross-entropy", "valid-metrics")
     equivalents.other_endings(draft, patience=True)

@@ -3,7 +3,7 @@
 from openwork.base.messages import msg
 from openwork.migration import equivalents
 from openwork.migration.draft import Draft
-from openwork.migration.options import at_least_one, boolean, integer, number, numbers, text, words
+from openwork.migration.options import boolean, integer, number, numbers, text, words
 from openwork.migration.rules import read_toolkit
 
 RELATIVE = "max_relative_positions"
@@ -75,9 +75,6 @@ def _transform(draft: Draft, name: str) -> None:
 
 
 def _vocabulary(draft: Draft) -> None:
-    equivalents.one_for_both(draft, "text.vocabulary_size", ["src_vocab_size", "tgt_vocab_size"], integer)
-    frequencies = ["src_words_min_frequency", "tgt_words_min_frequency"]
-    equivalents.one_for_both(draft, "text.minimum_frequency", frequencies, at_least_one)
     draft.copy("text.shared", "share_vocab", boolean, False)
     names = ("share_embeddings", "share_decoder_embeddings")
     sides, target = (draft.value(name, boolean, False) for name in names)
@@ -128,9 +125,6 @@ def _transformer(draft: Draft) -> None:
         name = key.removeprefix("feedforward_")
         found = draft.value(name, numbers, [])
         draft.set(f"model.{key}", found[0] if found else None, name, note=several if len(found) > 1 else "")
-    is_same = draft.value("dropout_steps", numbers, [0]) == [0]
-    missing = msg("openwork has one dropout for all the training")
-    draft.same("dropout_steps", "one dropout for all the training", is_same, missing=missing)
     if draft.value("multiquery", boolean, False):
         draft.set("model.key_value_heads", draft.value("num_kv", integer, 0) or 1, "multiquery", "num_kv")
     else:
@@ -211,9 +205,6 @@ def _batches(draft: Draft) -> None:
     counts = draft.value("accum_count", numbers, [])
     note = msg("one for each span of steps there; the last is taken") if len(counts) > 1 else ""
     draft.set("training.accumulate", int(counts[-1]) if counts else None, "accum_count", note=note)
-    is_same = draft.value("accum_steps", numbers, [0]) == [0]
-    missing = msg("openwork accumulates the same number of batches all the time")
-    draft.same("accum_steps", "one accum_count for all the training", is_same, missing=missing)
     devices = max(draft.value("world_size", integer, 1), len(draft.value("gpu_ranks", words, [])))
     several = msg(f"openwork trains on one device: multiply training.accumulate by {devices}")
     draft.same(("world_size", "gpu_ranks"), "one device", devices <= 1, warning=several)
@@ -271,6 +262,8 @@ def _sampling(draft: Draft) -> None:
     draft.copy("decoding.temperature", SAMPLING[2], number)
 
 
-GROUPS = (_data, _vocabulary, _model, _learning, _optimiser, _batches, _stopping, _search, _sampling)
-
-OPENNMT = read_toolkit("opennmt", GROUPS, lambda shown: shown.lstrip("-").replace("-", "_"))
+OPENNMT = read_toolkit(
+    "opennmt",
+    (_data, _vocabulary, _model, _learning, _optimiser, _batches, _stopping, _search, _sampling),
+    lambda shown: shown.lstrip("-").replace("-", "_"),
+)

@@ -88,6 +88,22 @@ def at_least_one(value: Value) -> int:
     return max(1, integer(value))
 
 
+def not_negative(value: Value) -> int | None:
+    """A whole number; None for one below nought, which stands for no limit."""
+    found = integer(value)
+    return found if found >= 0 else None
+
+
+def is_alike(value: Value, other: Any) -> bool:
+    """Whether both say the same, as numbers where the other is one, else in any case."""
+    if isinstance(other, bool) or not isinstance(other, int | float):
+        return value == other or str(value).lower() == str(other).lower()
+    try:
+        return number(value) == other
+    except (ValueError, TypeError):
+        return False
+
+
 def present(value: Value) -> bool:
     """Whether the text is not empty."""
     return bool(text(value))

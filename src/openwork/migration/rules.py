@@ -3,16 +3,29 @@
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import resources
 from typing import Any
 
 from openwork.base.messages import msg
 from openwork.migration.draft import Draft
-from openwork.migration.options import Reader, Value, at_least_one, boolean, integer, negated, number, present, text
+from openwork.migration.equivalents import one_for_both
+from openwork.migration.options import (
+    Reader,
+    Value,
+    at_least_one,
+    boolean,
+    integer,
+    is_alike,
+    negated,
+    not_negative,
+    number,
+    present,
+    text,
+)
 
 READERS: dict[str, Reader] = {
-    read.__name__: read for read in (at_least_one, boolean, integer, negated, number, present, text)
+    read.__name__: read for read in (at_least_one, boolean, integer, negated, not_negative, number, present, text)
 }
 """How a table names the functions that read a value."""
 
@@ -26,6 +39,7 @@ REASONS = {
     "device": msg("openwork trains on one device"),
     "gpu": msg("openwork takes a GPU where there is one"),
     "float16": msg("concerns float16, which openwork does not have"),
+    "half": msg("openwork computes in float32 or bfloat16, never in float16, and needs no scaling of the loss"),
     "reading": msg("openwork reads, shuffles and batches by itself"),
     "filters": msg("counted in tokens there; openwork's filters count characters (filters.*)"),
     "vocabulary": msg("openwork learns the vocabulary from the training text"),
@@ -48,8 +62,7 @@ def choose_value(draft: Draft, name: str, key: str, values: Mapping[str, Any], r
 def compare_fixed(draft: Draft, name: str, values: Sequence[Any], note: str, reason: str) -> None:
     """openwork always does what one of the values says; others have no counterpart, for the reason given."""
     value = draft.value(name, lambda value: value)
-    known = any(value == one or str(value).lower() == str(one).lower() for one in values)
-    draft.same(name, note, known, missing=reason)
+    draft.same(name, note, any(is_alike(value, one) for one in values), missing=reason)
 
 
 def report_missing(draft: Draft, name: str, reason: str) -> None:
@@ -57,6 +70,12 @@ def report_missing(draft: Draft, name: str, reason: str) -> None:
     value = draft.value(name, lambda value: value)
     is_off = value is None or value is False or value in ([], {})
     draft.same(name, "off, as in openwork", is_off, missing=REASONS.get(reason, reason))
+
+
+def switch_on(draft: Draft, name: str, key: str, value: Any, note: str = "") -> None:
+    """The option without words stands for a value of the key; `note`: in words, or its name in `REASONS`."""
+    if draft.given(name) and draft.value(name, boolean, False):
+        draft.set(key, value, name, note=REASONS.get(note, note))
 
 
 Rule = tuple[Callable[..., None], Sequence[Any]]
@@ -132,15 +151,22 @@ def read_toolkit(
     [keys]      option = [key, reader, note]       `copy_key`
     [choices]   option = [key, values, reason]     `choose_value`
     [fixed]     option = [values, note, reason]    `compare_fixed`
+    [switches]  option = [key, value, note]        `switch_on`
     [missing]   reason = options                   `report_missing`
+    [notes]     note = options                     `Draft.warn`
+    [both]      two options = [key, reader]        `one_for_both`
 
     Several options with one rule stand in one key, with blanks between them. A preset may have a base.
     """
     given = tomllib.loads(resources.files("openwork.migration").joinpath(f"{file}.toml").read_text("utf-8"))
     rules: dict[str, Rule] = {}
-    for reason, names in given.pop("missing", {}).items():
-        rules |= dict.fromkeys(names.split(), (report_missing, [reason]))
-    for section, rule in (("keys", copy_key), ("choices", choose_value), ("fixed", compare_fixed)):
+    for section, rule in (("missing", report_missing), ("notes", Draft.warn)):
+        for words, names in given.pop(section, {}).items():
+            rules |= dict.fromkeys(names.split(), (rule, [words]))
+    for key, reader, *names in ((*entry, *names.split()) for names, entry in given.pop("both", {}).items()):
+        groups = (*groups, partial(one_for_both, key=key, names=names, read=READERS[reader]))
+    sections = {"keys": copy_key, "choices": choose_value, "fixed": compare_fixed, "switches": switch_on}
+    for section, rule in sections.items():
         for names, arguments in given.pop(section, {}).items():
             rules |= dict.fromkeys(names.split(), (rule, arguments))
     presets: dict[str, dict[str, Value]] = {}

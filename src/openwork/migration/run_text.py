@@ -36,7 +36,7 @@ def _line(line: DraftLine) -> list[str]:
     if _is_list_of_tables(line.value):
         return []
     written = f"{line.key.partition('.')[2]} = {write_value(line.value)}"
-    notes = [part for note in line.notes for part in _comment(f"Mind: {note}")]
+    notes = _comment(f"Mind: {line.note}") if line.note else []
     source = _plain(line.source)
     if len(written) + len(source) + 4 <= WIDTH:
         return [*notes, f"{written}  # {source}"]

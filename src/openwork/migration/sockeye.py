@@ -100,7 +100,6 @@ def _data(draft: Draft) -> None:
         equivalents.text_file(draft, f"data.{name}", path, name, f"prepare.{name}")
         path = draft.value(f"validation-{name}", text)
         equivalents.text_file(draft, f"data.valid_{name}", path, f"validation-{name}")
-    draft.missing("prepared-data", "openwork reads text, and prepares it by itself")
     equivalents.no_text_files(draft, None, None, msg("Sockeye's prepared data holds ids, not text"))
     count = draft.first(pair(integer), *SIZES, otherwise=(0, 0))[0]
     if count:
@@ -130,8 +129,6 @@ def _optimiser(draft: Draft) -> None:
     equivalents.optimiser(draft, "optimizer", name, {"adam": "adam", "sgd": "sgd"})
     if name == "sgd":
         draft.copy("training.momentum", "momentum", number, 0.0)
-    missing = msg("added to the gradient there; openwork takes it from the weights (optimiser adamw)")
-    draft.same("weight-decay", "no decay", not draft.value("weight-decay", number, 0.0), missing=missing)
     equivalents.betas(draft, "optimizer-betas")
     clipping = ("gradient-clipping-type", "gradient-clipping-threshold")
     kind, threshold = draft.value(clipping[0], text, "none"), draft.value(clipping[1], number, 1.0)
@@ -150,8 +147,6 @@ def _batches(draft: Draft) -> None:
         equivalents.sentence_batches(draft, size, "batch-size", "batch-type")
     else:
         draft.set("batches.tokens", size, "batch-size", "batch-type", note=BATCHES.get(kind, ""))
-    if draft.value("dist", boolean, False):
-        draft.warn("dist", "openwork trains on one device: multiply training.accumulate by the number of processes")
 
 
 def _stopping(draft: Draft) -> None:
@@ -165,9 +160,6 @@ def _stopping(draft: Draft) -> None:
     if draft.value("max-checkpoints", integer):
         draft.warn("max-checkpoints", f"set training.steps to it times training.validate_every ({interval})")
     equivalents.validation_metric(draft, draft.value("optimized-metric", text, "perplexity"), "optimized-metric")
-    sentences = draft.value("decode-and-evaluate", integer, -1)
-    draft.set("training.validation_sentences", sentences if sentences >= 0 else None, "decode-and-evaluate")
-    equivalents.half_precision(draft, "amp", "apex-amp", "deepspeed-fp16")
     kind = draft.value("dtype", text, "float32")
     note = msg("openwork computes in float32 or bfloat16") if kind == "float16" else ""
     known = {"float16": "bfloat16", "bfloat16": "bfloat16", "float32": "float32"}.get(kind)

@@ -128,19 +128,14 @@ def translate_configuration(
 
 
 def _read(path: Path) -> str:
-    lines = []
-    for line in read_lines(path):
-        lines.append(line)
-        if len(lines) > MOST_LINES:
-            raise DataError(
-                f"{path}: more than {MOST_LINES:,} lines",
-                why="this is a corpus, not a configuration",
-                hint="give the file with the options or the command line",
-                code="D085",
-            )
-    if not any(line.strip() for line in lines):
+    lines = list(itertools.islice(read_lines(path), MOST_LINES + 1))
+    is_long = len(lines) > MOST_LINES
+    if is_long or not any(line.strip() for line in lines):
         raise DataError(
-            f"{path}: the file is empty", hint="give the file with the options or the command line", code="D086"
+            f"{path}: more than {MOST_LINES:,} lines" if is_long else f"{path}: the file is empty",
+            why="a configuration has a few lines to some hundred",
+            hint="give the file with the options or the command line",
+            code="D085" if is_long else "D086",
         )
     return "\n".join(lines) + "\n"
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from openwork.base.errors import BundleError, DataError
 from openwork.base.tasks import task_of
-from openwork.bundles.settings import VocabularyLines, tokenizers_for_task
+from openwork.bundles.settings import tokenizers_for_task, vocabulary_lines
 from openwork.data.batching import CorpusMixture
 from openwork.data.filters import FilterReport
 from openwork.data.pairs import (
@@ -139,7 +139,7 @@ def new_tokenizers(settings: RunSettings, pairs: PairSource, report: Report) -> 
     tuning = settings.fine_tuning
     if tuning.from_bundle is None:
         report("learning the vocabulary")
-        sources = VocabularyLines(pairs.side("source"), task_of(settings.model))
+        sources = vocabulary_lines(pairs.side("source"), task_of(settings.model))
         learnt = train_pair(sources, pairs.side("target"), settings.text)
     else:
         learnt = Pretrained.of(tuning.from_bundle).tokenizers_for(settings, pairs.side("source"), pairs.side("target"))

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any
 
-from openwork.text.placeholders import WithoutPlaceholders
+from openwork.text.placeholders import without_placeholders
 
 LEAST_LETTERS = 20  # of fewer no language can be recognised
 SURE = 0.95  # probability of the other language
@@ -147,7 +147,7 @@ def language_of_lines(lines: Sequence[str]) -> str | None:
 
 def _letters(lines: Sequence[str]) -> Counter[str]:
     """How many letters there are of each script, those that say more counted more than once."""
-    characters = Counter(character for line in WithoutPlaceholders(lines) for character in line)
+    characters = Counter(character for line in without_placeholders(lines) for character in line)
     letters: Counter[str] = Counter()
     for character, count in characters.items():
         if character.isalpha():

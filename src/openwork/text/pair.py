@@ -9,18 +9,18 @@ from pathlib import Path
 from openwork.base.errors import BundleError
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.reading import load_tokenizer, read_tokenizer
-from openwork.text.pieces.alphabet import read_twice
+from openwork.text.pieces.alphabet import Again, read_twice
 from openwork.text.pieces.kinds import TARGET_KINDS
 from openwork.text.placeholders import (
     Encode,
     Restored,
     Spans,
-    WithoutPlaceholders,
     encode_protected,
     protect,
     protect_like,
     protect_pair,
     restore,
+    without_placeholders,
 )
 from openwork.text.settings import TextSettings
 from openwork.text.tokenizer import Tokenizer
@@ -115,24 +115,14 @@ class TokenizerPair:
         return cls(load_tokenizer(folder / _SOURCE), load_tokenizer(folder / _TARGET))
 
 
-@dataclass(frozen=True)
-class _Both:
-    """The lines of both sides, one side after the other, readable again and again if they are."""
-
-    source: Iterable[str]
-    target: Iterable[str]
-
-    def __iter__(self) -> Iterator[str]:
-        return chain(self.source, self.target)
-
-
 def train_pair(source_lines: Iterable[str], target_lines: Iterable[str], settings: TextSettings) -> TokenizerPair:
     """Learn the vocabulary of both sides together, or one of the same size for each side.
 
     The lines are read twice: what can be read only once (an iterator) is kept in memory.
     """
     if settings.shared:
-        source_lines = _Both(read_twice(source_lines), read_twice(target_lines))
+        sides = read_twice(source_lines), read_twice(target_lines)
+        source_lines = Again(lambda: chain(*sides))
     source = _learn_or_read(source_lines, settings, settings.kind, settings.source_file)
     return with_target(source, target_lines, settings)
 
@@ -150,7 +140,8 @@ def _learn_or_read(lines: Iterable[str], settings: TextSettings, kind: str, file
         found = read_tokenizer(Path(file))
         return found if isinstance(found, Tokenizer) else AdaptedTokenizer(found)
     if settings.placeholders:  # they are pieces already
-        lines = WithoutPlaceholders(read_twice(lines))
+        every = read_twice(lines)
+        lines = Again(lambda: without_placeholders(every))
     return TARGET_KINDS[kind].learn(
         lines,
         settings.vocabulary_size,

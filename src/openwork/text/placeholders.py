@@ -122,20 +122,15 @@ def restore(pieces: Iterable[str | int], spans: Spans) -> Restored:
     return Restored("".join(parts), tuple(left.values()))
 
 
-@dataclass(frozen=True)
-class WithoutPlaceholders:
+def without_placeholders(lines: Iterable[str]) -> Iterator[str]:
     """Lines with the placeholders taken out, to learn a vocabulary from; what stood around one is two lines."""
-
-    lines: Iterable[str]
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self.lines:
-            begin = 0
-            for found in _found(line):
-                if found.start() > begin:
-                    yield line[begin : found.start()]
-                begin = found.end()
-            yield line[begin:]
+    for line in lines:
+        begin = 0
+        for found in _found(line):
+            if found.start() > begin:
+                yield line[begin : found.start()]
+            begin = found.end()
+        yield line[begin:]
 
 
 def _with_numbers(text: str, numbers: Iterable[int | None]) -> Protected:

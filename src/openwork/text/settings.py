@@ -76,18 +76,13 @@ class TextSettings(Settings):
 
     @model_validator(mode="after")
     def _rules_hold(self) -> "TextSettings":
-        if self.target_file is not None and self.shared:
-            raise RuleError(
-                "text.target_file gives the target a vocabulary of its own, which text.shared = true does not allow",
-                hint="set text.shared = false, or leave text.target_file out",
-                code="C057",
-            )
-        if self.target_kind is not None and self.shared:
-            raise RuleError(
-                "text.target_kind gives the target a vocabulary of its own, which text.shared = true does not allow",
-                hint="set text.shared = false, or leave text.target_kind out",
-                code="C079",
-            )
+        for key in ("target_file", "target_kind"):
+            if getattr(self, key) is not None and self.shared:
+                raise RuleError(
+                    f"text.{key} gives the target a vocabulary of its own, which text.shared = true does not allow",
+                    hint=f"set text.shared = false, or leave text.{key} out",
+                    code="C057",
+                )
         if self.target_kind is not None and self.target_file is not None:
             raise RuleError(
                 "text.target_kind and text.target_file both say what the target's pieces are",
@@ -95,18 +90,13 @@ class TextSettings(Settings):
                 code="C080",
             )
         has_file = self.source_file is not None or self.target_file is not None
-        if has_file and self.sampling > 0:
-            raise RuleError(
-                "a tokenizer from a file cannot be sampled",
-                hint="set text.sampling = 0, or leave the file out",
-                code="C058",
-            )
-        if has_file and self.placeholders > 0:
-            raise RuleError(
-                "a tokenizer from a file has no placeholders",
-                hint="set text.placeholders = 0, or leave the file out",
-                code="C059",
-            )
+        for key in ("sampling", "placeholders"):
+            if has_file and getattr(self, key) > 0:
+                raise RuleError(
+                    f"a tokenizer from a file allows no text.{key}",
+                    hint=f"set text.{key} = 0, or leave the file out",
+                    code="C058",
+                )
         if self.has_labels and (self.sampling > 0 or self.placeholders > 0):
             raise RuleError(
                 "labels are neither sampled nor do they hold placeholders",

@@ -99,13 +99,18 @@ class Tokenizer(ABC):
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts; uses the cores there are."""
 
-    @abstractmethod
     def encode_batch_sampled(self, texts: Sequence[str], seed: int, strength: float) -> list[list[int]]:
         """The ids of many texts, cut at random: the same for the same texts, seed and strength, everywhere.
 
         `strength` is the probability of BPE-dropout, or the alpha of unigram sampling. `ConfigError` for a kind that
         knows only one way to cut a text.
         """
+        raise ConfigError(
+            f"the kind {self.kind} cannot be sampled",
+            why="it knows only one way to cut a text",
+            hint='set text.sampling = 0, or text.kind to "byte-pair", "byte-level" or "unigram"',
+            code="C056",
+        )
 
     @abstractmethod
     def encode_pieces(self, text: str) -> Pieces:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
@@ -64,21 +64,16 @@ class WordWork:
     pieces: tuple[str, ...]
 
 
-@runtime_checkable
-class Algorithm(Protocol):
+class Algorithm(ABC):
     """How a word becomes pieces; the library does the same, only faster."""
 
+    @abstractmethod
     def work(self, word: str) -> WordWork:
         """The pieces of the word, and how they were found."""
-        ...
 
-
-class SamplingAlgorithm(ABC):
-    """An algorithm that can also cut a word in other ways, at random."""
-
-    @abstractmethod
     def sample(self, word: str, random: Random, strength: float) -> Sequence[str]:
-        """One way to cut the word; what `strength` means, the algorithm says."""
+        """One way to cut the word, at random, for algorithms that know several; each says what `strength` means."""
+        raise NotImplementedError
 
 
 def byte_names(text: str) -> list[str]:

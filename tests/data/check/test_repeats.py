@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openwork.data.check import repeats as module
-from openwork.data.check.faults import FilePairs, NamedPairs, at
+from openwork.data.check.faults import at, file_pairs, named_pairs
 from openwork.data.check.pairs import length_faults
 from openwork.data.check.repeats import leaks, plain, repeats, shingles_of
 from openwork.data.records import Pair
@@ -65,7 +65,7 @@ def test_files_are_read_as_they_are(tmp_path: Path) -> None:
     source, target = tmp_path / "s", tmp_path / "t"
     source.write_bytes(b"\xef\xbb\xbfone\r\n\xff\xfe two\nthree\n")
     target.write_bytes(b"eins\nzwei" + b"x" * 3_000_000)
-    read = FilePairs(source, target)
+    read = file_pairs(source, target)
     assert read.counts == (3, 2) and len(read) == 3 and list(read) == list(read)
     pairs = list(read)
     assert pairs[0] == ("one", "eins") and pairs[1].source == "\ufffd\ufffd two" and pairs[2] == ("three", "")
@@ -78,7 +78,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     other.write_bytes(b"eins\n")
     writer = threading.Thread(target=lambda: pipe.write_bytes(b"one\ntwo\n"))
     writer.start()
-    read = FilePairs(pipe, other)
+    read = file_pairs(pipe, other)
     writer.join()
     assert read.counts == (2, 1) and list(read) == list(read) == [Pair("one", "eins"), Pair("two", "")]
 
@@ -91,7 +91,7 @@ def test_only_some_are_read_again() -> None:
             gone_through.append(number)
             yield Pair(str(number), "x")
 
-    read = NamedPairs(load)
+    read = named_pairs(load)
     assert len(read) == 9 == len(gone_through)
     gone_through.clear()
     assert list(at(read, [0, 3, 4])) == [(1, Pair("0", "x")), (4, Pair("3", "x")), (5, Pair("4", "x"))]

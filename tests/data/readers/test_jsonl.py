@@ -106,7 +106,7 @@ def test_null_is_a_blank_text_and_a_line_end_becomes_a_space(tmp_path: Path) -> 
         ('{"source": "a", "target": "b"}\n{"source": ', "pairs.jsonl:2: the line is not JSON"),
         ('{"source": "a", "target": "b"}\n\n', "pairs.jsonl:2: the line is not JSON"),
         ("[" * 100_000, "pairs.jsonl:1: the line is not JSON"),
-        ('["a", "b"]', "pairs.jsonl:1: the line is not a JSON object"),
+        ('["a", "b"]', "pairs.jsonl:1: the line is not JSON"),
         ('{"source": "a"}', "pairs.jsonl:1: the line has no target"),
         ('{"source": "a", "target": 3}', "pairs.jsonl:1: target is not a text"),
         ('{"source": "a\\u0000", "target": ""}', "pairs.jsonl:1: the text holds a NUL"),

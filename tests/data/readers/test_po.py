@@ -110,21 +110,22 @@ def test_a_text_may_be_as_long_as_a_line(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "line", "message"),
     [
-        ('msgid "a"\nmsgstr "b"\nmsgid "open\nmsgstr ""\n', "de.po:3: the line is not PO"),
-        ('msgid "a"\nmsgstr "b"\n\nmsgid "c"\n', "de.po:4: an entry without msgstr"),
-        ('msgid "a"\nmsgid "b"\nmsgstr "c"\n', "de.po:2: an entry without msgstr"),
-        ('msgid "a"\nmsgstr "b"\nmsgstr "c"\n', "de.po:3: a second msgstr"),
-        ('# note\nmsgstr "b"\n', "de.po:2: a translation without its source"),
-        ('"b"\n', "de.po:1: a text without a keyword"),
-        ('msgid "a\\377"\nmsgstr "b"\n', "de.po:1: an escape sequence gives invalid UTF-8"),
-        ('msgid "a\\000"\nmsgstr "b"\n', "de.po:1: the text holds a NUL"),
-        ("\nhello\n", "de.po:2: the line is not PO"),
-        (HEADER % ("de", "ISO-8859-1"), "de.po:2: the file is in ISO-8859-1"),
-        ('msgid "' + "x" * 600_000 + '"\n"' + "y" * 600_000 + '"\n', "de.po:1: the text is longer than 1,000,000"),
+        ('msgid "a"\nmsgstr "b"\nmsgid "open\nmsgstr ""\n', 3, "neither a keyword and a text in quotes"),
+        ('msgid "a"\nmsgstr "b"\n\nmsgid "c"\n', 4, "the entry has no msgstr"),
+        ('msgid "a"\nmsgid "b"\nmsgstr "c"\n', 2, "the entry has no msgstr"),
+        ('msgid "a"\nmsgstr "b"\nmsgstr "c"\n', 3, "has this keyword already"),
+        ('# note\nmsgstr "b"\n', 2, "a translation without its source"),
+        ('"b"\n', 1, "its text has no keyword"),
+        ('msgid "a\\377"\nmsgstr "b"\n', 1, "an escape sequence gives invalid UTF-8"),
+        ('msgid "a\\000"\nmsgstr "b"\n', 1, "the text holds a NUL"),
+        ("\nhello\n", 2, "neither a keyword and a text in quotes"),
+        (HEADER % ("de", "ISO-8859-1"), 2, "the file is in ISO-8859-1"),
+        ('msgid "' + "x" * 600_000 + '"\n"' + "y" * 600_000 + '"\n', 1, "the text is longer than 1,000,000"),
     ],
 )
-def test_faults_name_the_line(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+def test_faults_name_the_line(tmp_path: Path, text: str, line: int, message: str) -> None:
+    with pytest.raises(DataError, match=f"de.po:{line}: ") as caught:
         read(tmp_path, text)
+    assert message in f"{caught.value.what} {caught.value.why}"

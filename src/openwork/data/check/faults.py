@@ -5,12 +5,12 @@ training refuses.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from openwork.base.files import open_binary
 from openwork.data.records import Pair
@@ -73,31 +73,41 @@ def shorten(text: str) -> str:
     return visible if len(visible) <= SHOWN else f"{visible[: SHOWN - 1]}…"
 
 
-class Pairs(Protocol):
-    """Pairs that can be counted and read again, such as a list."""
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs that are read from their beginning each time; `counts` are the lines of each side, or of both."""
 
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[Pair]: ...
-
-
-class FilePairs:
-    """The pairs of two files, as many as the longer one has lines; `counts` are the lines of each.
-
-    Bytes that are not UTF-8 become the replacement character; a missing side is empty. A file that can be read only
-    once, such as a pipe, is kept in memory.
-    """
-
-    def __init__(self, source: Path, target: Path) -> None:
-        self._sides = _reader(source), _reader(target)
-        self.counts = sum(1 for _ in self._sides[0]()), sum(1 for _ in self._sides[1]())
+    read: Callable[[], Iterable[Pair]]
+    counts: tuple[int, ...]
 
     def __len__(self) -> int:
         return max(self.counts)
 
     def __iter__(self) -> Iterator[Pair]:
-        for one, other in zip_longest(*(_texts(read()) for read in self._sides)):
+        return iter(self.read())
+
+
+AnyPairs = Pairs | Sequence[Pair]
+
+
+def named_pairs(load: Callable[[], Iterable[Pair]]) -> Pairs:
+    """A split of a known corpus."""
+    return Pairs(load, (sum(1 for _ in load()),))
+
+
+def file_pairs(source: Path, target: Path) -> Pairs:
+    """The pairs of two files, as many as the longer one has lines.
+
+    Bytes that are not UTF-8 become the replacement character; a missing side is empty. A file that can be read only
+    once, such as a pipe, is kept in memory.
+    """
+    sides = _reader(source), _reader(target)
+
+    def read() -> Iterator[Pair]:
+        for one, other in zip_longest(*(_texts(side()) for side in sides)):
             yield Pair(one or "", other or "")
+
+    return Pairs(read, tuple(sum(1 for _ in side()) for side in sides))
 
 
 def _reader(path: Path) -> Callable[[], Iterable[bytes]]:
@@ -107,21 +117,7 @@ def _reader(path: Path) -> Callable[[], Iterable[bytes]]:
     return lambda: held
 
 
-class NamedPairs:
-    """A split of a known corpus, which `load` reads from its beginning."""
-
-    def __init__(self, load: Callable[[], Iterable[Pair]]) -> None:
-        self.load = load
-        self.count = sum(1 for _ in load())
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __iter__(self) -> Iterator[Pair]:
-        return iter(self.load())
-
-
-def at(pairs: Pairs, places: Iterable[int]) -> Iterator[tuple[int, Pair]]:
+def at(pairs: AnyPairs, places: Iterable[int]) -> Iterator[tuple[int, Pair]]:
     """The lines (from 1) and pairs at these places (from 0); nothing is read where there are none."""
     wanted = set(places)
     for place, pair in enumerate(pairs if wanted else ()):

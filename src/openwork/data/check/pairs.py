@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from openwork.data.check.faults import Fault, FaultKind, Pairs, at
+from openwork.data.check.faults import AnyPairs, Fault, FaultKind, at
 from openwork.text.languages import plain_words
 from openwork.text.lexicon import learn_lexicon
 
@@ -33,7 +33,7 @@ THRESHOLD = -5.0  # nats, both directions added; of captions 99.9 % are above it
 PRIOR = 5  # times that a word counts as seen in random pairs
 
 
-def length_faults(pairs: Pairs) -> Iterator[Fault]:
+def length_faults(pairs: AnyPairs) -> Iterator[Fault]:
     """The pairs whose ratio of lengths is far from the corpus's median, on a logarithmic scale."""
     ratios = np.fromiter((math.log((len(s) + SMOOTHING) / (len(t) + SMOOTHING)) for s, t in pairs), np.float64)
     if not len(ratios):
@@ -44,7 +44,7 @@ def length_faults(pairs: Pairs) -> Iterator[Fault]:
     yield from (Fault(LENGTHS, line, f"{pair.source} ||| {pair.target}") for line, pair in at(pairs, far))
 
 
-def pair_faults(pairs: Pairs) -> Iterator[Fault]:
+def pair_faults(pairs: AnyPairs) -> Iterator[Fault]:
     """The pairs whose worth is below the threshold, the worst first; none where there is too little to learn from."""
     if len(pairs) < LEAST_PAIRS:
         return
@@ -54,7 +54,7 @@ def pair_faults(pairs: Pairs) -> Iterator[Fault]:
     yield from sorted(faults, key=lambda fault: (found[fault.line - 1], fault.line))
 
 
-def worth(pairs: Pairs) -> NDArray[np.float64]:
+def worth(pairs: AnyPairs) -> NDArray[np.float64]:
     """Of each pair, how much each side predicts the other: nats, both directions added.
 
     Infinite for pairs without words on a side: there is nothing to judge, and other checks find them.
@@ -69,7 +69,7 @@ def worth(pairs: Pairs) -> NDArray[np.float64]:
     return found
 
 
-def _learnt(pairs: Pairs, half: int) -> "tuple[_Judge, _Judge]":
+def _learnt(pairs: AnyPairs, half: int) -> "tuple[_Judge, _Judge]":
     """Judges of both directions, from up to `MOST_TEACHERS` pairs of a half, spread evenly over it."""
     numbers: dict[str, int] = {}
     every = 2 * math.ceil(len(pairs) / 2 / MOST_TEACHERS)

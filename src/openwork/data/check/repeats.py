@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from openwork.data.check.faults import Fault, FaultKind, Pairs, at
+from openwork.data.check.faults import AnyPairs, Fault, FaultKind, at
 from openwork.data.records import Pair
 from openwork.text.languages import plain_words
 
@@ -29,7 +29,7 @@ def plain(text: str) -> str:
     return " ".join(plain_words(_DIGITS.sub("0", unicodedata.normalize("NFKC", text))))
 
 
-def repeats(pairs: Pairs) -> Iterator[Fault]:
+def repeats(pairs: AnyPairs) -> Iterator[Fault]:
     """Each pair that occurred before, with the line of the first one.
 
     Of a pair 16 bytes are kept, so that ten million take 160 MB: the comparison is of hashes of 64 bits, which two

@@ -10,7 +10,7 @@ from typing import Any
 from openwork.base.errors import DataError
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
-from openwork.data.check.faults import COUNTS, Fault, FaultKind, FilePairs, Gathered, NamedPairs, Pairs
+from openwork.data.check.faults import COUNTS, Fault, FaultKind, Gathered, Pairs, file_pairs, named_pairs
 from openwork.data.check.pairs import APART, LEAST_PAIRS, length_faults, pair_faults
 from openwork.data.check.repeats import leaks, repeats
 from openwork.data.check.text import language_faults, text_faults
@@ -43,14 +43,14 @@ def read_splits(
     if corpus is not None:
         for split in corpora.ROLES:
             try:
-                found[split] = NamedPairs(partial(corpora.load, corpus, split, folder))
+                found[split] = named_pairs(partial(corpora.load, corpus, split, folder))
             except DataError:
                 if not found:
                     raise
         return found
     for name, (source, target) in files.items():
         if source is not None and target is not None:
-            found[name] = FilePairs(source, target)
+            found[name] = file_pairs(source, target)
         elif source is not None or target is not None:
             raise DataError(
                 f"{source or target}: its other side was not named", hint="name both files of a split", code="D076"
@@ -65,8 +65,8 @@ def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, progre
     report = Report()
     for name, read in splits.items():
         progress(msg(f"checking {len(read):,} pairs: {name}"))
-        gathered, pairs = report.splits.setdefault(name, Gathered(len(read))), Watched(read, progress)
-        if isinstance(read, FilePairs) and read.counts[0] != read.counts[1]:
+        gathered, pairs = report.splits.setdefault(name, Gathered(len(read))), watched(read, progress)
+        if len(set(read.counts)) > 1:
             shown = " / ".join(f"{count:,}" for count in read.counts)
             gathered.add([Fault(COUNTS, min(read.counts) + 1, shown)])
         for line, pair in enumerate(pairs, start=1):
@@ -76,29 +76,25 @@ def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, progre
         if languages is not None:
             gathered.add(language_faults(pairs, languages))
         if name != TRAIN and TRAIN in splits:
-            training = Watched(splits[TRAIN], progress)
+            training = watched(splits[TRAIN], progress)
             gathered.add(leaks(list(pairs), training))
             gathered.add(_unknown_characters(pairs, training))
         gathered.add(pair_faults(pairs))
     return report
 
 
-class Watched:
-    """Pairs that are read several times, for minutes where they are many; reports its progress now and then."""
+def watched(pairs: Pairs, progress: Progress) -> Pairs:
+    """The same pairs, which are read several times, for minutes where they are many; reports now and then."""
 
-    def __init__(self, pairs: Pairs, progress: Progress) -> None:
-        self._pairs, self._progress = pairs, progress
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def __iter__(self) -> Iterator[Pair]:
+    def read() -> Iterator[Pair]:
         last = time.monotonic()
-        for number, pair in enumerate(self._pairs):
+        for number, pair in enumerate(pairs):
             if number % LOOKED_AT == 0 and time.monotonic() - last > SECONDS_BETWEEN_LINES:
                 last = time.monotonic()
-                self._progress(msg(f"{number:,} of {len(self):,} pairs in this pass"))
+                progress(msg(f"{number:,} of {len(pairs):,} pairs in this pass"))
             yield pair
+
+    return Pairs(read, pairs.counts)
 
 
 def _unknown_characters(pairs: Iterable[Pair], training: Iterable[Pair]) -> Iterator[Fault]:

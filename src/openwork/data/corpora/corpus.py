@@ -17,18 +17,6 @@ SPLITS = ("train", "valid", "test")
 """The roles of splits. Every corpus has all three; those whose origin has names of its own take these too."""
 
 
-def _no_files(split: str, folder: Path | None) -> Iterator[Pair]:
-    return iter(())
-
-
-def _built_in(folder: Path | None) -> str:
-    return "built in"
-
-
-def _nothing_to_fetch(folder: Path | None, progress: Progress) -> None:
-    """For corpora that are generated, or that cannot be fetched."""
-
-
 @dataclass(frozen=True)
 class NamedCorpus:
     """A corpus with a name.
@@ -43,12 +31,12 @@ class NamedCorpus:
 
     terms: str
     origin: str
-    read: Callable[[str, Path | None], Iterator[Pair]] = _no_files
+    read: Callable[[str, Path | None], Iterator[Pair]] = lambda split, folder: iter(())
     languages: tuple[str, str] | tuple[()] = ()
     pairs: tuple[int | None, int | None, int | None] = (None, None, None)
     names: tuple[str, str, str] = SPLITS
-    found: Callable[[Path | None], str] = _built_in
-    fetch: Callable[[Path | None, Progress], None] = _nothing_to_fetch
+    found: Callable[[Path | None], str] = lambda folder: "built in"
+    fetch: Callable[[Path | None, Progress], None] = lambda folder, progress: None
     generate: Callable[[str, int, int], Iterator[Pair]] | None = None
 
     def swapped(self) -> "NamedCorpus":

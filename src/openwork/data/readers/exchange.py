@@ -7,13 +7,12 @@ quote none. `<hi>`, `<mrk>` and `<sub>` give their content.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from openwork.base.errors import DataError
-from openwork.base.files import MAX_LINE_CHARACTERS
-from openwork.data.readers.markup import End, Event, Inline, Start, read_events, read_sentence
-from openwork.data.readers.sides import is_backwards, is_kind_of, normal, too_long
+from openwork.data.readers.markup import Inline, line_of, read_elements, sentence_of
+from openwork.data.readers.sides import is_backwards, is_kind_of, normal
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
 _TMX_INLINE: dict[str, Inline] = dict.fromkeys(("bpt", "ept", "ph", "it", "ut"), Inline.NATIVE)
@@ -27,13 +26,12 @@ _UNITS = ("trans-unit", "segment")  # of XLIFF 1.2, and of 2.0
 _NOT_TRANSLATED = ("new", "needs-translation", "initial")  # states of a target that only repeats the source
 
 
-@dataclass
-class _TmxUnit:
+class _TmxUnit(NamedTuple):
     """A `<tu>`: the segment of the first `<tuv>` of each language. `source`: the language that the file says."""
 
     line: int
     source: str | None
-    segments: dict[str, str] = field(default_factory=dict)
+    segments: dict[str, str]
 
     def find(self, language: str) -> str | None:
         """The unit's code for a language: that very one before a kind of it."""
@@ -50,7 +48,7 @@ def read_tmx(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair |
     """
     path = Path(path)
     chosen = languages
-    for unit in _units(path):
+    for unit in _tmx_units(path):
         chosen = _complete(chosen, unit, path)
         codes = [unit.find(language) if language else None for language in chosen]
         if None not in codes:
@@ -62,38 +60,23 @@ def read_tmx(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair |
             yield Skipped(f"no segment in {missing or 'a second language'}", unit.line)
 
 
-def _units(path: Path) -> Iterator[_TmxUnit]:
-    events = read_events(path, "tmx")
+def _tmx_units(path: Path) -> Iterator[_TmxUnit]:
     header_source: str | None = None
-    unit: _TmxUnit | None = None
-    for event in events:
-        match event:
-            case Start("header"):
-                header_source = event.attributes.get("srclang")
-            case Start("tu"):
-                unit = _TmxUnit(event.line, event.attributes.get("srclang", header_source))
-            case Start("tuv") if unit is not None:
-                _read_variant(unit, event, events, path)
-            case End("tu") if unit is not None:
-                yield unit
-                unit = None
-
-
-def _read_variant(unit: _TmxUnit, start: Start, events: Iterator[Event], path: Path) -> None:
-    language = normal(start.attributes.get("lang", ""))
-    if not language:
-        raise DataError(
-            f"{path}:{start.line}: the variant has no language",
-            hint='write the language into it: <tuv xml:lang="en">',
-            code="D054",
-        )
-    for event in events:
-        if isinstance(event, Start) and event.name == "seg":
-            unit.segments.setdefault(language, read_sentence(events, _TMX_INLINE, path, event.line))
-        elif isinstance(event, End) and event.name == "tuv":
-            break
-    if sum(map(len, unit.segments.values())) > 4 * MAX_LINE_CHARACTERS:
-        raise too_long(path, unit.line)
+    for element in read_elements(path, "tmx", ("header",), ("tu",)):
+        if element.tag == "header":
+            header_source = element.get("srclang")
+            continue
+        segments: dict[str, str] = {}
+        for variant in element.iterfind("tuv"):
+            if not (language := normal(variant.get("lang", ""))):
+                raise DataError(
+                    f"{path}:{line_of(variant)}: the variant has no language",
+                    hint='write the language into it: <tuv xml:lang="en">',
+                    code="D054",
+                )
+            if (segment := variant.find("seg")) is not None:
+                segments.setdefault(language, sentence_of(segment, _TMX_INLINE, path))
+        yield _TmxUnit(line_of(element), element.get("srclang", header_source), segments)
 
 
 def _complete(languages: Languages, unit: _TmxUnit, path: Path) -> Languages:
@@ -125,16 +108,6 @@ def _unclear(unit: _TmxUnit, path: Path) -> DataError:
     )
 
 
-@dataclass
-class _XliffUnit:
-    """A `<trans-unit>` or `<segment>` as far as it has been read."""
-
-    line: int
-    state: str = ""
-    source: str | None = None
-    target: str = ""
-
-
 def read_xliff(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair | Skipped]:
     """Yield the pair of each unit; a unit without a target gives a blank one.
 
@@ -143,34 +116,21 @@ def read_xliff(path: Path | str, languages: Languages = UNSAID) -> Iterator[Pair
     text between sentences (`<ignorable>`) are passed over.
     """
     path = Path(path)
-    events = read_events(path, "xliff")
-    parents: list[str] = []
     backwards = False
-    unit: _XliffUnit | None = None
-    for event in events:
-        match event:
-            case Start("xliff" | "file") if any(_languages_of(event)):
-                backwards = is_backwards(_languages_of(event), languages, path, event.line)
-            case Start(name) if name in _UNITS:
-                unit = _XliffUnit(event.line, event.attributes.get("state", ""))
-            case Start(name) if name in ("source", "target") and unit is not None and parents[-1] in _UNITS:
-                setattr(unit, name, read_sentence(events, _XLIFF_INLINE, path, event.line))
-                unit.state = event.attributes.get("state", unit.state)
-                continue  # its end has been read
-            case End(name) if name in _UNITS and unit is not None:
-                if unit.source is None:
-                    yield Skipped("no source", unit.line)
-                elif unit.target and unit.state in _NOT_TRANSLATED:
-                    yield Skipped(f"not translated (state {unit.state})", unit.line)
-                else:
-                    yield Pair(unit.target, unit.source) if backwards else Pair(unit.source, unit.target)
-                unit = None
-        if isinstance(event, Start):
-            parents.append(event.name)
-        elif isinstance(event, End):
-            parents.pop()
-
-
-def _languages_of(element: Start) -> Languages:
-    get = element.attributes.get
-    return Languages(get("srcLang") or get("source-language"), get("trgLang") or get("target-language"))
+    for element in read_elements(path, "xliff", ("xliff", "file"), _UNITS):
+        line = line_of(element)
+        if element.tag not in _UNITS:
+            get = element.get
+            found = Languages(get("srcLang") or get("source-language"), get("trgLang") or get("target-language"))
+            backwards = is_backwards(found, languages, path, line) if any(found) else backwards
+            continue
+        sides = element.find("source"), element.find("target")
+        states = (side.get("state") for side in reversed(sides) if side is not None)
+        state = next(filter(None, states), element.get("state"))
+        source, target = ("" if side is None else sentence_of(side, _XLIFF_INLINE, path) for side in sides)
+        if sides[0] is None:
+            yield Skipped("no source", line)
+        elif target and state in _NOT_TRANSLATED:
+            yield Skipped(f"not translated (state {state})", line)
+        else:
+            yield Pair(target, source) if backwards else Pair(source, target)

@@ -138,20 +138,16 @@ def _completed(languages: Languages, texts: Mapping[str, Any]) -> Languages:
 def _parse(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
+        if isinstance(record, dict):
+            return record
+        raise ValueError(msg("it is not a JSON object"))
     except (ValueError, RecursionError) as error:
         raise DataError(
-            f"{path}:{number}: the line is not JSON",
+            f"{path}:{number}: the line is not JSON with two texts",
             why=str(error) or "it is nested too deeply",
             hint='a line looks like this: {"source": "Hello", "target": "Hallo"}',
             code="D032",
         ) from error
-    if not isinstance(record, dict):
-        raise DataError(
-            f"{path}:{number}: the line is not a JSON object",
-            hint='a line looks like this: {"source": "Hello", "target": "Hallo"}',
-            code="D033",
-        )
-    return record
 
 
 def _text(texts: Mapping[str, Any], names: tuple[str, str | None], path: Path, number: int) -> str:

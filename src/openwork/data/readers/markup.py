@@ -1,15 +1,16 @@
-"""XML as a stream of events, from untrusted files.
+"""XML read element by element, from untrusted files.
 
 The parser is expat, from the standard library. No entity can be declared, so none can expand into more than it is; no
-other file is ever opened; memory is bounded by one piece of the file, whatever the file holds.
+other file is ever opened; memory is bounded by one element that is asked for, whatever the file holds.
 """
 
 import pyexpat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum, auto
 from html import escape
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
+from xml.etree.ElementTree import Element, TreeBuilder
 
 from openwork.base.errors import DataError
 from openwork.base.files import MAX_LINE_CHARACTERS, open_binary
@@ -17,67 +18,52 @@ from openwork.data.readers.sides import as_sentence, too_long
 
 _CHUNK = 64 << 10
 _MOST_PENDING = 4 << 20  # bytes of one tag that has not ended
+_LARGEST = 4 * MAX_LINE_CHARACTERS  # characters of an element that is asked for, each tag within it counted as ten
 _DEEPEST = 200  # nested elements
+_LINE = " line"  # no attribute has a space in its name
 
 
-class Start(NamedTuple):
-    """The start of an element. Names are without their prefix; `xml:lang` is `lang`."""
+def read_elements(path: Path, root: str, heads: Collection[str], wholes: Collection[str]) -> Iterator[Element]:
+    """The elements of some names in an XML file (plain, gzip or xz) whose outermost element is `root`, in order.
 
-    name: str
-    line: int
-    attributes: Mapping[str, str]
-
-
-class Text(NamedTuple):
-    """A run of characters; an element may have several."""
-
-    text: str
-
-
-class End(NamedTuple):
-    """The end of an element."""
-
-    name: str
-    line: int
-
-
-Event = Start | Text | End
-
-
-def read_events(path: Path, root: str) -> Iterator[Event]:
-    """The events of an XML file (plain, gzip or xz) whose outermost element is `root`.
-
-    Elements of another namespace than the root's keep it in their names. `DataError` names the line that is not
-    well-formed, of a declared entity, and of elements that are nested too deeply.
+    Those of `wholes` have all that is in them, and nothing within them is given by itself; of `heads` only the
+    attributes are read. Names are without their prefix (`xml:lang` is `lang`); elements of another namespace than the
+    root's keep it in their names. `DataError` names the line that is not well-formed, of a declared entity, and of what
+    is nested too deeply or too large.
     """
-    reader = _MarkupReader(path, root)
+    reader = _Reader(path, root, heads, wholes)
     with open_binary(path) as file:
         while data := file.read(_CHUNK):
             yield from reader.feed(data)
         yield from reader.feed(b"", last=True)
 
 
-class _MarkupReader:
-    """Expat's handlers; the list of events is emptied after each chunk of the file."""
+def line_of(element: Element) -> int:
+    """The line where the element starts."""
+    return int(element.attrib[_LINE])
 
-    def __init__(self, path: Path, root: str) -> None:
-        self._path = path
-        self._root = root
+
+class _Reader:
+    """Expat's handlers; `_builder` makes the tree of an element that is asked for, None outside of them."""
+
+    def __init__(self, path: Path, root: str, heads: Collection[str], wholes: Collection[str]) -> None:
+        self._path, self._root, self._heads, self._wholes = path, root, heads, wholes
         self._namespace: str | None = None
-        self._depth = 0
-        self._fed = 0
-        self._events: list[Event] = []
+        self._depth = self._fed = 0
+        self._found: list[Element] = []
+        self._builder: TreeBuilder | None = None
+        self._begin = self._depth_outside = self._size = 0  # of the element that is being built
         parser = self._parser = pyexpat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = lambda text: self._events.append(Text(text))
+        parser.CharacterDataHandler = self._text
         parser.EntityDeclHandler = self._refuse_entity
         parser.SkippedEntityHandler = self._refuse_entity
         parser.ExternalEntityRefHandler = self._refuse_entity
 
-    def feed(self, data: bytes, *, last: bool = False) -> list[Event]:
-        self._events = []
+    def feed(self, data: bytes, *, last: bool = False) -> list[Element]:
+        self._found = []
         self._fed += len(data)
         try:
             self._parser.Parse(data, last)
@@ -103,11 +89,11 @@ class _MarkupReader:
                 hint="check that the file is what its name says",
                 code="D039",
             )
-        return self._events
+        return self._found
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def _start(self, full: str, attributes: dict[str, str]) -> None:
         line = self._parser.CurrentLineNumber
-        namespace, _, local = name.rpartition(" ")
+        namespace, _, local = full.rpartition(" ")
         self._depth += 1
         if self._depth == 1:
             self._namespace = namespace
@@ -123,16 +109,33 @@ class _MarkupReader:
                 hint="check that the file is what its name says, or export it again",
                 code="D041",
             )
-        plain = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
-        self._events.append(Start(self._name(namespace, local), line, plain))
+        name = local if namespace == self._namespace else full
+        plain = {key.rpartition(" ")[2]: value for key, value in attributes.items()} | {_LINE: str(line)}
+        if self._builder is None and name in self._heads:
+            self._found.append(Element(name, plain))
+        if self._builder is None and name in self._wholes:
+            self._builder, self._begin, self._depth_outside, self._size = TreeBuilder(), line, self._depth - 1, 0
+        if self._builder is not None:
+            self._builder.start(name, plain)
+            self._grow(10)
 
-    def _end(self, name: str) -> None:
-        namespace, _, local = name.rpartition(" ")
+    def _text(self, text: str) -> None:
+        if self._builder is not None:
+            self._builder.data(text)
+            self._grow(len(text))
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > _LARGEST:
+            raise too_long(self._path, self._begin)
+
+    def _end(self, full: str) -> None:
         self._depth -= 1
-        self._events.append(End(self._name(namespace, local), self._parser.CurrentLineNumber))
-
-    def _name(self, namespace: str, local: str) -> str:
-        return local if namespace == self._namespace else f"{namespace} {local}"
+        if self._builder is not None:
+            element = self._builder.end(full)  # the name is expat's to check
+            if self._depth == self._depth_outside:
+                self._found.append(element)
+                self._builder = None
 
     def _refuse_entity(self, name: str | None, *_: object) -> NoReturn:
         raise DataError(
@@ -156,43 +159,28 @@ class Inline(Enum):
 _NAMING = ("id", "x", "i", "startRef", "hex")  # attributes that identify a tag and agree on both sides
 
 
-def read_sentence(events: Iterator[Event], inline: Mapping[str, Inline], path: Path, line: int) -> str:
-    """The text of the element that has just started, up to its end; elements in it become text as `inline` says.
-
-    An element that `inline` does not know gives its content.
-    """
-    parts: list[str] = []
-    open_elements: list[tuple[Inline, Start, int]] = []
-    size = 0
-    for event in events:
-        match event:
-            case Text(text):
-                parts.append(text)
-                size += len(text)
-                if size > MAX_LINE_CHARACTERS:
-                    raise too_long(path, line)
-            case Start(name):
-                how = inline.get(name, Inline.THROUGH)
-                if how is Inline.SPAN:
-                    parts.append(f"<{_tag(event)}>")
-                open_elements.append((how, event, len(parts)))
-            case End() if open_elements:
-                _close(parts, *open_elements.pop())
-            case End():
-                break
-    return as_sentence("".join(parts), path, line)
+def sentence_of(element: Element, inline: Mapping[str, Inline], path: Path) -> str:
+    """The text of an element; elements in it become text as `inline` says, and others give their content."""
+    return as_sentence(_content(element, inline), path, line_of(element))
 
 
-def _close(parts: list[str], how: Inline, element: Start, begin: int) -> None:
-    if how is Inline.SPAN:
-        parts.append(f"</{element.name}>")
-    elif how is Inline.NOTHING:
-        del parts[begin:]
-    elif how is Inline.EMPTY or (how is Inline.NATIVE and not any(parts[begin:])):
-        parts[begin:] = [f"<{_tag(element)}/>"]
+def _content(element: Element, inline: Mapping[str, Inline]) -> str:
+    parts = [element.text or ""]
+    for child in element:
+        parts += [_written(child, _content(child, inline), inline.get(child.tag, Inline.THROUGH)), child.tail or ""]
+    return "".join(parts)
 
 
-def _tag(element: Start) -> str:
-    """The inside of a tag: its name, and the first attribute that identifies it."""
-    key = next((key for key in _NAMING if key in element.attributes), None)
-    return element.name if key is None else f'{element.name} {key}="{escape(element.attributes[key])}"'
+def _written(element: Element, content: str, how: Inline) -> str:
+    key = next((key for key in _NAMING if key in element.attrib), None)
+    tag = element.tag if key is None else f'{element.tag} {key}="{escape(element.attrib[key])}"'
+    match how:
+        case Inline.SPAN:
+            return f"<{tag}>{content}</{element.tag}>"
+        case Inline.NOTHING:
+            return ""
+        case Inline.EMPTY:
+            return f"<{tag}/>"
+        case Inline.NATIVE:
+            return content or f"<{tag}/>"
+    return content

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.files import MAX_LINE_CHARACTERS, read_lines
+from openwork.base.messages import msg
 from openwork.data.readers.sides import as_sentence, is_kind_of, too_long
 from openwork.data.records import UNSAID, Languages, Pair, Skipped
 
@@ -21,6 +22,9 @@ _ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 _OBSOLETE = re.compile(r"#~\s*msgid\s*\"")
 _CHARSET = re.compile(r"charset=([\w.:-]+)")
 _UTF8 = ("utf-8", "utf8", "us-ascii", "ascii", "charset")  # the last is in templates
+
+
+NO_MSGSTR = msg("the entry has no msgstr; each msgid needs one, if only an empty one")
 
 
 @dataclass
@@ -84,36 +88,24 @@ def _entries(path: Path) -> Iterator[_Entry | Skipped]:
             entry.is_fuzzy = False  # its flags precede it
             yield Skipped("obsolete", number)
         elif line and not line.startswith("#"):
-            raise DataError(
-                f"{path}:{number}: the line is not PO",
-                why='it should be a keyword and a text in quotes, such as msgid "File", or a comment',
-                hint="mend the file; `msgfmt --check FILE` checks it",
-                code="D044",
+            raise _not_po(
+                path, number, msg('it is neither a keyword and a text in quotes (msgid "File") nor a comment')
             )
     if entry.forms:
         yield entry
     elif entry.texts:
-        raise _incomplete(path, entry.line)
+        raise _not_po(path, entry.line, NO_MSGSTR)
 
 
 def _add(entry: _Entry, keyword: str, text: str, path: Path, number: int, *, is_new: bool) -> None:
     """Put a string into the entry: the beginning of a text, or its continuation."""
-    if not keyword or (keyword.startswith("msgstr") and "msgid" not in entry.texts):
-        raise DataError(
-            f"{path}:{number}: a translation without its source"
-            if keyword
-            else f"{path}:{number}: a text without a keyword",
-            hint='an entry is msgid "..." and msgstr "..."; `msgfmt --check FILE` checks the file',
-            code="D045" if keyword else "D046",
-        )
+    if not keyword:
+        raise _not_po(path, number, msg("its text has no keyword, such as msgid"))
+    if keyword.startswith("msgstr") and "msgid" not in entry.texts:
+        raise _not_po(path, number, msg("it is a translation without its source"))
     if is_new and keyword in entry.texts:
-        if keyword == "msgid":
-            raise _incomplete(path, number)
-        raise DataError(
-            f"{path}:{number}: a second {keyword}",
-            hint="put an empty line between two entries; `msgfmt --check FILE` checks the file",
-            code="D047",
-        )
+        again = msg("the entry has this keyword already; an empty line is between two entries")
+        raise _not_po(path, number, NO_MSGSTR if keyword == "msgid" else again)
     if keyword == "msgid" and is_new:
         entry.line = number
     entry.texts[keyword] = entry.texts.get(keyword, "") + _unescape(text, path, number)
@@ -121,12 +113,12 @@ def _add(entry: _Entry, keyword: str, text: str, path: Path, number: int, *, is_
         raise too_long(path, entry.line)
 
 
-def _incomplete(path: Path, line: int) -> DataError:
+def _not_po(path: Path, line: int, why: str) -> DataError:
     return DataError(
-        f"{path}:{line}: an entry without msgstr",
-        why="each msgid needs its translation, if only an empty one",
+        f"{path}:{line}: the line is not PO",
+        why=why,
         hint="mend the file; `msgfmt --check FILE` checks it",
-        code="D048",
+        code="D044",
     )
 
 

@@ -6,22 +6,19 @@ another order (`vocabulary.py`). Parts that openwork has not are refused, never 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from openwork.base.errors import BundleError
 from openwork.base.regular_files import check_downloaded
-from openwork.base.symbols import SYMBOL_IDS, SymbolIds
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
-from openwork.decoding.scoring import Hypothesis
-from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.ctranslate2.binary import read_binary
 from openwork.interop.ctranslate2.layout import DECODER, ENCODER, OUTPUT, OUTPUT_BIAS, POSITIONS, attentions, places
@@ -38,43 +35,19 @@ MODEL = "model.bin"
 NEVER = -30000.0  # a logit that leaves no probability in any type of number, and that half precision can write
 
 
-class NothingForbidden(SymbolIds):
-    """openwork's ids of the symbols for a search as CTranslate2's, which may produce <unk> and <s> as well."""
+class CTranslate2Model(NamedTuple):
+    """A model that was read, the tokens of both sides, and the symbols around a source.
 
-    @property
-    def forbidden(self) -> tuple[int, ...]:
-        return ()
-
-
-@dataclass(frozen=True)
-class CTranslate2Model:
-    """A model that was read, the tokens of both sides, and the symbols around a source."""
+    It finds the same as CTranslate2 with `length_penalty=A, min_decoding_length=0, max_decoding_length=N` where the
+    search has `length_penalty = A, length_rule = "power", unfinished = "ranked", maximum_length = N`, an `extra_length`
+    above N, no forbidden symbols, and where A is 0, also `stopping = "no-better"`.
+    """
 
     settings: TransformerSettings
     model: SequenceModel
     source: Tokens
     target: Tokens
     conventions: Conventions
-
-    def source_ids(self, tokens: Sequence[str]) -> list[int]:
-        """openwork's ids of a source's tokens, with the symbols around them."""
-        return self.source.encode([*self.conventions.before, *tokens, *self.conventions.after])
-
-    def translate(self, sources: Sequence[Sequence[str]], decoding: DecodingSettings) -> list[list[Hypothesis]]:
-        """The best targets of each source, given as tokens; `target.decode` makes tokens of them.
-
-        The same as CTranslate2's with `length_penalty=A, min_decoding_length=0, max_decoding_length=N` needs
-        `length_penalty = A, length_rule = "power", unfinished = "ranked", maximum_length = N` and an `extra_length`
-        above N; where A is 0, also `stopping = "no-better"`.
-        """
-        if not sources:
-            return []
-        ids = [self.source_ids(tokens) for tokens in sources]
-        lengths = torch.tensor([len(row) for row in ids])
-        rows = [torch.tensor(row, dtype=torch.int64) for row in ids]
-        padded = pad_sequence(rows, batch_first=True, padding_value=SYMBOL_IDS.pad)
-        with torch.inference_mode():
-            return decode(self.model, padded, lengths, decoding, NothingForbidden())
 
 
 def read_ctranslate2(folder: Path, pieces: tuple[Sequence[str], Sequence[str]] | None = None) -> CTranslate2Model:

@@ -105,12 +105,7 @@ class Weights:
                 yield name
 
     def lacking(self, name: str) -> BundleError:
-        return BundleError(
-            f"{self.folder}: the model of CTranslate2 is not complete",
-            why=f"{name} is not in its model.bin",
-            hint="copy or convert the model again",
-            code="B008",
-        )
+        return self.mismatch(f"{name} is not in its model.bin")
 
     def mismatch(self, why: str) -> BundleError:
         return BundleError(

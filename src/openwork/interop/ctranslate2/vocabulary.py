@@ -4,18 +4,15 @@ An id is the place in a list of tokens.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from openwork.base.errors import BundleError
 from openwork.base.files import open_binary
-from openwork.base.symbols import SYMBOL_IDS
 from openwork.interop.vocabulary import Vocabulary
 from openwork.text.tokenizer import SYMBOL_NAMES
 
@@ -82,8 +79,7 @@ def _earlier(variables: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return values
 
 
-@dataclass(frozen=True)
-class Tokens:
+class Tokens(NamedTuple):
     """The tokens of one side by CTranslate2's ids, and openwork's ids of them."""
 
     names: tuple[str, ...]
@@ -103,24 +99,10 @@ class Tokens:
             rest = [places.get(name) for name in order[len(SYMBOL_NAMES) :]]
         return cls(tuple(names), Vocabulary((*ids, *rest)))
 
-    def encode(self, tokens: Sequence[str]) -> list[int]:
-        """openwork's ids of tokens."""
-        return [self.ids.get(token, SYMBOL_IDS.unknown) for token in tokens]
-
     @property
     def left_out(self) -> list[str]:
         """The tokens without an id in openwork."""
         return [name for place, name in enumerate(self.names) if place not in self.vocabulary.own]
-
-    def decode(self, ids: Iterable[int]) -> list[str]:
-        """The tokens of openwork's ids."""
-        return [self.names[number] for number in self.vocabulary.to_external(ids)]
-
-    @cached_property
-    def ids(self) -> dict[str, int]:
-        """openwork's id of each token."""
-        own = self.vocabulary.own
-        return {token: own[place] for token, place in _places(self.names).items() if place in own}
 
 
 def _places(names: Sequence[str]) -> dict[str, int]:

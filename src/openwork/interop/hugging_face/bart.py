@@ -26,8 +26,6 @@ from pydantic import Field
 from torch import Tensor
 
 from openwork.base.errors import BundleError
-from openwork.base.folders import atomic_folder
-from openwork.base.outputs import EXPORT, put_export_mark
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.exports import (
@@ -47,7 +45,7 @@ from openwork.interop.hugging_face.weights import (
     build_imported,
     check_supported,
     hf_weights,
-    own_weight,
+    own_weights,
     read_weights,
     with_bias,
     write_files,
@@ -194,9 +192,9 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
             hint="openwork has one number of heads and one feed-forward width for both",
             code="B020",
         )
-    hf.check_heads(config.width, config.heads, path)
     kind = ARCHITECTURES[config.model_type]
-    return TransformerSettings.model_validate(
+    return hf.validated(
+        TransformerSettings,
         config.settings_for(TransformerSettings)
         | {
             "feedforward": hf.known_activation(config.activation, HF_ACTIVATIONS, path),
@@ -208,7 +206,8 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
             "tying": config.tying,
             "attention_bias": True,
             "output_bias": output_bias,
-        }
+        },
+        path,
     )
 
 
@@ -221,14 +220,11 @@ def read_hugging_face(folder: Path, unknown: int | None = None) -> ImportedModel
     config, generation = read_config(folder), hf.read_generation(folder)
     weights = read_weights(folder)
     settings = model_settings(config, folder / hf.CONFIG, output_bias=BIAS in weights and bool(weights[BIAS].any()))
-    decoding = hf.decoding_settings(generation, folder / hf.GENERATION)
+    decoding = hf.decoding_settings(generation)
     source, target = _vocabularies(config, unknown)
     order, pieces = stream_order(settings).argsort(), {"source": source, "target": target}
-    found = {
-        place.openwork_name: own_weight(place, weights, pieces, folder, order)
-        for place in places(settings)
-        if place.openwork_name != "bias" or settings.output_bias
-    }
+    wanted = (place for place in places(settings) if place.openwork_name != "bias" or settings.output_bias)
+    found = own_weights(wanted, weights, pieces, folder, order)
     return ImportedModel(settings, decoding, source, target, build_imported(folder, settings, source, target, found))
 
 
@@ -241,15 +237,6 @@ def _vocabularies(config: HuggingFaceConfig, unknown: int | None) -> tuple[Vocab
         Vocabulary.of(config.vocab_size, pad=pad, unknown=unknown, start=source_start, end=end),
         Vocabulary.of(config.target_size, pad=pad, unknown=unknown, start=start, end=end),
     )
-
-
-def write_hugging_face(
-    folder: Path, settings: ModelSettings, model: SequenceModel, decoding: DecodingSettings | None = None
-) -> None:
-    """Writes the model without tokenizers; the folder appears complete or not at all."""
-    with atomic_folder(folder, EXPORT.own_in(folder)) as partial:
-        write_model_files(partial, settings, model, decoding or DecodingSettings())
-        put_export_mark(partial)
 
 
 def write_model_files(folder: Path, settings: ModelSettings, model: SequenceModel, decoding: DecodingSettings) -> None:

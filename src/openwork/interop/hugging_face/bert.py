@@ -23,7 +23,7 @@ from openwork.interop.hugging_face.weights import (
     build_imported,
     check_supported,
     hf_weights,
-    own_weight,
+    own_weights,
     read_weights,
     write_files,
 )
@@ -187,8 +187,8 @@ def _vocabulary(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer, siz
 
 def _settings(config: BertConfig, path: Path, task: EncoderTask) -> EncoderSettings:
     """The settings of the model that computes the same; BundleError names `path` where there is none."""
-    hf.check_heads(config.width, config.heads, path)
-    return EncoderSettings.model_validate(
+    return hf.validated(
+        EncoderSettings,
         config.settings_for(EncoderSettings)
         | {
             "task": task,
@@ -197,7 +197,8 @@ def _settings(config: BertConfig, path: Path, task: EncoderTask) -> EncoderSetti
             "embedding_scale": False,
             "embedding_norm": True,
             "attention_bias": True,
-        }
+        },
+        path,
     )
 
 
@@ -205,10 +206,9 @@ def _own_weights(
     folder: Path, settings: EncoderSettings, weights: Mapping[str, Tensor], pieces: Mapping[str, Vocabulary]
 ) -> tuple[dict[str, Tensor], set[str]]:
     """Every weight by openwork's names, and the names of the file's weights that were used."""
-    found, used = {}, {DECODER}
-    for place in bert_places(settings):
-        found[place.openwork_name] = own_weight(place, weights, pieces, folder)
-        used |= {name for name in place.hf_names if name in weights}
+    places = list(bert_places(settings))
+    found = own_weights(places, weights, pieces, folder)
+    used = {DECODER, *(name for place in places for name in place.hf_names)}
     if DECODER in weights:
         decoder, embedding = pieces["source"].gather(weights[DECODER].float()), found[EMBEDDINGS]
         if decoder.shape != embedding.shape or not torch.equal(decoder, embedding):

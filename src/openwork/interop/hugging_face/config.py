@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openwork.base.errors import BundleError
+from openwork.base.messages import msg
 from openwork.base.regular_files import unreadable
 from openwork.decoding.settings import DecodingSettings
 
@@ -43,7 +44,7 @@ class Generation(ConfigKeys):
     """The keys of the search that matter, with Hugging Face's defaults."""
 
     num_beams: int = Field(default=1, ge=1)
-    length_penalty: float = 1.0
+    length_penalty: float = Field(default=1.0, ge=0)  # openwork's is never negative
     early_stopping: bool | Literal["never"] = False
     max_length: int = Field(default=20, ge=2)
 
@@ -70,25 +71,8 @@ def known_activation(name: str, known: Mapping[str, str], path: Path) -> str:
     return known[name]
 
 
-def check_heads(width: int, heads: int, path: Path) -> None:
-    """BundleError where the heads do not divide the width."""
-    if width % heads:
-        raise BundleError(
-            f"{path}: a width of {width} is not divisible by {heads} heads",
-            hint="fetch the file again: no model has such sizes",
-            code="B022",
-        )
-
-
-def decoding_settings(generation: Generation, path: Path) -> DecodingSettings:
+def decoding_settings(generation: Generation) -> DecodingSettings:
     """The settings of the search that finds the same. Hugging Face's lengths count the start symbol."""
-    if generation.length_penalty < 0:
-        raise BundleError(
-            f"{path}: a length penalty of {generation.length_penalty} cannot be read",
-            why="openwork's length penalty is never negative",
-            hint="set length_penalty to 0 or more in that file",
-            code="B023",
-        )
     never = generation.early_stopping == "never"
     return DecodingSettings(
         beam=generation.num_beams,
@@ -106,27 +90,17 @@ def read_json_object(path: Path) -> dict[str, Any]:
     """The object in a configuration; BundleError where it is missing or damaged."""
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise BundleError(
-                f"{path}: too large for a configuration",
-                why=f"more than {MOST_BYTES:,} bytes",
-                hint="name the folder that save_pretrained wrote, or a copy of it",
-                code="B024",
-            )
+            raise ValueError(msg(f"it has more than {MOST_BYTES:,} bytes"))
         content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError(msg("it is not a JSON object"))
+        return content
     except OSError as error:
         raise unreadable(path, error) from error
     except (ValueError, RecursionError) as error:
         raise BundleError(
-            f"{path}: damaged, or no JSON", why=str(error), hint="fetch the file again", code="B025"
+            f"{path}: damaged, or no configuration", why=str(error), hint="fetch the file again", code="B025"
         ) from error
-    if not isinstance(content, dict):
-        raise BundleError(
-            f"{path}: damaged, or no configuration",
-            why="it is not a JSON object",
-            hint="fetch the file again",
-            code="B026",
-        )
-    return content
 
 
 def validated(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
@@ -135,7 +109,7 @@ def validated(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
         return kind.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
+        key = ".".join(map(str, first["loc"])) or "its sizes"
         raise BundleError(
             f"{path}: {key} is not understood",
             why=first["msg"],

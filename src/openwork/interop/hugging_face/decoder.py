@@ -2,28 +2,33 @@
 
     AutoModelForCausalLM.from_pretrained(FOLDER).generate(**AutoTokenizer.from_pretrained(FOLDER)(text))
 
-GPT-2 and LLaMA do not scale embeddings: scaled ones are written so, and the output matrix separately.
+GPT-2 and LLaMA do not scale embeddings: scaled ones are written so, and the output matrix separately. GPT-2 keeps the
+projections of queries, keys and values side by side, and all matrices with their input first. LLaMA rotates number i of
+a head with number i + d/2, openwork neighbours.
 """
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.exports import hf_activation, unsupported_decoder
+from openwork.interop.exports import GPT2_ACTIVATIONS, LLAMA_ACTIVATIONS, hf_activation, unsupported_decoder
 from openwork.interop.hugging_face import config as hf
-from openwork.interop.hugging_face.decoder_layout import EMBEDDINGS, LAYOUTS
 from openwork.interop.hugging_face.tokenizers import never_written, symbol_ids, write_framed
 from openwork.interop.hugging_face.weights import (
     LONGEST,
     ImportedModel,
+    WeightPlace,
     build_imported,
     check_supported,
-    own_weight,
+    hf_weights,
+    own_weights,
     read_weights,
+    with_bias,
     write_files,
 )
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
@@ -90,27 +95,86 @@ class LlamaConfig(_Symbols):
         return {"rope_theta": self.rope_theta, **(self.rope_scaling or {}), **(self.rope_parameters or {})}
 
 
+EMBEDDINGS = "embedding.table.weight"
+GPT2_LAYER = {
+    "self_wiring.norm": "ln_1",
+    "self_attention.{}": "attn.c_attn",
+    "self_attention.output": "attn.c_proj",
+    "feedforward_wiring.norm": "ln_2",
+    "feedforward.expand": "mlp.c_fc",
+    "feedforward.contract": "mlp.c_proj",
+}
+LLAMA_LAYER = {
+    "self_wiring.norm": "input_layernorm",
+    "feedforward_wiring.norm": "post_attention_layernorm",
+    "feedforward.gate": "mlp.gate_proj",
+    "feedforward.expand": "mlp.up_proj",
+    "feedforward.contract": "mlp.down_proj",
+    "self_attention.query": "self_attn.q_proj",
+    "self_attention.key": "self_attn.k_proj",
+    "self_attention.value": "self_attn.v_proj",
+    "self_attention.output": "self_attn.o_proj",
+}
+
+
+def _gpt2_places(settings: DecoderSettings) -> Iterator[WeightPlace]:
+    yield WeightPlace(EMBEDDINGS, ("transformer.wte.weight", "wte.weight"), pieces="source")
+    if settings.tying != "three-way":
+        yield WeightPlace("output", ("lm_head.weight",), pieces="source")
+    places = [WeightPlace("positions.table.weight", ("wpe.weight",)), *with_bias("stack.final_norm", "ln_f")]
+    for number in range(settings.layers):
+        for own, hf_name in GPT2_LAYER.items():
+            parts = ("query", "key", "value") if "{}" in own else ()
+            for place in with_bias(f"stack.layers.{number}.{own}", f"h.{number}.{hf_name}"):
+                places.append(place._replace(parts=parts, transposed=True))
+    for place in places:  # some files have the names without the prefix
+        (hf_name,) = place.hf_names
+        yield place._replace(hf_names=(f"transformer.{hf_name}", hf_name))
+
+
+def _llama_places(settings: DecoderSettings) -> Iterator[WeightPlace]:
+    yield WeightPlace(EMBEDDINGS, ("model.embed_tokens.weight",), pieces="source")
+    if settings.tying != "three-way":
+        yield WeightPlace("output", ("lm_head.weight",), pieces="source")
+    yield WeightPlace("stack.final_norm.weight", ("model.norm.weight",))
+    for number in range(settings.layers):
+        for own, hf_name in LLAMA_LAYER.items():
+            halves = settings.key_width if own.endswith((".query", ".key")) else 0
+            matrix, bias = with_bias(f"stack.layers.{number}.{own}", f"model.layers.{number}.{hf_name}")
+            yield matrix._replace(halves=halves)
+            if settings.attention_bias and own.startswith("self_attention"):
+                yield bias._replace(halves=halves)
+
+
+class DecoderFamily(NamedTuple):
+    """One architecture: its configuration, its class in transformers, its names of activations, and its weights."""
+
+    config: "type[Config]"
+    class_name: str
+    activations: dict[str, str]
+    places: Callable[[DecoderSettings], Iterator[WeightPlace]]
+
+
 Config = Gpt2Config | LlamaConfig
-CONFIGS = {"gpt2": Gpt2Config, "llama": LlamaConfig}
+FAMILIES = {
+    "gpt2": DecoderFamily(Gpt2Config, "GPT2LMHeadModel", GPT2_ACTIVATIONS, _gpt2_places),
+    "llama": DecoderFamily(LlamaConfig, "LlamaForCausalLM", LLAMA_ACTIVATIONS, _llama_places),
+}
 
 
 def read_decoder(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer | None = None) -> ImportedModel:
-    """The model that `save_pretrained` wrote into the folder, of a type in `LAYOUTS`, in evaluation mode.
+    """The model that `save_pretrained` wrote into the folder, of a type in `FAMILIES`, in evaluation mode.
 
     The ids are those of `tokenizer`, or without one those of `Vocabulary.of`. BundleError for what is missing, damaged,
     pickled, or a model that openwork has not.
     """
     content = hf.read_json_object(folder / hf.CONFIG)
-    kind: type[Config] = CONFIGS[content["model_type"]]
-    config, layout = hf.validated(kind, content, folder / hf.CONFIG), LAYOUTS[content["model_type"]]
+    family = FAMILIES[content["model_type"]]
+    config = hf.validated(family.config, content, folder / hf.CONFIG)
     settings = _settings(config, folder / hf.CONFIG)
     vocabulary = _vocabulary(config, tokenizer, folder)
-    weights, pieces = read_weights(folder), {"source": vocabulary}
-    found = {
-        place.openwork_name: own_weight(place, weights, pieces, folder, rows=config.vocab_size)
-        for place in layout.places(settings)
-    }
-    found = layout.to_openwork(found, settings)
+    places, pieces = family.places(settings), {"source": vocabulary}
+    found = own_weights(places, read_weights(folder), pieces, folder, rows=config.vocab_size)
     found.setdefault("output", found[EMBEDDINGS])  # one matrix has both names
     model = build_imported(folder, settings, vocabulary, vocabulary, found)
     return ImportedModel(settings, DecodingSettings(beam=1), vocabulary, vocabulary, model)
@@ -136,7 +200,7 @@ def _vocabulary(config: Config, tokenizer: AdaptedTokenizer | LearntTokenizer | 
 def _settings(config: Config, path: Path) -> DecoderSettings:
     """The settings of the model that computes the same; BundleError for a model or sizes that openwork has not."""
     own = config.settings_for(DecoderSettings) | {
-        "feedforward": hf.known_activation(config.activation, LAYOUTS[config.model_type].activations, path),
+        "feedforward": hf.known_activation(config.activation, FAMILIES[config.model_type].activations, path),
         "norm": "pre",
         "embedding_scale": False,
         "tying": "three-way" if config.tie_word_embeddings else "embeddings",
@@ -175,21 +239,17 @@ def write_decoder(folder: Path, bundle: Bundle) -> None:
     check_supported(unsupported_decoder(settings))
     vocabulary = write_framed(folder, bundle.tokenizers.source, "prompt")
     kind = "gpt2" if settings.positions == "learned" else "llama"
-    layout, scale = LAYOUTS[kind], 1.0
-    if settings.embedding_scale:  # then embeddings and output matrix differ
-        settings, scale = settings.model_copy(update={"tying": "embeddings"}), settings.width**0.5
-    own = {name: one.detach().cpu().float() for name, one in bundle.model.named_parameters(remove_duplicate=False)}
+    family, own = FAMILIES[kind], dict(bundle.model.named_parameters(remove_duplicate=False))
     own.setdefault("output", own[EMBEDDINGS])
-    own[EMBEDDINGS] = own[EMBEDDINGS] * scale
-    weights = {}
-    for place in layout.places(settings):
-        tensor = layout.to_hugging_face(place.openwork_name, own, settings)
-        weights[place.hf_names[0]] = (vocabulary.scatter(tensor) if place.pieces else tensor).contiguous()
+    if settings.embedding_scale:  # then embeddings and output matrix differ
+        own[EMBEDDINGS] = own[EMBEDDINGS].detach() * settings.width**0.5
+        settings = settings.model_copy(update={"tying": "embeddings"})
+    weights = hf_weights(family.places(settings), own, pieces={"source": vocabulary})
     config = {
-        "architectures": [layout.class_name],
+        "architectures": [family.class_name],
         "model_type": kind,
-        **CONFIGS[kind].keys_of(settings),
-        str(CONFIGS[kind].model_fields["activation"].alias): hf_activation(settings.feedforward, layout.activations),
+        **family.config.keys_of(settings),
+        str(family.config.model_fields["activation"].alias): hf_activation(settings.feedforward, family.activations),
         **(_gpt2_config if kind == "gpt2" else _llama_config)(settings),
         "vocab_size": vocabulary.external_size,
         "tie_word_embeddings": settings.tying == "three-way",

@@ -5,14 +5,15 @@ Hugging Face then takes "</s>" in a text for the symbol itself, and knows no pla
 """
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as LibraryTokenizer
+from tokenizers.processors import TemplateProcessing
 
 from openwork.base.errors import BundleError, ConfigError
 from openwork.base.symbols import SYMBOL_IDS
@@ -22,7 +23,7 @@ from openwork.text.external import ExternalTokenizer
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer, read_json
 from openwork.text.external.marian import read_marian
-from openwork.text.external.reading import load_tokenizer, read_tokenizer
+from openwork.text.external.reading import own_tokenizer, read_tokenizer
 from openwork.text.forms import unwrapped
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
@@ -30,11 +31,11 @@ from openwork.text.tokenizer import SYMBOLS, Tokenizer
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 Frame = Literal["translation", "prompt", "classified"]
-# A row: a text A, a second one B, and symbols; a number is the segment of what it follows.
-FRAMES: dict[Frame, tuple[list[str], list[str]]] = {
-    "translation": (["A", "end"], ["A", "end", "B 1"]),
-    "prompt": (["start", "A"], ["start", "A", "B"]),
-    "classified": (["start", "A", "end"], ["start", "A", "end", "B 1", "end 1"]),
+# The symbols around a text, and around a second one as well, in the library's own words.
+FRAMES: dict[Frame, tuple[str, str]] = {
+    "translation": ("$A end", "$A end $B:1"),
+    "prompt": ("start $A", "start $A $B"),
+    "classified": ("start $A end", "start $A end $B:1 end:1"),
 }
 NEEDED = {SYMBOL_IDS.pad: SYMBOLS.pad, SYMBOL_IDS.start: SYMBOLS.start, SYMBOL_IDS.end: SYMBOLS.end}
 
@@ -44,24 +45,28 @@ def write_framed(folder: Path, tokenizer: Tokenizer, frame: Frame, mask: int | N
 
     `mask` is openwork's id of the mask. ConfigError for a tokenizer that the library does not run.
     """
-    content, vocabulary = _content(folder, unwrapped(tokenizer))
-    library = LibraryTokenizer.from_str(json.dumps(content))
+    library, vocabulary = _library(folder, unwrapped(tokenizer))
     symbols = {
         role: (str(library.id_to_token(number)), number)
         for role, own in (("pad", 0), ("unk", 1), ("start", 2), ("end", 3), ("mask", mask))
         if own is not None and (number := vocabulary.external[own]) is not None
     }
-    content["post_processor"] = _template(frame, symbols)
-    (folder / TOKENIZER).write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
+    single, pair = (
+        [re.sub("^(start|end)", lambda found: symbols[found[1]][0], part) for part in row.split()]
+        for row in FRAMES[frame]
+    )
+    used = [symbols[role] for role in ("start", "end") if role in FRAMES[frame][1]]
+    library.post_processor = TemplateProcessing(single=single, pair=pair, special_tokens=used)
+    (folder / TOKENIZER).write_text(library.to_str(pretty=True), encoding="utf-8")
     (folder / TOKENIZER_CONFIG).write_text(json.dumps(_config(frame, symbols), indent=1), encoding="utf-8")
     return vocabulary
 
 
-def _content(folder: Path, tokenizer: Tokenizer) -> tuple[dict[str, Any], Vocabulary]:
+def _library(folder: Path, tokenizer: Tokenizer) -> tuple[LibraryTokenizer, Vocabulary]:
     if hugging_face_keeps(tokenizer):
         tokenizer.save(folder / TOKENIZER)
-        content = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
-        return content, Vocabulary(tuple(range(tokenizer.vocabulary_size)))
+        library = LibraryTokenizer.from_file(str(folder / TOKENIZER))
+        return library, Vocabulary(tuple(range(tokenizer.vocabulary_size)))
     if not hugging_face_runs(tokenizer):
         raise ConfigError(
             "this bundle's tokenizer cannot be written in Hugging Face's form",
@@ -75,7 +80,7 @@ def _content(folder: Path, tokenizer: Tokenizer) -> tuple[dict[str, Any], Vocabu
     for own, name in NEEDED.items():
         if external[own] is None:
             external[own] = _added(library, name)
-    return json.loads(library.to_str()), Vocabulary(tuple(external))
+    return library, Vocabulary(tuple(external))
 
 
 def _added(library: LibraryTokenizer, name: str) -> int:
@@ -87,23 +92,6 @@ def _added(library: LibraryTokenizer, name: str) -> int:
     number = library.token_to_id(name)
     assert number is not None
     return number
-
-
-def _template(frame: Frame, symbols: dict[str, tuple[str, int]]) -> dict[str, Any]:
-    single, pair = FRAMES[frame]
-    used = [symbols[role] for role in ("start", "end") if any(part.split()[0] == role for part in pair)]
-    return {
-        "type": "TemplateProcessing",
-        "single": [_part(part, symbols) for part in single],
-        "pair": [_part(part, symbols) for part in pair],
-        "special_tokens": {name: {"id": name, "ids": [number], "tokens": [name]} for name, number in used},
-    }
-
-
-def _part(part: str, symbols: dict[str, tuple[str, int]]) -> dict[str, Any]:
-    what, *segment = part.split()
-    name, number = symbols[what][0] if what in symbols else what, int(segment[0]) if segment else 0
-    return {"SpecialToken" if what in symbols else "Sequence": {"id": name, "type_id": number}}
 
 
 def _config(frame: Frame, symbols: dict[str, tuple[str, int]]) -> dict[str, Any]:
@@ -173,18 +161,15 @@ def _read_own(folder: Path) -> Tokenizer:
     content = read_json(folder / TOKENIZER)
     if isinstance(content, dict):
         content["post_processor"] = None
-    with TemporaryDirectory() as place:
-        plain = Path(place) / TOKENIZER
-        plain.write_text(json.dumps(content), encoding="utf-8")
-        try:
-            return load_tokenizer(plain)
-        except BundleError as error:
-            raise BundleError(
-                f"{folder / TOKENIZER}: not a tokenizer of openwork",
-                why=error.why,
-                hint="export the bundle again, or fetch the folder again",
-                code="B029",
-            ) from error
+    try:
+        return own_tokenizer(json.dumps(content))
+    except ValueError as error:
+        raise BundleError(
+            f"{folder / TOKENIZER}: not a tokenizer of openwork",
+            why=str(error),
+            hint="export the bundle again, or fetch the folder again",
+            code="B029",
+        ) from error
 
 
 def write_tokenizers(folder: Path, tokenizers: TokenizerPair) -> None:
@@ -197,7 +182,7 @@ def write_tokenizers(folder: Path, tokenizers: TokenizerPair) -> None:
             raise ConfigError(
                 "a tokenizer from a file cannot be written in Hugging Face's form",
                 why="its own ids are others than the model's",
-                hint="write the model alone with openwork.interop.hugging_face.bart.write_hugging_face",
+                hint="write the model alone with openwork.interop.hugging_face.bart.write_model_files",
                 code="C032",
             )
         place.mkdir(exist_ok=True)

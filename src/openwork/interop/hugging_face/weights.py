@@ -14,6 +14,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from openwork.base.errors import BundleError, ConfigError
+from openwork.base.messages import msg
 from openwork.base.regular_files import read_regular
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.exports import Unsupported
@@ -41,14 +42,17 @@ class ImportedModel(NamedTuple):
 
 
 class WeightPlace(NamedTuple):
-    """One weight.
+    """One weight of Hugging Face's, and the one or several of openwork's that it holds.
 
     Args:
-        openwork_name: its name in openwork's model.
+        openwork_name: the name in openwork's model, with {} for what differs where it holds several.
         hf_names: its names in Hugging Face's, all of which hold the same; it is written under the first.
         stream: the axis along which a vector of the stream lies; None: none.
         pieces: the side whose vocabulary the first axis counts.
         before: rows that only Hugging Face's has.
+        parts: what {} stands for, in the order of the rows.
+        transposed: whether a matrix has its input first there.
+        halves: the width of heads whose number i rotates with number i + d/2 there, and with its neighbour here.
     """
 
     openwork_name: str
@@ -56,6 +60,14 @@ class WeightPlace(NamedTuple):
     stream: int | None = None
     pieces: Literal["source", "target"] | None = None
     before: int = 0
+    parts: tuple[str, ...] = ()
+    transposed: bool = False
+    halves: int = 0
+
+    @property
+    def own_names(self) -> list[str]:
+        """The names in openwork's model."""
+        return [self.openwork_name.format(part) for part in self.parts] or [self.openwork_name]
 
 
 def with_bias(openwork_name: str, hf_name: str, stream: int | None = None) -> Iterator[WeightPlace]:
@@ -91,17 +103,15 @@ def _parts(folder: Path) -> list[Path]:
     path = folder / INDEX
     try:
         names = set(json.loads(read_regular(path.resolve(), _MOST_INDEX).decode("utf-8"))["weight_map"].values())
+        if not all(isinstance(name, str) and name == Path(name).name for name in names):
+            raise ValueError(msg("it names files outside its folder"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BundleError(
-            f"{path}: damaged, or no index of weights", why=str(error), hint="fetch the file again", code="B032"
-        ) from error
-    if not all(isinstance(name, str) and name == Path(name).name for name in names):
-        raise BundleError(
             f"{path}: damaged, or no index of weights",
-            why="it names files outside its folder",
-            hint="fetch the folder again from its makers, and trust no other copy",
+            why=str(error),
+            hint="fetch the folder again from its makers",
             code="B032",
-        )
+        ) from error
     return [folder / name for name in sorted(names)]
 
 
@@ -115,19 +125,34 @@ def size_error(folder: Path, name: str, tensor: Tensor, shape: Sequence[object])
     )
 
 
-def own_weight(
-    place: WeightPlace,
+def own_weights(
+    places: Iterable[WeightPlace],
     weights: Mapping[str, Tensor],
     pieces: Mapping[str, Vocabulary],
     folder: Path,
     order: Tensor | None = None,
     rows: int | None = None,
-) -> Tensor:
-    """One weight of openwork's model in float32; BundleError where the file's is missing or has another size.
+) -> dict[str, Tensor]:
+    """Every weight of openwork's model in float32; BundleError where the file's is missing or has another size.
 
     `order`: of the stream's numbers, for weights that lie along it. `pieces`: the vocabularies by side. `rows`: of
     the embeddings, where there may be more than the vocabulary has ids.
     """
+    found: dict[str, Tensor] = {}
+    for place in places:
+        tensor = _own_weight(place, weights, pieces, folder, order, rows)
+        found |= zip(place.own_names, tensor.chunk(max(len(place.parts), 1)), strict=True)
+    return found
+
+
+def _own_weight(
+    place: WeightPlace,
+    weights: Mapping[str, Tensor],
+    pieces: Mapping[str, Vocabulary],
+    folder: Path,
+    order: Tensor | None,
+    rows: int | None,
+) -> Tensor:
     name = next((name for name in place.hf_names if name in weights), None)
     if name is None:
         raise BundleError(
@@ -139,6 +164,8 @@ def own_weight(
     tensor = weights[name].float()
     if place.openwork_name == "bias":
         tensor = tensor.flatten()
+    if place.transposed and tensor.ndim == 2:
+        tensor = tensor.t()
     if order is not None and place.stream is not None:
         if tensor.ndim <= place.stream or tensor.shape[place.stream] != len(order):
             raise size_error(folder, name, tensor, (*"*" * place.stream, len(order)))
@@ -149,7 +176,9 @@ def own_weight(
         if tensor.shape[:1] != (rows,):
             raise size_error(folder, name, tensor, (rows, "..."))
         tensor = vocabulary.gather(tensor)
-    return tensor[place.before :]
+    if place.halves and tensor.shape[0] % place.halves == 0:  # another size is left for the comparison of shapes
+        tensor = tensor.unflatten(0, (-1, 2, place.halves // 2)).transpose(1, 2).flatten(0, 2)
+    return tensor[place.before :].contiguous()
 
 
 def build_imported(
@@ -166,20 +195,25 @@ def hf_weights(
     pieces: Mapping[str, Vocabulary] | None = None,
     order: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """Every weight by Hugging Face's names, the inverse of `own_weight`; zeros for a bias that the model has not."""
+    """Every weight by Hugging Face's names, the inverse of `own_weights`; zeros for a bias that the model has not."""
     found = {}
     for place in places:
-        name = place.openwork_name
-        matrix = "output" if name == "bias" else name.removesuffix("bias") + "weight"
-        tensor = own[name].detach().cpu().float() if name in own else torch.zeros(own[matrix].shape[0])
+        tensor = torch.cat([_part_or_zeros(name, own) for name in place.own_names])
         if order is not None and place.stream is not None:
             tensor = tensor.index_select(place.stream, order)
         if pieces is not None and place.pieces is not None:
             tensor = pieces[place.pieces].scatter(tensor)
+        if place.halves:
+            tensor = tensor.unflatten(0, (-1, place.halves // 2, 2)).transpose(1, 2).flatten(0, 2)
         if place.before:
             tensor = torch.cat([tensor.new_zeros(place.before, tensor.shape[1]), tensor])
-        found[place.hf_names[0]] = tensor.contiguous()
+        found[place.hf_names[0]] = (tensor.t() if place.transposed and tensor.ndim == 2 else tensor).contiguous()
     return found
+
+
+def _part_or_zeros(name: str, own: Mapping[str, Tensor]) -> Tensor:
+    matrix = "output" if name == "bias" else name.removesuffix("bias") + "weight"
+    return own[name].detach().cpu().float() if name in own else torch.zeros(own[matrix].shape[0])
 
 
 def write_files(folder: Path, config: dict[str, Any], generation: dict[str, Any], weights: dict[str, Tensor]) -> None:

@@ -63,6 +63,6 @@ class ExternalTokenizer(ABC):
     def piece(self, number: int) -> str:
         """The name of a piece, for display."""
 
-    @abstractmethod
     def work(self, text: str) -> list[WordWork]:
-        """Word by word, what is done to the text; the pieces are those of `encode`."""
+        """Word by word, what is done to the text; the pieces are those of `encode`. Without steps if not overridden."""
+        return [WordWork(text, (), (), tuple(self.encode_pieces(text).pieces))]

@@ -52,14 +52,6 @@ class AdaptedTokenizer(Tokenizer):
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [[self._ours[number] for number in row] for row in self.external.encode_batch(texts)]
 
-    def encode_batch_sampled(self, texts: Sequence[str], seed: int, strength: float) -> list[list[int]]:
-        raise ConfigError(
-            "this tokenizer is from a file, so it cannot be sampled",
-            why="only the vocabularies that openwork learns can be",
-            hint="set text.sampling = 0, or leave out text.source_file and text.target_file",
-            code="C054",
-        )
-
     def encode_pieces(self, text: str) -> Pieces:
         pieces = self.external.encode_pieces(text)
         return Pieces([self._ours[number] for number in pieces.ids], pieces.pieces, pieces.offsets)

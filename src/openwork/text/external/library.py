@@ -3,6 +3,8 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,8 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from openwork.base.errors import DataError
 from openwork.base.files import open_binary, read_lines
 from openwork.text.external import ExternalTokenizer, Marks
-from openwork.text.external.untrusted import Result, call, check_growth, nested, panics_as_errors
-from openwork.text.pieces.bytelevel import SIGN_OF_BYTE, shown_signs
+from openwork.text.external.untrusted import Result, call, check_growth, panics_as_errors
+from openwork.text.pieces.bytelevel import shown_signs
 from openwork.text.pieces.kinds import ALGORITHMS, model_type
 from openwork.text.tokenizer import Pieces, refuse_surrogates
 from openwork.text.work import Algorithm, WordWork, shown_work
@@ -42,7 +44,10 @@ class HuggingFaceTokenizer(ExternalTokenizer):
             raise ValueError(f"a piece has the id {self.vocabulary_size - 1}")
         self._content = json.loads(library.to_str())
         check_growth(self._content)
-        self._type = model_type(self._content["model"])
+        model = self._content["model"]
+        self._type = model_type(model)
+        self._prefix = model.get("continuing_subword_prefix") or ""
+        self._suffix = model.get("end_of_word_suffix") or ""
         self.kind = f"external {self._type}"
         known = library.get_vocab()
         self.numbers = sorted(known.values())
@@ -87,12 +92,20 @@ class HuggingFaceTokenizer(ExternalTokenizer):
         return self._shown(name)
 
     def work(self, text: str) -> list[WordWork]:
-        """A symbol that the text holds is a word of its own, with nothing done to it."""
+        """The library's words, with the steps of those that our algorithm cuts into the same pieces.
+
+        No steps lead to a symbol that the text holds, or to pieces that stand for unknown characters or for bytes.
+        """
         refuse_surrogates([text])
-        return [
-            WordWork(word, (), (), (word,)) if is_added else shown_work(self._algorithm.work(word), self._shown)
-            for word, is_added in self._words(text)
-        ]
+        encoding = self._call(lambda: self.library.encode_batch([text], add_special_tokens=False))[0]
+        found = []
+        for _, group in groupby(zip(encoding.word_ids, encoding.ids, strict=True), key=itemgetter(0)):
+            pieces = tuple(str(self.library.id_to_token(number)) for _, number in group)
+            first, *rest = (piece.removesuffix(self._suffix) for piece in pieces)
+            word = first + "".join(piece.removeprefix(self._prefix) for piece in rest)
+            work = self._algorithm.work(word)
+            found.append(shown_work(work if work.pieces == pieces else WordWork(word, (), (), pieces), self._shown))
+        return found
 
     def _call(self, work: Callable[[], Result]) -> Result:
         """Batches alone let other threads run, so that Ctrl-C is heard; a lone text is a batch of one."""
@@ -104,40 +117,6 @@ class HuggingFaceTokenizer(ExternalTokenizer):
     @cached_property
     def _algorithm(self) -> Algorithm:
         return ALGORITHMS[self._type](self._content["model"])
-
-    def _words(self, text: str) -> Iterator[tuple[str, bool]]:
-        """The words that the model gets, and whether each is an added piece instead, which no model cuts.
-
-        The library does not tell them. So the same normalising and cutting is given a model that knows single
-        characters alone, and what it says of each word is put together again.
-        """
-        spelling = self._call(lambda: self._spelling(text))
-        encoding = self._call(lambda: spelling.encode_batch([text], add_special_tokens=False))[0]
-        size = spelling.get_vocab_size(with_added_tokens=False)
-        added = {number for number in spelling.get_added_tokens_decoder() if number >= size}
-        word, last = "", None
-        for number, token, place in zip(encoding.ids, encoding.tokens, encoding.word_ids, strict=True):
-            if place != last and word:
-                yield word, False
-                word = ""
-            last = place
-            if number in added:
-                yield spelling.id_to_token(number) or token, True
-            else:
-                word += token
-        if word:
-            yield word, False
-
-    def _spelling(self, text: str) -> LibraryTokenizer:
-        normalizer = self.library.normalizer
-        normal = normalizer.normalize_str(text) if normalizer is not None else text
-        marks = {c for part in nested(self._content.get("pre_tokenizer")) if isinstance(part, str) for c in part}
-        characters = sorted({*text, *normal, *SIGN_OF_BYTE.values(), *marks, " ", "▁"})
-        model = {"type": "BPE", "vocab": {c: n for n, c in enumerate(characters)}, "merges": []}
-        entries = self._content.get("added_tokens") or []
-        added = [{**entry, "id": len(characters) + n} for n, entry in enumerate(entries)]
-        changed = {"model": model, "added_tokens": added, "post_processor": None, "decoder": None}
-        return LibraryTokenizer.from_str(json.dumps({**self._content, **changed}))
 
 
 def read_bounded(path: Path) -> bytes:
@@ -178,6 +157,10 @@ def read_json(path: Path) -> Any:
         ) from error
 
 
-def is_text(text: str) -> bool:
-    """Whether it is Unicode; JSON can write halves of a surrogate pair alone."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+def checked_ids(content: Any) -> dict[str, int]:
+    """A table of pieces with their numbers, as JSON has it; ValueError for anything else."""
+    if not isinstance(content, dict) or not all(type(n) is int and 0 <= n < MOST_IDS for n in content.values()):
+        raise ValueError("it does not give each piece its id")
+    if any("\ud800" <= character <= "\udfff" for character in "".join(content)):  # JSON can write half a pair alone
+        raise ValueError("the name of a piece is no Unicode text")
+    return content

@@ -11,10 +11,9 @@ from typing import Any
 
 from openwork.base.errors import DataError
 from openwork.text.external import ExternalTokenizer, Marks
-from openwork.text.external.library import MOST_IDS, is_text, read_json
+from openwork.text.external.library import checked_ids, read_json
 from openwork.text.external.sentence_piece import SentencePieceTokenizer, read_sentence_piece
 from openwork.text.tokenizer import Pieces
-from openwork.text.work import WordWork
 
 UNKNOWN, END, PAD = "<unk>", "</s>", "<pad>"
 SPACE = "▁"
@@ -35,17 +34,12 @@ def read_marian(model: Path, vocabulary: Path) -> "MarianTokenizer":
 
 
 def _checked(content: Any) -> dict[str, int]:
-    if not isinstance(content, dict) or not all(
-        type(number) is int and 0 <= number < MOST_IDS for number in content.values()
-    ):
-        raise ValueError("it does not give each piece its id")
-    if len(set(content.values())) < len(content):
+    ids = checked_ids(content)
+    if len(set(ids.values())) < len(ids):
         raise ValueError("several pieces have one id")
-    if not is_text("".join(content)):
-        raise ValueError("the name of a piece is no Unicode text")
-    if UNKNOWN not in content:
+    if UNKNOWN not in ids:
         raise ValueError(f"it has no {UNKNOWN}")
-    return content
+    return ids
 
 
 class MarianTokenizer(ExternalTokenizer):
@@ -92,11 +86,6 @@ class MarianTokenizer(ExternalTokenizer):
         if number not in self._names:
             raise ValueError(f"id {number} is not in the vocabulary of {len(self._names)} pieces")
         return self._names[number]
-
-    def work(self, text: str) -> list[WordWork]:
-        language = self._language(text)
-        own = [WordWork(language, (), (), (language,))] * bool(language)
-        return own + self._pieces.work(text[len(language) :])
 
     @staticmethod
     def _language(text: str) -> str:

@@ -22,9 +22,9 @@ from openwork.text.external import ExternalTokenizer
 from openwork.text.external.adapted import FORMAT, FORMS, AdaptedTokenizer
 from openwork.text.external.library import (
     MOST_BYTES,
-    MOST_IDS,
     HuggingFaceTokenizer,
-    is_text,
+    checked_ids,
+    read_bounded,
     read_bounded_lines,
     read_json,
 )
@@ -78,8 +78,17 @@ def _is_lower_cased(path: Path, names: list[str]) -> bool:
 def read_gpt2(vocabulary: Path, merges: Path) -> HuggingFaceTokenizer:
     """The byte-level tokenizer of the two files."""
     ids = _read_vocabulary(vocabulary)
-    pairs = _read_merges(merges, ids)
-    library = LibraryTokenizer(models.BPE(ids, pairs))
+    read_bounded(merges)  # its own faults
+    try:
+        with panics_as_errors():
+            library = LibraryTokenizer(models.BPE.from_file(str(vocabulary), str(merges)))
+    except Exception as error:  # the library raises plain Exception for whatever it does not like
+        raise DataError(
+            f"{merges}: these are not the merges of {vocabulary.name}",
+            why=str(error),
+            hint="a line holds two pieces of the vocabulary with a space between; the two files must belong together",
+            code="D101",
+        ) from error
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     library.decoder = decoders.ByteLevel()
     library.add_special_tokens([AddedToken(name, special=True) for name in _SYMBOLS if name in ids])
@@ -87,34 +96,17 @@ def read_gpt2(vocabulary: Path, merges: Path) -> HuggingFaceTokenizer:
 
 
 def _read_vocabulary(path: Path) -> dict[str, int]:
-    content = read_json(path)
-    fits = isinstance(content, dict) and all(type(n) is int and 0 <= n < MOST_IDS for n in content.values())
-    if not fits or not content or not is_text("".join(content)):
+    try:
+        if ids := checked_ids(read_json(path)):
+            return ids
+        raise ValueError("it is empty")
+    except ValueError as error:
         raise DataError(
             f"{path}: this is not GPT-2's vocabulary",
-            why="it is no table of pieces with their numbers",
+            why=str(error),
             hint=f"name the {VOCABULARY} that belongs to {MERGES}",
             code="D100",
-        )
-    return content
-
-
-def _read_merges(path: Path, ids: dict[str, int]) -> list[tuple[str, str]]:
-    pairs = []
-    for number, line in enumerate(read_bounded_lines(path), start=1):
-        if not line or (number == 1 and line.startswith("#version")):
-            continue
-        left, _, right = line.partition(" ")
-        missing = [piece for piece in (left, right, left + right) if piece not in ids]
-        if not left or not right or " " in right or missing:
-            raise DataError(
-                f"{path}:{number}: this is no merge of two pieces of the vocabulary",
-                why=f"{missing[0]!r} is not in {VOCABULARY}" if left and right and missing else f"the line is {line!r}",
-                hint="a line holds two pieces with a space between; the two files must belong together",
-                code="D101",
-            )
-        pairs.append((left, right))
-    return pairs
+        ) from error
 
 
 # What a folder is searched for, and how it is read: the first that is there.
@@ -164,10 +156,8 @@ def _read_json(path: Path) -> ExternalTokenizer | Tokenizer:
     content = read_json(path)
     if isinstance(content, dict) and "model" not in content and all(isinstance(n, int) for n in content.values()):
         return read_gpt2(path, path.parent / MERGES)
-    try:
+    with suppress(BundleError):  # not one of ours
         return load_tokenizer(path)
-    except BundleError:
-        pass  # not one of ours
     try:
         return HuggingFaceTokenizer.from_content(json.dumps(content))
     except ValueError as error:
@@ -181,39 +171,34 @@ def _read_json(path: Path) -> ExternalTokenizer | Tokenizer:
 
 def load_tokenizer(path: Path | str) -> Tokenizer:
     """Read what `Tokenizer.save` wrote, of whatever kind; `BundleError` for a file that is missing or damaged."""
-    path = Path(path)
     try:
-        with path.open("rb") as file:
-            text = file.read(MOST_BYTES + 1).decode("utf-8")
-    except OSError as error:
+        return own_tokenizer(read_bounded(Path(path)).decode())
+    except (DataError, ValueError, RecursionError) as error:
         raise BundleError(
-            f"{path}: the tokenizer cannot be read",
-            why=error.strerror or str(error),
-            hint="check that the file is there, and that you may read it",
-            code="B052",
+            f"{path}: this is not a tokenizer of openwork, or it is damaged",
+            why=str(error),
+            hint="copy the whole bundle again",
+            code="B053",
         ) from error
-    except UnicodeDecodeError as error:
-        raise _unusable(path, "it is not UTF-8 text") from error
-    if len(text) > MOST_BYTES:
-        raise _unusable(path, f"it has more than {MOST_BYTES:,} bytes")
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _unusable(path, "it is not whole JSON") from error
+
+
+def own_tokenizer(text: str) -> Tokenizer:
+    """The tokenizer of a file that openwork wrote; ValueError with the reason for any other text."""
+    content = json.loads(text)
     if isinstance(content, dict) and content.get("format") == FORMAT:
         try:
             return AdaptedTokenizer(FORMS[content["form"]].from_content(content["content"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise _unusable(path, str(error)) from error
+        except (KeyError, TypeError) as error:
+            raise ValueError(str(error)) from error
     differences = {kind: _difference(content, kind) for kind in TARGET_KINDS.values()}
     tokenizer, (_, difference) = max(differences.items(), key=lambda item: item[1][0])
     if difference:
-        raise _unusable(path, difference)
+        raise ValueError(difference)
     try:
         with panics_as_errors():
             return tokenizer(LibraryTokenizer.from_str(text))
     except Exception as error:  # the library raises plain Exception for whatever it does not like
-        raise _unusable(path, str(error)) from error
+        raise ValueError(str(error)) from error
 
 
 def _difference(content: Any, tokenizer: type[LearntTokenizer]) -> tuple[int, str]:
@@ -255,12 +240,3 @@ def _without_learnt_parts(content: dict[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in content.items() if key != "version"}
     rest["model"] = {key: value for key, value in rest["model"].items() if key not in ("vocab", "merges")}
     return rest
-
-
-def _unusable(path: Path, why: str) -> BundleError:
-    return BundleError(
-        f"{path}: this is not a tokenizer of openwork, or it is damaged",
-        why=why,
-        hint="copy the whole bundle again",
-        code="B053",
-    )

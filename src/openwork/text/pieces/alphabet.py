@@ -1,7 +1,8 @@
 """Which characters a vocabulary is learnt over, and how the rare ones are kept out of the learning."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from tokenizers import Regex, pre_tokenizers
@@ -14,6 +15,16 @@ COMMON = 5
 RARELY = 2
 """The same where too much of a text would have no piece: of what comes once, nothing can be learnt."""
 LEFT_TO_BYTES = 0.003  # share of a side's characters that may have no piece; each costs up to four pieces
+
+
+@dataclass(frozen=True)
+class Again:
+    """Lines that are read anew each time, so that no corpus must fit into memory."""
+
+    read: Callable[[], Iterator[str]]
+
+    def __iter__(self) -> Iterator[str]:
+        return self.read()
 
 
 def read_twice(lines: Iterable[str]) -> Iterable[str]:

@@ -8,7 +8,6 @@ Emelianenko and Voita, "BPE-Dropout: Simple and Effective Subword Regularization
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 from random import Random
 from typing import Any, Self
 
@@ -25,14 +24,14 @@ from openwork.text.pieces.alphabet import (
 )
 from openwork.text.pieces.learnt import LearntTokenizer, trained_model
 from openwork.text.tokenizer import SPLIT, SYMBOLS
-from openwork.text.work import Merge, SamplingAlgorithm, WordWork, byte_names
+from openwork.text.work import Algorithm, Merge, WordWork, byte_names
 
 _WORDS_REMEMBERED = 50_000
 Merges = list[tuple[str, str]]
-Pair = tuple[int, int]
+_FIRST_SIGN = 0x10000  # of as many characters, none of them a space, as a vocabulary may have pieces
 
 
-class Merging(SamplingAlgorithm):
+class Merging(Algorithm):
     """The merges of a vocabulary."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:
@@ -42,8 +41,6 @@ class Merging(SamplingAlgorithm):
         self.suffix: str = model.get("end_of_word_suffix") or ""
         self.unknown: str | None = model.get("unk_token")
         self.byte_fallback: bool = bool(model.get("byte_fallback"))
-        self.fuse_unknown: bool = bool(model.get("fuse_unk"))
-        self.whole_words_first: bool = bool(model.get("ignore_merges"))
         pairs = (merge if isinstance(merge, list) else merge.split(" ") for merge in model["merges"])
         self._certain: dict[str, WordWork] = {}
         self.ranks = {(left, right): rank for rank, (left, right) in enumerate(pairs)}
@@ -51,8 +48,6 @@ class Merging(SamplingAlgorithm):
     def work(self, word: str) -> WordWork:
         """The merges in the order in which they are made."""
         start = self._start(word)
-        if self.whole_words_first and word in self.vocabulary:
-            return WordWork(word, (word,), (), (word,))
         steps: list[Merge] = []
         pieces = self._merged(start, lambda: False, steps.append)
         return WordWork(word, tuple(start), tuple(steps), tuple(pieces))
@@ -79,13 +74,9 @@ class Merging(SamplingAlgorithm):
                 pieces.append(piece)
             elif self.byte_fallback and all(name in self.vocabulary for name in byte_names(piece)):
                 pieces += byte_names(piece)
-            elif self.unknown is not None and not (self.fuse_unknown and pieces[-1:] == [self.unknown]):
+            elif self.unknown is not None:
                 pieces.append(self.unknown)
         return pieces
-
-    def _rank(self, left: str, right: str) -> int | None:
-        """When two neighbours are merged, lower first; None if never."""
-        return self.ranks.get((left, right))
 
     def _merged(self, start: list[str], is_dropped: Callable[[], bool], record: Callable[[Merge], None]) -> list[str]:
         """The pieces when nothing is left to merge.
@@ -100,7 +91,7 @@ class Merging(SamplingAlgorithm):
         def consider(place: int) -> None:
             if place >= 0 and after[place] < len(pieces):
                 left, right = pieces[place], pieces[after[place]]
-                if left is not None and right is not None and (rank := self._rank(left, right)) is not None:
+                if left is not None and right is not None and (rank := self.ranks.get((left, right))) is not None:
                     heapq.heappush(waiting, (rank, place, left, right))
 
         for place in range(len(start) - 1):
@@ -182,88 +173,26 @@ class BytePair(LearntTokenizer):
         return with_characters._with_further_merges(without_rare(lines, {*known, *new}), words_of_common(SPLIT), size)
 
     def _with_further_merges(self, lines: Iterable[str], cut: pre_tokenizers.PreTokenizer, size: int) -> Self:
-        counts = Counter(word for line in lines for word, _ in cut.pre_tokenize_str(line))
-        words = {self.algorithm.work(word).pieces: count for word, count in counts.items()}
-        names, further = further_merges(words, self.ids_of_names, size)
-        return self.of(names[len(self.fixed_names) :], merges_of(self._model) + further)
+        """The library's trainer goes on from the pieces that the words have now: each is one character to it."""
+        words = Counter(word for line in lines for word, _ in cut.pre_tokenize_str(line))
+        signs = {name: chr(_FIRST_SIGN + number) for name, number in self.ids_of_names.items()}
+        spelt = {"".join(signs[name] for name in self.algorithm.work(word).pieces): n for word, n in words.items()}
+        trainer = trainers.BpeTrainer(
+            vocab_size=len(set().union(*spelt)) + size - self.vocabulary_size,
+            min_frequency=2,
+            max_token_length=LONGEST_PIECE,
+            show_progress=False,
+        )
+        every = (word for word, count in spelt.items() for _ in range(count))
+        names, merges = {sign: name for name, sign in signs.items()}, merges_of(self._model)
+        for left, right in merges_of(trained_model(models.BPE(), pre_tokenizers.WhitespaceSplit(), every, trainer)):
+            if left in names and right in names and len(names[left] + names[right]) <= LONGEST_PIECE:
+                names[left + right] = names[left] + names[right]
+                merges.append((names[left], names[right]))
+        new = dict.fromkeys(name for name in names.values() if name not in self.ids_of_names)
+        return self.of([*self.learnt_names, *new], merges)
 
 
 def merges_of(model: Mapping[str, Any]) -> Merges:
     """The merges of a model as the library writes it."""
     return [(left, right) for left, right in model["merges"]]
-
-
-class _Corpus:
-    """The distinct words as rows of ids, and how often each pair of neighbours occurs in all of them."""
-
-    def __init__(self, words: Mapping[tuple[int, ...], int], lengths: list[int]) -> None:
-        self.rows = [list(word) for word in words]
-        self.counts = list(words.values())
-        self.lengths = lengths  # of each piece, in characters
-        self.pairs: Counter[Pair] = Counter()
-        self.rows_of: dict[Pair, set[int]] = {}
-        for place, row in enumerate(self.rows):
-            for pair in pairwise(row):
-                self._count(pair, place, 1)
-
-    def _count(self, pair: Pair, place: int, sign: int) -> None:
-        if sum(self.lengths[number] for number in pair) < LONGEST_PIECE or all(self.lengths[n] == 1 for n in pair):
-            self.pairs[pair] += sign * self.counts[place]
-            if sign > 0:
-                self.rows_of.setdefault(pair, set()).add(place)
-
-    def merge(self, pair: Pair, number: int) -> set[Pair]:
-        """Puts piece `number` wherever the pair stands; gives the pairs that have become more frequent."""
-        risen: set[Pair] = set()
-        for place in self.rows_of.pop(pair, ()):
-            row, merged, index = self.rows[place], [], 0
-            while index < len(row):
-                if tuple(row[index : index + 2]) == pair:
-                    merged.append(number)
-                    index += 2
-                else:
-                    merged.append(row[index])
-                    index += 1
-            for old in pairwise(row):
-                self._count(old, place, -1)
-            for new in pairwise(merged):
-                self._count(new, place, 1)
-                if number in new:
-                    risen.add(new)
-            self.rows[place] = merged
-        del self.pairs[pair]
-        return risen
-
-
-def further_merges(
-    words: Mapping[tuple[str, ...], int], vocabulary: Mapping[str, int], size: int
-) -> tuple[list[str], Merges]:
-    """The names of up to `size` pieces by id, and the merges that make the new ones, in order.
-
-    The rule is that of the `tokenizers` library's trainer. `words` are the distinct words in the pieces that they have
-    now, with their counts. The commonest pair is merged first; of equally common ones that with the lower ids. A pair
-    must occur twice.
-    """
-    pieces, merges = dict(vocabulary), []
-    names = sorted(vocabulary, key=vocabulary.__getitem__)
-    rows = {tuple(vocabulary[name] for name in word): count for word, count in words.items()}
-    corpus = _Corpus(rows, [len(name) for name in names])
-    waiting = [(-count, pair) for pair, count in corpus.pairs.items()]
-    heapq.heapify(waiting)
-    while waiting and len(pieces) < size:
-        count, pair = heapq.heappop(waiting)
-        if -count != corpus.pairs.get(pair, 0):  # it has become rarer since; a pair that rises is put in anew
-            if corpus.pairs.get(pair, 0) > 0:
-                heapq.heappush(waiting, (-corpus.pairs[pair], pair))
-            continue
-        if -count < 2:
-            break
-        left, right = names[pair[0]], names[pair[1]]
-        merges.append((left, right))
-        number = pieces.setdefault(left + right, len(pieces))
-        if number == len(names):
-            names.append(left + right)
-            corpus.lengths.append(len(left + right))
-        for risen in corpus.merge(pair, number):
-            heapq.heappush(waiting, (-corpus.pairs[risen], risen))
-    return names, merges

@@ -30,7 +30,7 @@ from openwork.text.tokenizer import (
     placeholder_names,
     refuse_surrogates,
 )
-from openwork.text.work import Algorithm, SamplingAlgorithm, WordWork, shown_work
+from openwork.text.work import Algorithm, WordWork, shown_work
 
 # A child made by fork must not use the library's threads, which exist only in its parent; the library says so with a
 # warning unless this variable decides.
@@ -134,18 +134,12 @@ class LearntTokenizer(Tokenizer):
 
     def encode_batch_sampled(self, texts: Sequence[str], seed: int, strength: float) -> list[list[int]]:
         refuse_surrogates(texts)
-        algorithm = self.algorithm
-        if not self.has_many_ways or not isinstance(algorithm, SamplingAlgorithm):
-            raise ConfigError(
-                f"the kind {self.kind} cannot be sampled",
-                why="it knows only one way to cut a text",
-                hint='set text.sampling = 0, or text.kind to "byte-pair", "byte-level" or "unigram"',
-                code="C056",
-            )
+        if not self.has_many_ways:
+            return super().encode_batch_sampled(texts, seed, strength)
         random = Random(seed)
         rows = []
         for text in texts:
-            names = [name for word, _ in self.words(text) for name in algorithm.sample(word, random, strength)]
+            names = [name for word, _ in self.words(text) for name in self.algorithm.sample(word, random, strength)]
             rows.append([self.ids_of_names[name] for name in names])
         return rows
 

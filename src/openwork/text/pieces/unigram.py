@@ -18,7 +18,7 @@ from tokenizers import decoders, models, trainers
 from openwork.text.pieces.alphabet import common_characters, isolated, without_rare, words_of_common
 from openwork.text.pieces.learnt import LearntTokenizer, trained_model
 from openwork.text.tokenizer import FIXED_NAMES, SPLIT, SYMBOLS
-from openwork.text.work import Arc, SamplingAlgorithm, WordWork, byte_names
+from openwork.text.work import Algorithm, Arc, WordWork, byte_names
 
 UNKNOWN_PENALTY = 10.0
 """How much worse than the worst piece a character without a piece is, as in SentencePiece."""
@@ -28,7 +28,7 @@ _DIGITS = 6  # of a score: the last ones depend on the order in which threads ha
 _RARE_STEP = 1e-4
 
 
-class Lattice(SamplingAlgorithm):
+class Lattice(Algorithm):
     """The pieces of a vocabulary with their scores."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class Lattice(SamplingAlgorithm):
         found: list[tuple[int, int, str, float, float]] = []
         for begin in range(len(word)):
             for end, score, known in self._pieces_at(word, begin):
-                total = self._sum(score, best[begin][0])
+                total = score + best[begin][0]
                 found.append((begin, end, word[begin:end] if known else self.unknown, score, total))
                 if total > best[end][0]:
                     best[end] = (total, begin, known)
@@ -102,9 +102,6 @@ class Lattice(SamplingAlgorithm):
         if len(self._forward) < _WORDS_REMEMBERED:
             self._forward[word, strength] = arcs, sums
         return arcs, sums
-
-    def _sum(self, score: float, total: float) -> float:
-        return score + total
 
     def _spelt(self, unknown: str) -> list[str]:
         """The pieces for characters that have none."""

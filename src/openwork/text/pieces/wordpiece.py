@@ -16,7 +16,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from openwork.text.pieces.alphabet import LONGEST_PIECE, common_characters, isolated, without_rare, words_of_common
 from openwork.text.pieces.learnt import LearntTokenizer, trained_model
 from openwork.text.tokenizer import SPLIT, SYMBOLS
-from openwork.text.work import Match, WordWork, byte_names
+from openwork.text.work import Algorithm, Match, WordWork, byte_names
 
 PREFIX = "##"
 LONGEST_WORD = 100
@@ -25,7 +25,7 @@ _SPLIT = SPLIT.replace("| ?<|", "| ?[<#]|").replace(r"\p{N}<]+", r"\p{N}<#]+")
 _CHUNKS = rf"[\s\S]{{1,{LONGEST_WORD}}}"  # the time for a word grows with the square of its length, or worse
 
 
-class Matching:
+class Matching(Algorithm):
     """The longest matches of a vocabulary."""
 
     def __init__(self, model: Mapping[str, Any], *, byte_fallback: bool = False) -> None:

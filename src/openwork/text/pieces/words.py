@@ -25,10 +25,10 @@ from openwork.text.pieces.alphabet import by_frequency, common_characters, isola
 from openwork.text.pieces.bytepair import Merging
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import SPLIT, SYMBOL_NAMES, SYMBOLS, refuse_surrogates
-from openwork.text.work import Match, WordWork
+from openwork.text.work import Algorithm, Match, WordWork
 
 
-class Lookup:
+class Lookup(Algorithm):
     """Whole words: a word is in the vocabulary, or it is unknown."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:
