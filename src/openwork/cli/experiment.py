@@ -144,7 +144,7 @@ def _go_on(out: Path, file: Path | None, who: WorkerOptions) -> None:
     experiment = read_experiment(file or folder.settings_file)
     experiment.check()
     if experiment.settings.experiment.kind in ("search", "protocol"):
-        from openwork.experiments.studies import Studies
+        from openwork.experiments.search.studies import Studies
 
         Studies(experiment.settings.experiment, folder.database)  # a missing Optuna is reported at once
     # here: a wrong file is refused before torch is loaded
@@ -165,7 +165,7 @@ def _tell_tested(place: int, count: int) -> None:
 
 
 def _work_for(parent: int, folder: "ExperimentFolder") -> None:
-    from openwork.experiments.work import ParentObserver, work
+    from openwork.experiments.trials.work import ParentObserver, work
 
     if not work(folder, [ParentObserver(parent)]):
         raise typer.Exit(INTERRUPTED)
@@ -173,7 +173,7 @@ def _work_for(parent: int, folder: "ExperimentFolder") -> None:
 
 def _carry_out(experiment: "Experiment", folder: "ExperimentFolder", who: WorkerOptions) -> bool:
     """Carries out the trials, and shows them meanwhile; False where it was interrupted."""
-    from openwork.experiments.work import Crew, ray_worker, work
+    from openwork.experiments.trials.work import Crew, ray_worker, work
     from openwork.machine.ray_pool import RayPool
 
     count = who.workers or experiment.settings.experiment.workers

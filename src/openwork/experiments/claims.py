@@ -11,15 +11,15 @@ from filelock import FileLock
 from openwork.experiments.experiment import Experiment, Point
 from openwork.experiments.folder import Board, Claim, ExperimentFolder, Record, write_json
 from openwork.experiments.plan import Listed, Part, Search, phases
+from openwork.experiments.search.spaces import Dimension, Value
+from openwork.experiments.search.strategies import Grid, Guided
 from openwork.experiments.settings import TRIALS
-from openwork.experiments.spaces import Dimension, Value
-from openwork.experiments.strategies import Grid, Guided
 from openwork.runs.file.keys import leaves
 
 if TYPE_CHECKING:
     from optuna import Trial
 
-    from openwork.experiments.studies import Studies
+    from openwork.experiments.search.studies import Studies
 
 ALL = 1 << 30  # trials: as many as the values make
 
@@ -45,7 +45,7 @@ class Claims:
 
     @cached_property
     def studies(self) -> "Studies":
-        from openwork.experiments.studies import Studies
+        from openwork.experiments.search.studies import Studies
 
         return Studies(self.experiment.settings.experiment, self.folder.database)
 

@@ -8,9 +8,9 @@ from openwork.base.config import Layer, apply_assignments, fingerprint
 from openwork.base.errors import ConfigError, OpenworkError
 from openwork.base.fields import shortened
 from openwork.base.toml import ValueOrigin, write_value
-from openwork.experiments.heads import HEAD
+from openwork.experiments.search.spaces import Dimension, Range, Value
 from openwork.experiments.settings import BudgetSection, ExperimentSettings, VariantSection
-from openwork.experiments.spaces import Dimension, Range, Value
+from openwork.experiments.trials.heads import HEAD
 from openwork.runs.file.resolve import resolve_layer
 from openwork.runs.file.settings import RunSettings
 

@@ -14,8 +14,8 @@ from openwork.base.outputs import is_run
 from openwork.base.toml import ValueOrigin
 from openwork.bundles.folder import has_bundle
 from openwork.experiments.experiment import Experiment
+from openwork.experiments.search.spaces import READY
 from openwork.experiments.settings import LENGTHS, ExperimentSettings
-from openwork.experiments.spaces import READY
 from openwork.runs.file.keys import known_keys
 from openwork.runs.file.recipes import RUN_FILE, run_file_of
 

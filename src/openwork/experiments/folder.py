@@ -21,8 +21,8 @@ from openwork.base.outputs import check_apart
 from openwork.base.printing import json_text
 from openwork.base.toml import write_table, write_value
 from openwork.experiments.experiment import Experiment, Point
+from openwork.experiments.search.spaces import Value
 from openwork.experiments.settings import ExperimentSettings
-from openwork.experiments.spaces import Value
 from openwork.runs.folder import RunFolder
 
 FORMAT = 1

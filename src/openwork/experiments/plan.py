@@ -14,10 +14,10 @@ from math import prod
 from openwork.base.errors import OpenworkError
 from openwork.experiments.experiment import Experiment, Point
 from openwork.experiments.folder import Board, Record
-from openwork.experiments.heads import HEAD, heads_of
+from openwork.experiments.search.spaces import Dimension, Value, grid_values
+from openwork.experiments.search.strategies import Grid, Strategy, Tried
 from openwork.experiments.settings import TRIALS
-from openwork.experiments.spaces import Dimension, Value, grid_values
-from openwork.experiments.strategies import Grid, Strategy, Tried
+from openwork.experiments.trials.heads import HEAD, heads_of
 
 OWN = "own settings"  # the group of a structure with its own settings searched
 WHOLE = "whole model"  # the variant of a model with all its heads

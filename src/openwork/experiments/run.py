@@ -10,7 +10,7 @@ from openwork.experiments.experiment import Experiment, Point, placed
 from openwork.experiments.file import read_experiment
 from openwork.experiments.final import OnTested, score_chosen, write_importance
 from openwork.experiments.folder import ExperimentFolder, read_json
-from openwork.experiments.trial import TrialRunner
+from openwork.experiments.trials.trial import TrialRunner
 from openwork.machine.device import choose_device
 from openwork.machine.precision import choose_precision
 

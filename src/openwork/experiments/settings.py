@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.limits import FACTOR, LINES, OPERATIONS, SEED, THREADS, UPDATES
-from openwork.experiments.spaces import Choices, Dimension, Range, Value, grid_values
+from openwork.experiments.search.spaces import Choices, Dimension, Range, Value, grid_values
 from openwork.training.progress import Metric
 
 Kind = Literal["search", "factors", "protocol", "heads"]

@@ -10,9 +10,9 @@ from openwork.base.phrases import AsIs, Joined
 from openwork.base.records import readable_records
 from openwork.experiments.experiment import Experiment
 from openwork.experiments.folder import Board, Claim, ExperimentFolder, read_json
-from openwork.experiments.heads import HEAD
 from openwork.experiments.plan import total
-from openwork.experiments.spaces import Value
+from openwork.experiments.search.spaces import Value
+from openwork.experiments.trials.heads import HEAD
 from openwork.training.observers.console import duration
 
 WAITS = "waiting"  # the state of a trial that no process works on

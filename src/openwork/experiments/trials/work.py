@@ -12,7 +12,7 @@ from openwork.base.errors import OpenworkError
 from openwork.experiments.claims import Waiting
 from openwork.experiments.file import read_experiment
 from openwork.experiments.folder import ExperimentFolder
-from openwork.experiments.trial import TrialRunner
+from openwork.experiments.trials.trial import TrialRunner
 from openwork.machine.available import cores
 from openwork.training.loop import INTERRUPTED, LoopState, Observer
 from openwork.training.step import StepReport

@@ -18,15 +18,15 @@ from openwork.base.files import atomic_write_text
 from openwork.base.outputs import RUN
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.checks.doctor import processor_name
-from openwork.experiments.budget import batches_of, cost_in, with_budget
 from openwork.experiments.claims import Claims, Work
-from openwork.experiments.corpora import Corpora, link_tree
 from openwork.experiments.experiment import Experiment
 from openwork.experiments.folder import Claim, ExperimentFolder, Record, TrialFolder, write_json
-from openwork.experiments.heads import HEAD, without_head
 from openwork.experiments.plan import WHOLE
-from openwork.experiments.pruning import Pruned, PruningObserver
-from openwork.experiments.studies import StorageError
+from openwork.experiments.search.pruning import Pruned, PruningObserver
+from openwork.experiments.search.studies import StorageError
+from openwork.experiments.trials.budget import batches_of, cost_in, with_budget
+from openwork.experiments.trials.corpora import Corpora, link_tree
+from openwork.experiments.trials.heads import HEAD, without_head
 from openwork.machine.available import cores
 from openwork.machine.precision import choose_precision
 from openwork.runs.assembly import make_validator

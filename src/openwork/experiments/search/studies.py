@@ -17,8 +17,8 @@ from openwork.base.errors import ConfigError, OpenworkError
 from openwork.base.printing import one_line
 from openwork.experiments.folder import Board, Claim, Record
 from openwork.experiments.plan import Search
+from openwork.experiments.search.spaces import Dimension, Range, Value
 from openwork.experiments.settings import ExperimentSection, SamplerName
-from openwork.experiments.spaces import Dimension, Range, Value
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -51,6 +51,7 @@ class Studies:
         self.section = section
         self.url = section.storage or f"sqlite:///{database.absolute()}"
         self._is_own = section.storage is None
+        self._prefix = "" if self._is_own else f"{database.parent.absolute()}: "  # others may share the storage
         self._storage: Any = None
 
     def open(self, search: Search) -> "Study":
@@ -62,7 +63,7 @@ class Studies:
         with self.failures():
             self._storage = self._storage or self._opened()
             return optuna.create_study(
-                storage=self._storage, study_name=f"{self.section.name}: {search.study}", direction="maximize",
+                storage=self._storage, study_name=f"{self._prefix}{search.study}", direction="maximize",
                 pruner=make_pruner(self.section.prune), load_if_exists=True,
             )  # fmt: skip
 
@@ -137,7 +138,7 @@ class Studies:
 
         count = len([one for one in study.get_trials(deepcopy=False) if NUMBER in one.user_attrs])
         for attempt in range(REPEATS):
-            generator = random.Random(f"{self.section.seeds[0]} {study.study_name} {count} {attempt}")
+            generator = random.Random(f"{self.section.seeds[0]} {search.study} {count} {attempt}")
             study.sampler = make_sampler(self.section.sampler, search.trials, generator.getrandbits(31))
             trial = study.ask(distributions(search.space))
             if attempt == REPEATS - 1 or not is_known(trial.params):

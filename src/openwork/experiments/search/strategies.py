@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from openwork.experiments.spaces import Dimension, Value, grid_values, guided_order, product
+from openwork.experiments.search.spaces import Dimension, Value, grid_values, guided_order, product
 
 Params = dict[str, Value]
 
