@@ -45,7 +45,7 @@ def test_welchs_test_is_scipys():
 
 
 def test_the_interaction_of_four_cells_by_hand():
-    """(c - b) - (d - a) of the means 1, 4, 9, 3: 5 - 2 = 3. Each cell has s^2 = 2 and two seeds: error^2 = 4 of them."""
+    """(c - b) - (d - a) of the means 1, 4, 9, 3: 5 - 2 = 3. Each cell has s^2 = 2 and two seeds: error^2 = 4 * 1."""
     cells = [(1.0, [0, 2]), (-1.0, [3, 5]), (1.0, [8, 10]), (-1.0, [2, 4])]
     found = contrast(cells)
     assert (found.value, found.error, found.freedom) == (3, pytest.approx(2), pytest.approx(4))

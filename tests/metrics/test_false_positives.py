@@ -17,7 +17,7 @@ from openwork.metrics.estimates import compare_all, contrast, difference_over_se
 from openwork.metrics.mixed_model import difference_on_sentences, take_apart
 from openwork.metrics.power import Spread, power
 from openwork.metrics.significance import Effort, compare_statistic
-from openwork.metrics.two_way_bootstrap import Draws, mean_score, two_way_difference
+from openwork.metrics.two_way_bootstrap import Draws, mean_score, mean_statistics, resample, two_way_difference
 
 EXPERIMENTS = 500
 SEEDS, SENTENCES = 3, 100
@@ -69,8 +69,8 @@ def by_model(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
 
 
 def by_bootstrap(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    one, other = (np.stack([scores, np.ones_like(scores)], axis=-1) for scores in (first, second))
-    return two_way_difference(one, other, mean_score, Draws(100)).p
+    one, other = (resample(mean_statistics(scores), mean_score, Draws(100)) for scores in (first, second))
+    return two_way_difference(one, other).p
 
 
 def by_pairs(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:

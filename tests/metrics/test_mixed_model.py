@@ -36,7 +36,7 @@ def test_the_intervals_by_hand():
     assert parts.interaction.high == pytest.approx(2 * 0.5 / (-2 * math.log(0.975)))
     for part in (parts.seeds, parts.sentences):
         assert 0 <= part.low < part.variance < part.high
-    # Without an interaction the bounds of the seeds' variance are those of a variance: 6 / 3 with one degree of freedom.
+    # Without an interaction the seeds' variance has the bounds of any variance: 6 / 3 with one degree of freedom.
     alone = take_apart(np.array([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]])).components
     assert alone.interaction.variance == 0 and alone.seeds.variance == pytest.approx(2)
     assert alone.seeds.low == pytest.approx(2 / 5.023886) and alone.seeds.high == pytest.approx(2 / 0.000982069)
@@ -54,7 +54,7 @@ def test_where_nothing_varies_there_are_no_shares():
 
 
 def test_a_difference_by_hand():
-    """Means 3 and 4. Sentences: differences 1.5, 1, 0.5 with variance 0.25, / 3. Seeds: (6 - 0.5) / 6 and (6 - 2) / 6."""
+    """Means 3 and 4. Sentences: differences 1.5, 1, 0.5, variance 0.25, / 3. Seeds: (6 - 0.5) / 6 and (6 - 2) / 6."""
     found = difference_on_sentences(TABLE, OTHER)
     assert found.value == 1
     assert found.error**2 == pytest.approx(0.25 / 3 + 5.5 / 6 + 4 / 6)

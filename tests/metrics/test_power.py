@@ -11,7 +11,7 @@ SPREAD = Spread(seeds=0.4, sentences=11.0)
 
 
 def test_with_many_seeds_and_sentences_it_is_the_normal_power():
-    """The error is 1 where 2 s^2 / k = 0.5 and t^2 / n = 0.5; of a difference of 1.96 + 0.8416 errors 80 % are found."""
+    """The error is 1 where 2 s^2 / k = t^2 / n = 0.5; a difference of 1.96 + 0.8416 errors is found in 80 %."""
     many = Spread(math.sqrt(0.25 * 10_000), math.sqrt(0.5 * 10_000))
     assert power(2.8016, many, 10_000, 10_000) == pytest.approx(0.8, abs=0.002)
     assert power(0.0, many, 10_000, 10_000) == pytest.approx(0.05, abs=0.002)
@@ -32,7 +32,7 @@ def test_the_fewest_seeds():
 
 
 def test_too_few_sentences_no_seeds_can_replace():
-    """(11 * (1.96 + 0.8416) / 0.5)^2 = 3,799 sentences; with fewer the seeds' errors could be 0 and it is not enough."""
+    """(11 * (1.96 + 0.8416) / 0.5)^2 = 3,799 sentences; with fewer, even seeds without any spread are not enough."""
     assert sentences_needed(0.5, SPREAD) == 3799
     assert seeds_needed(0.5, SPREAD, 3_000) is None
     assert seeds_needed(0.5, SPREAD, 6_000) is not None

@@ -89,7 +89,7 @@ def difference_over_seeds(first: Sequence[float], second: Sequence[float]) -> Es
 def contrast(cells: Sequence[tuple[float, Sequence[float]]]) -> Estimate:
     """A weighted sum of the means of several methods, such as (c - b) - (d - a), with error and degrees of freedom.
 
-    Each cell is a weight and the seeds' scores; the squared error is the sum of w^2 s^2 / k, s^2 of each cell by itself.
+    Each cell is a weight and the seeds' scores; the squared error is the sum of w^2 s^2 / k, with s^2 of each cell.
     DataError: a cell has fewer than two seeds, so its spread is unknown.
     """
     value, terms = 0.0, []

@@ -1,7 +1,7 @@
 """Scores of sentences by several seeds, taken apart: what varies with the seed, with the sentence, and with both.
 
-The model is that of two crossed random factors, score[s, i] = mean + seed_s + sentence_i + interaction_si: every seed of
-a method translates the same sentences. With one score a cell, the interaction is all that neither the seed nor the
+The model has two crossed random factors, score[s, i] = mean + seed_s + sentence_i + interaction_si: every seed of a
+method translates the same sentences. With one score a cell, the interaction is all that neither the seed nor the
 sentence alone explains. The variances are those of the analysis of variance (Searle, Casella and McCulloch, "Variance
 Components", 1992, chapter 4): mean squares of rows, columns and residuals, whose expectations are
 
@@ -88,7 +88,7 @@ class Crossed:
 
 
 def take_apart(scores: Scores) -> Crossed:
-    """The analysis of variance of a method's scores, one row a seed. DataError: one seed, one sentence, or no number."""
+    """The analysis of variance of scores, one row a seed. DataError: one seed, one sentence, or a score is missing."""
     check_scores(scores)
     seeds, sentences = scores.shape
     mean = float(scores.mean())

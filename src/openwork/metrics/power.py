@@ -44,8 +44,8 @@ class Spread:
 def power(difference: float, spread: Spread, seeds: int, sentences: int, *, new_texts: bool = True) -> float:
     """The probability that the test at 5 % finds a true difference, with so many seeds of each method and sentences.
 
-    With `new_texts` the test is that of `mixed_model.py`, without it Welch's over the seeds, for these texts alone. Both
-    estimate the error, and of its degrees of freedom too they have but estimates. Given them, the difference is beyond
+    With `new_texts` the test is that of `mixed_model.py`, without it Welch's over the seeds, for these texts alone.
+    Both estimate the error, and its degrees of freedom as well. Given these estimates, the difference is beyond
     the quantile with a normal probability, which is averaged over mean squares drawn from their chi-squared
     distributions; the draws are always the same. Exact to about 0.01.
     """

@@ -1,9 +1,10 @@
 """Differences of corpus scores, such as BLEU, for new seeds and new sentences: both are resampled.
 
-A corpus score is a function of sums over sentences (counts of n-grams, lengths). So a resample of sentences is a product
-of a matrix of counts with what each sentence adds. Of seeds all resamples are known without drawing any.
+A corpus score is a function of sums over sentences (counts of n-grams, lengths). So a resample of sentences is a
+product of a matrix of counts with what each sentence adds. Of seeds all resamples are known without drawing any.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from openwork.base.errors import DataError
 from openwork.metrics.estimates import Estimate, MeanSquare, VarianceTerm, check_seeds, satterthwaite
+from openwork.metrics.power import Spread
 from openwork.metrics.significance import RESAMPLES, SEED
 from openwork.metrics.translation import bleu_metric, chrf_metric
 
@@ -38,9 +40,46 @@ class Draws:
     seed: int = SEED
 
 
-def two_way_difference(
-    first: Statistics, second: Statistics, score: CorpusScore, draws: Draws | None = None
-) -> Estimate:
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """A method's corpus scores: `scores` (seeds,), and `drawn` (resamples, seeds) on resamples of its sentences.
+
+    Methods that were resampled with the same draws have the same sentences in each resample.
+    """
+
+    scores: NDArray[np.float64]
+    drawn: NDArray[np.float64]
+    sentences: int
+    draws: Draws
+
+    @property
+    def shared(self) -> float:
+        """How differently the seeds' scores react to a resample: their mean variance less their mean covariance."""
+        covariances = np.cov(self.drawn, rowvar=False)
+        return float(np.diag(covariances).mean() - covariances[~np.eye(len(covariances), dtype=bool)].mean())
+
+    @property
+    def between(self) -> float:
+        """The variance of the seeds' scores, on these sentences."""
+        return float(np.var(self.scores, ddof=1))
+
+
+def resample(statistics: Statistics, score: CorpusScore, draws: Draws | None = None) -> Resampled:
+    """The corpus scores of a method, and those on resamples of its sentences. DataError: one seed."""
+    check_seeds(len(statistics))
+    draws = draws or Draws()
+    random = np.random.default_rng(draws.seed)
+    sentences = statistics.shape[1]
+    block = max(1, _BLOCK // sentences)
+    drawn = []
+    for start in range(0, draws.resamples, block):
+        size = min(block, draws.resamples - start)
+        counts = random.multinomial(sentences, np.full(sentences, 1 / sentences), size).astype(np.float64)
+        drawn.append(score(np.einsum("bn,knf->bkf", counts, statistics, optimize=True)))
+    return Resampled(score(statistics.sum(axis=1)), np.concatenate(drawn), sentences, draws)
+
+
+def two_way_difference(first: Resampled, second: Resampled) -> Estimate:
     """How much higher the second method's corpus score is, for new seeds of both methods and for new sentences.
 
     The value is the difference of the means of the seeds' scores. Its squared error has three parts:
@@ -55,22 +94,48 @@ def two_way_difference(
     Drawing seeds and sentences at once would count the last three times, not once (Owen, "The pigeonhole bootstrap",
     2007). Percentiles of resamples are too narrow with few seeds, so the interval is by t, with the degrees of freedom
     of Satterthwaite (1946): k - 1 for each method's seeds, n - 1 for sentences. For a score that is a mean over
-    sentences this is `difference_on_sentences`, but for the chance of drawing. DataError: one seed, or other sentences.
+    sentences this is `difference_on_sentences`, but for the chance of drawing. DataError: other sentences.
     """
-    draws = draws or Draws()
-    _check(first, second)
-    scores = [score(one.sum(axis=1)) for one in (first, second)]
-    drawn = _resampled(first, second, score, draws)
-    sentences = first.shape[1]
-    difference = drawn[1].mean(axis=1) - drawn[0].mean(axis=1)
-    terms = [VarianceTerm(1.0, MeanSquare(float(np.var(difference, ddof=1)), sentences - 1))]
-    for own, resampled in zip(scores, drawn, strict=True):
-        terms += _seeds_terms(own, resampled, sentences)
-    return satterthwaite(float(scores[1].mean() - scores[0].mean()), terms)
+    terms = [VarianceTerm(1.0, MeanSquare(_of_difference(first, second), first.sentences - 1))]
+    for one in (first, second):
+        count = len(one.scores)
+        if one.between > one.shared:  # a negative variance between seeds counts as none
+            both = MeanSquare(one.shared, (count - 1) * (one.sentences - 1))
+            terms += [VarianceTerm(1 / count, MeanSquare(one.between, count - 1)), VarianceTerm(-1 / count, both)]
+    return satterthwaite(float(second.scores.mean() - first.scores.mean()), terms)
+
+
+def measured_spread(first: Resampled, second: Resampled) -> Spread:
+    """What `power` plans with, from two methods that were trained and scored: the parts of `two_way_difference`.
+
+    `sentences` and `both` are those of a single sentence, so that sets of other sizes can be planned.
+    """
+    pair = (first, second)
+    seeds = float(np.mean([max(0.0, one.between - one.shared) for one in pair]))
+    texts = _of_difference(first, second) - sum(one.shared / len(one.scores) for one in pair)
+    both = float(np.mean([one.shared for one in pair]))
+    variances = seeds, first.sentences * max(0.0, texts), first.sentences * max(0.0, both)
+    return Spread(*(math.sqrt(variance) for variance in variances))
+
+
+def _of_difference(first: Resampled, second: Resampled) -> float:
+    """The variance over resamples of the difference of the methods' means. DataError: they have other sentences."""
+    if (first.sentences, first.draws) != (second.sentences, second.draws):
+        raise DataError(
+            f"resamples of {first.sentences:,} sentences cannot be compared with those of {second.sentences:,}",
+            hint="score both methods on the same sentences with the same metric, and draw the same resamples",
+            code="D177",
+        )
+    return float(np.var(second.drawn.mean(axis=1) - first.drawn.mean(axis=1), ddof=1))
+
+
+def mean_statistics(scores: NDArray[np.float64]) -> Statistics:
+    """The statistics of a metric that is a mean over sentences, from the scores (seeds, sentences)."""
+    return np.stack([scores, np.ones_like(scores)], axis=-1)
 
 
 def mean_score(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The corpus score of a metric that is a mean over sentences; its statistics are (score, 1)."""
+    """The corpus score of a metric that is a mean over sentences, of `mean_statistics`."""
     return sums[..., 0] / sums[..., 1]
 
 
@@ -85,38 +150,3 @@ def corpus_metric(name: str, tokenisation: str = "13a") -> CorpusMetric:
         return float(metric._compute_score_from_stats([int(one) for one in sums]).score)
 
     return CorpusMetric(statistics, lambda sums: np.apply_along_axis(of_one, -1, sums))
-
-
-def _resampled(first: Statistics, second: Statistics, score: CorpusScore, draws: Draws) -> list[NDArray[np.float64]]:
-    """The scores (resamples, seeds) of both methods, on the same resamples of sentences."""
-    random = np.random.default_rng(draws.seed)
-    sentences = first.shape[1]
-    block = max(1, _BLOCK // sentences)
-    scores: list[list[NDArray[np.float64]]] = [[], []]
-    for start in range(0, draws.resamples, block):
-        size = min(block, draws.resamples - start)
-        counts = random.multinomial(sentences, np.full(sentences, 1 / sentences), size).astype(np.float64)
-        for kept, one in zip(scores, (first, second), strict=True):
-            kept.append(score(np.einsum("bn,knf->bkf", counts, one, optimize=True)))
-    return [np.concatenate(kept) for kept in scores]
-
-
-def _seeds_terms(scores: NDArray[np.float64], resampled: NDArray[np.float64], sentences: int) -> list[VarianceTerm]:
-    """The variance of the mean of a method's seeds, less what it shares with sentences; nothing where that is more."""
-    count = len(scores)
-    covariances = np.cov(resampled, rowvar=False)
-    own, together = np.trace(covariances) / count, covariances[~np.eye(count, dtype=bool)].mean()
-    seeds = MeanSquare(float(np.var(scores, ddof=1)), count - 1)
-    both = MeanSquare(float(own - together), (count - 1) * (sentences - 1))
-    return [VarianceTerm(1 / count, seeds), VarianceTerm(-1 / count, both)] if seeds.value > both.value else []
-
-
-def _check(first: Statistics, second: Statistics) -> None:
-    for one in (first, second):
-        check_seeds(len(one))
-    if first.shape[1:] != second.shape[1:]:
-        raise DataError(
-            f"statistics of {first.shape[1]:,} sentences cannot be compared with those of {second.shape[1]:,}",
-            hint="score both methods on the same sentences with the same metric",
-            code="D177",
-        )
