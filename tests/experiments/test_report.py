@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.simulated import MACHINE, arms, experiment, make_test_set, score_on_test_set, trial
+from experiments.simulated import arms, experiment, make_test_set, score_on_test_set, trial
 from openwork.base.errors import DataError
 from openwork.base.messages import catalogue
 from openwork.base.phrases import AsIs
@@ -346,4 +346,3 @@ def test_pictures_have_chinese_words(tmp_path: Path):
     folder = ablation(tmp_path / "e")
     write_report(folder, "zh")
     assert "测试集" in (folder / "figures" / "variants-test.svg").read_text("utf-8")
-    assert MACHINE not in (folder / "report.md").read_text("utf-8"), "its machine is called full"

@@ -97,7 +97,9 @@ def test_another_test_set_is_refused(tmp_path: Path):
     one, other = sorted(folder.glob("trials/*"))
     score_on_test_set(one, 1.0, [1.0, 2.0])
     score_on_test_set(other, 1.0, [1.0, 2.0, 3.0])
-    with pytest.raises(DataError, match="trials 1 and 2 cannot be compared: the sentences of the test set differs"):
+    with pytest.raises(
+        DataError, match="trials 1 and 2 cannot be compared: the number of sentences of the test set differs"
+    ):
         read_results(folder)
 
 

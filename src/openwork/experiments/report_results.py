@@ -246,12 +246,12 @@ def check_comparable(trials: Iterable[ReportedTrial]) -> None:
     finished = [trial for trial in trials if trial.state == "finished"]
     tested = [trial for trial in finished if trial.test is not None]
     for name, group, value in (
-        ("the metric", finished, lambda trial: trial.metric),
-        ("the metric's signature", finished, lambda trial: trial.signature),
-        ("the tokenizers", finished, lambda trial: trial.tokenizers),
-        ("the data", finished, lambda trial: trial.data),
-        ("the metric's signature on the test set", tested, lambda trial: trial.test.signature),
-        ("the sentences of the test set", tested, lambda trial: len(trial.test.sentences)),
+        (msg("the metric"), finished, lambda trial: trial.metric),
+        (msg("the metric's signature"), finished, lambda trial: trial.signature),
+        (msg("the tokenizers"), finished, lambda trial: trial.tokenizers),
+        (msg("the data"), finished, lambda trial: trial.data),
+        (msg("the metric's signature on the test set"), tested, lambda trial: trial.test.signature),
+        (msg("the number of sentences of the test set"), tested, lambda trial: len(trial.test.sentences)),
     ):
         for one, other in pairwise(group):
             if value(one) != value(other):

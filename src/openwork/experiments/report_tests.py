@@ -282,7 +282,7 @@ def touched_section(results: ExperimentResults) -> ReportSection:
     rows = [
         [AsIs(key), AsIs(_plain(value))] for key, value in results.test.items() if key != "trials" and _plain(value)
     ]
-    table = ReportTable(msg("What is noted of it"), [msg("key"), msg("value")], rows, "", frozenset({0, 1}))
+    table = ReportTable(msg("What is noted of it"), [msg("name"), msg("value")], rows, "", frozenset({0, 1}))
     return ReportSection(msg("The test set"), sentences, [table] if rows else [])
 
 
