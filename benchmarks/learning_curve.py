@@ -24,7 +24,7 @@ from openwork.base.files import atomic_write_text
 from openwork.data.pairs import training_pairs
 from openwork.data.records import Pair
 from openwork.data.settings import DataSettings
-from openwork.inspection.plots import Series, line_chart
+from openwork.inspection.plots import Chart, Series
 from openwork.runs.file.resolve import resolve_layer
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.train import train_bundle
@@ -112,9 +112,9 @@ def table(points: Sequence[Point]) -> list[str]:
 
 def drawn(curves: dict[str, list[Point]]) -> str:
     """All curves in one picture."""
-    series = [Series(name, [(count, mean) for count, mean, *_ in means(points)]) for name, points in curves.items()]
+    series = tuple(Series(name, [(n, mean) for n, mean, *_ in means(points)]) for name, points in curves.items())
     name = next(iter(curves.values()))[0].name
-    return line_chart(series, "Score by training examples", "training examples", name, log_x=True)
+    return Chart("Score by training examples", "training examples", name, series, log_x=True).drawn(str)
 
 
 def main() -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from openwork.base.files import atomic_write_text
 from openwork.bundles.bundle import load_bundle
-from openwork.demo.demo import draw_attention
-from openwork.inspection.attention_view import attention_map
+from openwork.demo.demo import map_attention
 from openwork.runs.usable import usable_bundle
 
 TEXT = "Samstag, 14. März 2031"
@@ -17,6 +16,4 @@ PICTURE = Path(__file__).resolve().parents[1] / "docs" / "attention.svg"
 
 if __name__ == "__main__":
     bundle = load_bundle(usable_bundle(Path(sys.argv[1])))
-    example = draw_attention(bundle, TEXT)
-    picture = attention_map(example.weights, example.row_labels, example.column_labels, example.title)
-    atomic_write_text(PICTURE, picture + "\n")
+    atomic_write_text(PICTURE, map_attention(bundle, TEXT).drawn(str) + "\n")

@@ -16,7 +16,7 @@ import numpy as np
 
 from growth.prediction import WORK, fit, predicted_memory, predicted_seconds
 from growth.shapes import BASE, TRAINING, TRANSLATING, Shape
-from openwork.inspection.plots import Series, line_chart
+from openwork.inspection.plots import Chart, Series
 
 AXES = {
     "length": ("tokens of a sentence", lambda shape: shape.length),
@@ -115,9 +115,9 @@ def _plots(
         ),
     }
     for kind, (upward, found, said) in pictures.items():
-        series = [Series("measured", found), Series("predicted", said)]
+        series = (Series("measured", found), Series("predicted", said))
         title = f"An update in {precision}: {kind} against {label}"
-        picture = line_chart(series, title, label, upward, log_x=True, log_y=True)
+        picture = Chart(title, label, upward, series, True, True).drawn(str)
         (folder / f"{name}-{kind}.svg").write_text(picture + "\n", encoding="utf-8")
         yield f"![{title}]({folder.name}/{name}-{kind}.svg)"
     yield ""
@@ -141,9 +141,9 @@ def translating_section(measured: Measured, folder: Path) -> Iterator[str]:
             for shape, point in points
         ]  # fmt: skip
         yield from ["", *table([label, "seconds", "ms a step", "tokens/s", "MB besides the model"], rows), ""]
-        series = [Series("cached", [(place(shape), point["cached"]["seconds"]) for shape, point in points])]
+        series = (Series("cached", [(place(shape), point["cached"]["seconds"]) for shape, point in points]),)
         title = f"Translating: time against {label}"
-        picture = line_chart(series, title, label, "seconds", log_x=True, log_y=True)
+        picture = Chart(title, label, "seconds", series, True, True).drawn(str)
         (folder / f"translating-{size}.svg").write_text(picture + "\n", encoding="utf-8")
         yield f"![{title}]({folder.name}/translating-{size}.svg)"
     yield ""
@@ -182,7 +182,7 @@ def caching_section(measured: Measured, folder: Path) -> Iterator[str]:
         rows.append([f"{sentences}", words, "", "", ""])
     yield from table(["sentences", "target tokens", "cached, ms", "uncached, ms", "uncached / cached"], rows)
     title = "Decoding with and without a cache"
-    picture = line_chart(curves, title, "target tokens", "milliseconds", log_x=True, log_y=True)
+    picture = Chart(title, "target tokens", "milliseconds", tuple(curves), True, True).drawn(str)
     (folder / "caching.svg").write_text(picture + "\n", encoding="utf-8")
     yield from ["", f"![{title}]({folder.name}/caching.svg)", ""]
 

@@ -50,8 +50,17 @@ RETIRED = {
     "D048": "{}:{}: an entry without msgstr",
     "D059": "{}: token store of version {}",
     "D066": "{} hypotheses cannot be compared with {} references",
+    "D067": "{} translations against {} sources",
+    "D078": "{} translations against {} references",
+    "D096": "{} and {} have different numbers of lines: {} and {}",
     "D115": "{} labels cannot be compared with {} references",
+    "U002": "name what to compare on",
+    "U024": "--row is for table 3",
     "U041": "{} is all there is to average",
+    "U049": "this example is a Chinese sentence, and the bundle does not read Chinese",
+    "U055": "the example {} has its own numbers and takes no --bundle",
+    "U057": "table {} of the paper lists no models",
+    "U062": "table 3 has no row {}",
     "U086": "--minutes nan: not a length of time",
 }
 

@@ -52,7 +52,6 @@ TORCH_FREE_MODULES = (
     "models.presets",
     "bundles.folder",
     "cost.cost",
-    "cost.table3",
     "evaluation.saved",
     "evaluation.saved",
     "inference.filters.tokenize",

@@ -70,9 +70,7 @@ KEYWORDS = {
     "Claim": slice(1),
     "Variant": slice(1, 2),
     "Chart": slice(3),
-    "Figures": slice(2),
-    "FiguresRow": slice(1),
-    "figures": slice(3),
+    "Figures": slice(3),
 }
 MIGRATION = "migration"
 

@@ -13,11 +13,9 @@ from bundles.kept import NEWEST
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.checks.check import CheckResult, Status
-from openwork.checks.plain_search import penalty, plain_search
 from openwork.checks.verify import CHECKS, verify_bundle
 from openwork.decoding.beam import Finished, Live
 from openwork.decoding.lone import Results
-from openwork.decoding.settings import DecodingSettings
 from openwork.inference.prepared import products
 from openwork.inference.prepared.caches import Past
 from openwork.inference.prepared.native import problem
@@ -76,10 +74,7 @@ def test_each_line_looks_at_a_sound_model(compilable: Bundle):
 def test_a_beam_that_ends_with_its_first_hypothesis(bundle: Bundle, monkeypatch: Patch):
     sound = Finished.done
     monkeypatch.setattr(Finished, "done", lambda self, live: sound(self, live) | (self.counts[live.sentences] > 0))
-    outcomes = verify_bundle(bundle)
-    assert failed(outcomes) == {"search"}
-    finding = next(outcome for outcome in outcomes if outcome.name == "search").finding
-    assert finding is not None and finding.wrong.startswith("a search finds ")
+    assert failed(verify_bundle(bundle)) == {"beam"}
 
 
 def test_a_beam_that_hopes_for_no_longer_targets(bundle: Bundle, monkeypatch: Patch):
@@ -91,13 +86,13 @@ def test_a_beam_that_hopes_for_no_longer_targets(bundle: Bundle, monkeypatch: Pa
         return sound(self, live) | (self.best[live.sentences, self.settings.best - 1] > hope)
 
     monkeypatch.setattr(Finished, "done", hasty)
-    assert failed(verify_bundle(bundle)) == {"search"}
+    assert failed(verify_bundle(bundle)) == {"beam"}
 
 
 def test_a_lone_search_that_ends_with_its_first_hypothesis(bundle: Bundle, monkeypatch: Patch):
     sound = Results.are_settled
     monkeypatch.setattr(Results, "are_settled", lambda self, own, length: sound(self, own, length) or bool(self.scores))
-    assert failed(verify_bundle(bundle)) == {"search"}
+    assert failed(verify_bundle(bundle)) == {"beam"}
 
 
 def test_a_lone_search_that_hopes_for_no_longer_targets(bundle: Bundle, monkeypatch: Patch):
@@ -108,13 +103,13 @@ def test_a_lone_search_that_hopes_for_no_longer_targets(bundle: Bundle, monkeypa
         return sound(self, values, length) or bool(self._score(self.settings.best - 1) > hope)
 
     monkeypatch.setattr(Results, "are_settled", hasty)
-    assert failed(verify_bundle(bundle)) == {"search"}
+    assert failed(verify_bundle(bundle)) == {"beam"}
 
 
 def test_a_length_penalty_with_the_other_sign(bundle: Bundle, monkeypatch: Patch):
     other = lambda length, alpha, rule="paper": ((5 + length) / 6) ** -alpha  # noqa: E731
     monkeypatch.setattr("openwork.decoding.scoring.length_penalty", other)
-    assert failed(verify_bundle(bundle)) == {"search"}
+    assert failed(verify_bundle(bundle)) == {"scores"}
 
 
 def test_causal_attention_that_counts_from_the_first_key(bundle: Bundle):
@@ -197,28 +192,3 @@ def test_a_shortlist_that_forgets_what_may_be_copied(bundle: Bundle, monkeypatch
     shared = bundle.tokenizers.shared
     assert failed(verify_bundle(bundle)) == ({"shortlist"} if shared else set())
     assert shared, "the kept bundle has one vocabulary for both sides"
-
-
-def test_the_plain_search_by_hand():
-    """Two pieces, 4 and 5. Position 1: 4 with 0.6, the end with 0.4; after 4: the end with 0.5, 5 with 0.5.
-
-    With alpha = 0 the empty target (0.4) beats "4" (0.3): a beam of 2 finishes both. A greedy search writes "4", as 4
-    is first, and then takes the end or 5, which are equal: too close to be told apart.
-    """
-    never = -math.inf
-    after_start = [never, never, never, math.log(0.4), math.log(0.6), never, never, never, never]
-    after_four = [never, never, never, math.log(0.51), never, math.log(0.49), never, never, never]
-    table = [[after_four if last == 4 else after_start for last in range(9)] for _ in range(3)]
-    settings = DecodingSettings(beam=2, best=2, length_penalty=0.0, maximum_length=3)
-    found = plain_search(table, settings)
-    assert found is not None
-    assert [tokens for _, tokens in found] == [(), (4,)]
-    assert [math.exp(value) for value, _ in found] == pytest.approx([0.4, 0.6 * 0.51])
-    close = [[[*row[:3], math.log(0.5), row[4], math.log(0.5), *row[6:]] for row in rows] for rows in table]
-    assert plain_search(close, settings) is None
-
-
-def test_the_penalty_by_hand():
-    """((5 + 7) / 6)^0.6 = 2^0.6 = 1.5157; 4^0.5 = 2."""
-    assert penalty(7, DecodingSettings(length_penalty=0.6)) == pytest.approx(1.5157, abs=1e-4)
-    assert penalty(4, DecodingSettings(length_penalty=0.5, length_rule="power")) == pytest.approx(2.0)

@@ -45,7 +45,7 @@ WORK: dict[str, str] = {
     "completion": "bash",
     "config show": "{}/run.toml --origin",
     "config explain": "training.warmup",
-    "config schema": "--text",
+    "config schema": "translation",
     "config check": "{}/run.toml",
     "config recipes": "",
     "config from": "{}/train.sh",

@@ -51,7 +51,7 @@ OUTPUTS: dict[tuple[str, str], Arguments] = {
     ("config from", "out"): ("home/train.sh",),
     ("data check", "html"): ("--source", TEXTS[0], "--target", TEXTS[1]),
     ("explain", "html"): ("a b", *BUNDLE),
-    ("study", "html"): ("position-rotation", "--set", "width=4", "--set", "positions=8"),
+    ("study", "html"): ("score-scale",),
 }
 FILES = {output for output in OUTPUTS if output[1] == "html" or output[0] in ("shortlist", "config from")}
 each_output = pytest.mark.parametrize("output", OUTPUTS, ids=" ".join)

@@ -49,15 +49,15 @@ def test_an_equation_as_lines():
 
 def test_an_equation_as_json():
     found = json.loads(invoke("eq", "1", "--json").stdout)
-    assert found["schema"] == 1 and found["section"] == "3.2.1"
+    assert found["schema"] == 2 and found["section"] == "3.2.1"
     assert found["code"][0]["name"] == "openwork.nn.kernels.reference.attention"
     assert found["code"][0]["source"].startswith("def attention(")
     assert found["trace"]["steps"][-1]["shape"] == [8, 4, 64]
 
 
-def test_a_row():
-    assert "48,345,088" in invoke("table", "3", "--row", "C2").stdout
-    assert json.loads(invoke("table", "3", "--row", "big", "--json").stdout)["values"]["weights"] == 214_171_648
+def test_a_table_as_json():
+    rows = json.loads(invoke("table", "3", "--json").stdout)["tables"][0]["rows"]
+    assert next(row for row in rows if row[0] == "big")[2] == "214,171,648"
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,6 @@ def test_a_row():
         (["equation", "1"], "nothing of the paper is called equation"),
         (["eq", "4"], "openwork paper has no eq 4"),
         (["figure", "3"], "figure 3 of the paper shows attention weights of the authors' own model"),
-        (["table", "2", "--row", "C2"], "--row is for table 3"),
-        (["table", "--row", "C2"], "--row is for table 3"),
-        (["table", "3", "--row", "F"], "table 3 has no row F"),
         (["eq", "1", "--markdown"], "--markdown is for the whole list"),
         (["--markdown", "--json"], "--markdown is for the whole list"),
     ],

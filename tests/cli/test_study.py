@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from openwork.cli.main import app
 
-QUICK = ["study", "position-rotation", "--set", "width=4", "--set", "positions=8"]
+QUICK = ["study", "score-scale", "--set", "widths=[4, 64, 256]"]
 
 
 def invoke(*arguments: str):
@@ -17,14 +17,14 @@ def invoke(*arguments: str):
 def test_without_a_name_the_studies_are_listed():
     assert "gradients-through-time" in invoke("study").stdout
     listed = json.loads(invoke("study", "--json").stdout)
-    assert len(listed) == 6 and listed[0]["settings"]["steps"] == 100
+    assert len(listed) == 5 and listed[0]["settings"]["steps"] == 100
 
 
 def test_a_study_as_lines_and_as_json():
-    assert "holds: for random vectors no such matrix exists" in invoke(*QUICK).stdout
+    assert "holds: the variance of plain products is d_k" in invoke(*QUICK).stdout
     found = json.loads(invoke(*QUICK, "--json").stdout)
-    assert found["schema"] == 1 and found["settings"]["width"] == 4
-    assert found["data"]["offsets"] == [1, 5, 20] and found["claims"][0]["holds"] is True
+    assert found["schema"] == 1 and found["settings"]["widths"] == [4, 64, 256]
+    assert found["data"]["widths"] == [4, 64, 256] and found["claims"][0]["holds"] is True
 
 
 def test_a_study_as_a_page(tmp_path: Path):

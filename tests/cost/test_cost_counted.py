@@ -1,4 +1,4 @@
-"""Costs that are counted, against those by formula, which test_cost.py holds against torch and autograd."""
+"""Costs that are counted, against those by formula; test_cost.py holds both against torch and autograd."""
 
 import resource
 
@@ -6,15 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from openwork.base.config import Settings
-from openwork.cost import cost
 from openwork.cost.cost import Cost, cost_of, weights_of
 from openwork.cost.counted import ProductCounter, count_cost
 from openwork.cost.part import SentenceLengths
-from openwork.machine.device import has_narrow_kernels
+from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
+from openwork.models.interfaces import count_weights
 from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import DecoderSettings, TransformerSettings
 
 pytestmark = pytest.mark.slow
 
@@ -23,9 +22,8 @@ SMALL = TransformerSettings(width=64, heads=4, feedforward_width=128, encoder_la
 MODELS: dict[str, ModelSettings] = {
     "transformer": SMALL,
     "free": SMALL.model_copy(update={"tying": "none", "positions": "learned", "maximum_length": 40, "norm": "pre"}),
-    "narrow": SMALL.model_copy(update={"embedding_width": 40, "feedforward": "geglu", "key_value_heads": 1}),
+    "narrow": SMALL.model_copy(update={"feedforward": "geglu", "key_value_heads": 1, "output_bias": True}),
     "unscaled": SMALL.model_copy(update={"attention": "unscaled"}),
-    "recurrent": RecurrentSettings(width=64, encoder_layers=2, decoder_layers=2),
 }
 
 
@@ -42,26 +40,33 @@ def test_what_is_counted_is_what_the_formulas_say(name: str) -> None:
     assert found.linear == formula.linear
     assert found.output == formula.output
     assert found.forward_flops == pytest.approx(formula.forward_flops, rel=1e-12)
-    # An LSTM of which the processor has no narrow form keeps float32, which the formula does not know.
-    is_narrow = has_narrow_kernels() or not isinstance(settings, RecurrentSettings)
-    for size in (4, 2) if is_narrow else (4,):
+    for size in (4, 2):
         assert found.kept(1000, size) == pytest.approx(formula.kept(1000, size), rel=0.04), size
 
 
-class Unheard(Settings):
-    """Settings of no family."""
-
-
-def test_a_family_without_formulas_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_family_without_formulas_is_counted() -> None:
     settings = RecurrentSettings(width=32, tying="target")
-    expected = cost_of(settings, 50, 40, source_length=9, target_length=7)
-    monkeypatch.setattr(cost, "RecurrentSettings", Unheard)  # nobody has written formulas for the recurrent model
     found = cost_of(settings, 50, 40, source_length=9.3, target_length=6.8)
-    assert [part.name for part in found.parts] != [part.name for part in expected.parts]
-    assert weights_of(settings, 50) == weights_of(RecurrentSettings(width=32), 50)
-    assert found.lengths == SentenceLengths(9, 7) and found.output == (40, 32)
-    assert found.weights == expected.weights and found.forward_flops == pytest.approx(expected.forward_flops, rel=1e-12)
-    assert 0 < found.memory(100).total == pytest.approx(expected.memory(100).total, rel=0.1)
+    assert [part.name for part in found.parts] == ["output", "layers", "embeddings, norms and biases"]
+    assert found.lengths == SentenceLengths(9, 7) and found.output == (40, 32)  # whole tokens
+    with torch.device("meta"):
+        assert weights_of(settings, 50) == count_weights(build_model(settings, 50, 50))
+        assert found.weights == count_weights(build_model(settings, 50, 40))
+
+
+@pytest.mark.parametrize(
+    ("own", "read"),
+    [
+        (40, SentenceLengths(20, 20)),
+        (41, SentenceLengths(20, 20)),
+        (2, SentenceLengths(1, 1)),
+        (60, SentenceLengths(25, 25)),
+    ],
+)
+def test_sentences_are_counted_that_the_model_can_read(own: int, read: SentenceLengths) -> None:
+    """A decoder has its positions for source and target together."""
+    settings = DecoderSettings(layers=1, width=8, heads=2, positions="learned", maximum_length=own)
+    assert cost_of(settings, 50).lengths == read
 
 
 def test_by_hand() -> None:

@@ -1,47 +1,23 @@
-"""openwork info: every option, every row of table 3, and the cost of a preset."""
+"""openwork info: every row of table 3, and the modules and the cost of a preset."""
 
 import json
-from typing import get_args
 
 import pytest
 import torch
 
 from calling import Call
 from openwork.cost.cost import cost_of, weights_of
-from openwork.cost.table3 import NEARER, VOCABULARY, count_table, table_lines
 from openwork.inspection.modules import list_modules, module_lines
 from openwork.models.build import build_model
-from openwork.models.families import FAMILIES, list_options, model_settings, option_lines
+from openwork.models.families import FAMILIES, model_settings
 from openwork.models.interfaces import count_weights
-from openwork.models.presets import PRESETS, ROWS, TRAININGS, Row
-from openwork.models.settings import TransformerSettings
+from openwork.models.presets import PRESETS, ROWS, TRAININGS, VOCABULARY, Row
+from openwork.study.paper.tables import NEARER
 
 pytestmark = pytest.mark.slow
 
 
-def test_every_option_of_every_family_has_its_line() -> None:
-    options = list_options()
-    for family in FAMILIES:
-        kind = family.model_fields["kind"].default
-        named = {option.key for option in options if option.family == kind}
-        assert named == {f"model.{name}" for name in family.model_fields} - {"model.kind"}
-    lines = option_lines(options)
-    for option in options:
-        assert any(line.startswith(f"{option.key} = ") and option.description in line for line in lines)
-        assert option.origin or option.values, f"{option.key} does not say where it comes from"
-    for name, field in TransformerSettings.model_fields.items():
-        for value in get_args(field.annotation) if name in ("positions", "feedforward", "normalisation") else ():
-            assert any(line.split()[:1] == [value] or line.split()[:2] == ["*", value] for line in lines), value
-
-
-def test_the_default_is_marked() -> None:
-    marked = [line.split()[1] for line in option_lines(list_options()) if line.startswith("  * ")]
-    with_positions = [option for option in list_options() if option.key == "model.positions"]
-    assert marked.count("sinusoidal") == len(with_positions)
-    assert len(marked) == sum(bool(option.values) for option in list_options())
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.group} {row.preset}")
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name} {row.preset}")
 def test_the_rows_are_counted_as_the_model_is_built(row: Row) -> None:
     if row.training:
         return  # the base's model, trained otherwise
@@ -106,29 +82,6 @@ def test_presets_and_defaults_have_the_sizes_that_they_had() -> None:
     }  # fmt: skip
 
 
-def test_at_41000_all_rows_but_big_meet_the_column() -> None:
-    """Within half a million and 2,000 weights: one row, d_ff = 1024, misses the rounding by 1,568 weights."""
-    counted = {row.row.preset: row for row in count_table() if row.row.millions is not None}
-    assert len(counted) == 11
-    differences = {name: row.nearer_difference for name, row in counted.items()}
-    assert {name for name, d in differences.items() if d is None or abs(d) > 0.503} == {"paper-big"}
-    assert {name for name, row in counted.items() if not row.agrees} == {"paper-big", "table3-c-ff1024"}
-    assert counted["table3-c-ff1024"].nearer == 52_500_000 - 1_568
-    assert counted["paper-big"].difference == 1.172 and counted["paper-base"].difference == -1.954
-    # at 41,004 that row rounds to the column as well, and so do the others
-    for name, row in counted.items():
-        weights = cost_of(model_settings(PRESETS[name]), 41_004).weights
-        assert (round(weights / 1e6) == row.row.millions) is (name != "paper-big"), name
-
-
-def test_only_the_rows_that_state_a_size_are_compared() -> None:
-    by_group = {group: [row for row in count_table() if row.row.group == group] for group in "ABCDE"}
-    assert [len(rows) for rows in by_group.values()] == [4, 2, 7, 4, 1]
-    assert all(row.difference is None for group in "ADE" for row in by_group[group])
-    assert {row.weights for group in "AD" for row in by_group[group]} == {63_045_632}  # heads cost nothing
-    assert any("training.label_smoothing = 0.2" in line for line in table_lines(count_table()))
-
-
 @pytest.mark.parametrize("name", ["paper-base", "table3-e-learned", "recurrent-small"])
 def test_the_modules_add_up_to_the_model(name: str) -> None:
     with torch.device("meta"):
@@ -171,32 +124,12 @@ def test_a_preset_is_told_with_its_cost(call: Call, name: str) -> None:
     assert values["cost"]["memory_bytes"]["weights"] == 4 * cost.weights
 
 
-def test_table_and_options_on_the_command_line(call: Call) -> None:
-    table = call("info", "--table", "3")
-    assert table.code == 0 and "table3-c-ff1024" in table.out.decode()
-    assert "9 of the 11 rows with a figure round to the paper's" in table.out.decode()
-    rows = json.loads(call("info", "--table", "3", "--json").out)["rows"]
-    assert len(rows) == len(ROWS) and rows[0]["weights"] == 63_045_632 and rows[0]["paper"]["bleu"] == 25.8
-    options = json.loads(call("info", "--options", "--json").out)["options"]
-    assert {"model.positions", "model.feedforward"} <= {option["key"] for option in options}
-    assert "rotary" in call("info", "--options").out.decode()
-
-
 def test_the_presets_are_listed_without_the_rows(call: Call) -> None:
     listed = call("info").out.decode()
-    assert "paper-base" in listed and "nano" in listed and "table3-" not in listed and "--table 3" in listed
+    assert "paper-base" in listed and "nano" in listed and "table3-" not in listed and "paper table 3" in listed
     assert "table3-a-h1" in json.loads(call("info", "--json").out)["weights"]
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--table", "2"], "table 2 of the paper lists no models"),
-        (["--options", "--table", "3"], "asked for several things at once"),
-        (["paper-base", "--options"], "asked for several things at once"),
-        (["table3-a-h2"], "did you mean table3-a-h"),
-    ],
-)
-def test_what_cannot_be_told_is_refused(call: Call, words: list[str], sentence: str) -> None:
-    refused = call("info", *words)
-    assert refused.code == 2 and sentence in refused.err
+def test_a_preset_that_there_is_not_is_refused(call: Call) -> None:
+    refused = call("info", "table3-a-h2")
+    assert refused.code == 2 and "did you mean table3-a-h" in refused.err

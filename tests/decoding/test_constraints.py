@@ -8,16 +8,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoding.phrases import forbidden, phrase_automaton, required
 from decoding.tables import TableModel, exhaustive, holds, log_probability, probabilities, random_logits, sources
-from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import Live
 from openwork.decoding.constraints import (
     REFUSED,
-    AnyOf,
     Automaton,
     RequiredPhrases,
     SentenceConstraints,
-    phrase_automaton,
     text_automaton,
 )
 from openwork.decoding.expansions import ExpandInBanks, in_turn
@@ -34,8 +32,8 @@ PREFIXES = st.lists(st.integers(4, 6), max_size=3).map(tuple)
 CONSTRAINTS = st.builds(
     SentenceConstraints,
     prefix=PREFIXES,
-    required=st.lists(PHRASES, max_size=1).map(tuple),
-    forbidden=st.lists(PHRASES, max_size=2).map(tuple),
+    required=st.lists(PHRASES, max_size=1).map(lambda phrases: required(*phrases)),
+    forbidden=st.lists(PHRASES, max_size=2).map(lambda phrases: forbidden(VOCABULARY, *phrases)),
 )
 Keep = Callable[[tuple[int, ...]], bool]
 
@@ -76,7 +74,7 @@ def test_prefix(seed: int, prefix: tuple[int, ...]) -> None:
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, phrases=st.lists(PHRASES, max_size=3))
 def test_forbidden(seed: int, phrases: list[tuple[int, ...]]) -> None:
-    (found,) = searched(seed, [SentenceConstraints(forbidden=tuple(phrases))], options())
+    (found,) = searched(seed, [SentenceConstraints(forbidden=forbidden(VOCABULARY, *phrases))], options())
     expect(found, seed, lambda tokens: not any(holds(tokens, phrase) for phrase in phrases))
 
 
@@ -96,7 +94,7 @@ def test_no_repeat(seed: int, size: int) -> None:
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, phrase=PHRASES)
 def test_one_required_phrase(seed: int, phrase: tuple[int, ...]) -> None:
-    (found,) = searched(seed, [SentenceConstraints(required=(phrase,))], options())
+    (found,) = searched(seed, [SentenceConstraints(required=required(phrase))], options())
     expect(found, seed, lambda tokens: holds(tokens, phrase))
 
 
@@ -122,7 +120,7 @@ APART = [
 @given(seed=SEEDS, phrases=st.sampled_from(APART))
 def test_two_required_phrases(seed: int, phrases: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     one, other = phrases
-    (found,) = searched(seed, [SentenceConstraints(required=(one, other))], options())
+    (found,) = searched(seed, [SentenceConstraints(required=required(one, other))], options())
     expect(found, seed, lambda tokens: holds(tokens, one) and holds(tokens, other))
 
 
@@ -130,14 +128,14 @@ def test_two_required_phrases(seed: int, phrases: tuple[tuple[int, ...], tuple[i
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, one=PHRASES, other=PHRASES)
 def test_one_of_two_ways_to_write_a_phrase(seed: int, one: tuple[int, ...], other: tuple[int, ...]) -> None:
-    (found,) = searched(seed, [SentenceConstraints(required=(AnyOf((one, other)),))], options())
+    (found,) = searched(seed, [SentenceConstraints(required=((one, other),))], options())
     expect(found, seed, lambda tokens: holds(tokens, one) or holds(tokens, other))
 
 
 @pytest.mark.slow
 def test_phrase_that_stands_at_the_start_only() -> None:
     """5 at the start, or 4 5 anywhere."""
-    either = AnyOf(((START, 5), (4, 5)))
+    either = ((START, 5), (4, 5))
     for seed in range(8):
         (found,) = searched(seed, [SentenceConstraints(required=(either,))], options())
         expect(found, seed, lambda tokens: tokens[:1] == (5,) or holds(tokens, (4, 5)))
@@ -154,7 +152,7 @@ def test_required_phrases_are_there_at_any_beam(
     limit = 1 + sum(map(len, phrases))
     for others in ({}, {"samples": 3}, {"beam": 4, "groups": 2}):
         values = {"beam": beam, "best": 1, "no_repeat": no_repeat, **others}
-        (found,) = searched(seed, [SentenceConstraints(required=tuple(phrases))], options(**values), limit)
+        (found,) = searched(seed, [SentenceConstraints(required=required(*phrases))], options(**values), limit)
         assert found
         assert all(holds(h.tokens, phrase) for h in found for phrase in phrases)
 
@@ -181,15 +179,15 @@ def test_sentences_without_constraints_are_searched_as_always(chosen: dict[str, 
     model = TableModel(random_logits(5, VOCABULARY, 1.5))
     source, lengths = sources([0, 1], [LIMIT, LIMIT])
     free = decode(model, source, lengths, decoding)
-    mixed = [SentenceConstraints(), SentenceConstraints(required=((6, 6),))]
+    mixed = [SentenceConstraints(), SentenceConstraints(required=required((6, 6)))]
     assert decode(model, source, lengths, decoding, constraints=[SentenceConstraints()] * 2) == free
     assert decode(model, source, lengths, decoding, constraints=mixed)[0] == free[0]
 
 
 def test_sentence_whose_constraints_cannot_be_met_has_no_hypothesis() -> None:
     impossible = [
-        SentenceConstraints(required=((4, 5, 6, 4, 5),)),  # with the end symbol one more than the limit
-        SentenceConstraints(required=((4, 5),), forbidden=((5,),)),
+        SentenceConstraints(required=required((4, 5, 6, 4, 5))),  # with the end symbol one more than the limit
+        SentenceConstraints(required=required((4, 5)), forbidden=forbidden(VOCABULARY, (5,))),
         SentenceConstraints(),
     ]
     for others in ({}, {"beam": 1}, {"samples": 2}, {"beam": 4, "groups": 2}):
@@ -203,7 +201,7 @@ def test_a_phrase_that_repeats_itself_may() -> None:
     """Nothing comes twice but in the phrase, which stands where it is begun, not where the room ends."""
     for seed in range(10):
         chosen = options(beam=4, best=1, no_repeat=1)
-        ((best,),) = searched(seed, [SentenceConstraints(required=((5, 5),))], chosen, limit=9)
+        ((best,),) = searched(seed, [SentenceConstraints(required=required((5, 5)))], chosen, limit=9)
         assert holds(best.tokens, (5, 5)) and len(best.tokens) <= 5
         assert best.tokens.count(4) <= 1 and best.tokens.count(6) <= 1
 
@@ -215,7 +213,7 @@ def test_an_improbable_phrase_is_placed_where_it_costs_least() -> None:
         (4, 5): {3: 1.0}, (5, 4): {3: 1.0}, (5, 4, 5): {3: 1.0}, (4, 5, 4): {3: 1.0},
     }  # fmt: skip
     model = TableModel(probabilities(table, 6))
-    constraints = [SentenceConstraints(required=((5,),))]
+    constraints = [SentenceConstraints(required=required((5,)))]
     ((best, *_),) = decode(model, *sources([0], [9]), options(beam=2, best=1), constraints=constraints)
     assert best.tokens == (4, 5)
     assert best.log_probability == pytest.approx(torch.tensor(0.15).log().item(), abs=1e-6)
@@ -230,7 +228,7 @@ def test_banks_keep_a_place_for_those_that_began_the_phrase() -> None:
             return [0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0]
         return [0.0, 0.0, 0.0, 0.0, 5.0, 5.0, 0.0]
 
-    constraints = [SentenceConstraints(required=((6,),))]
+    constraints = [SentenceConstraints(required=required((6,)))]
     chosen = options(beam=2, best=1, length_penalty=0.0)
     ((best,),) = decode(TableModel(logits), *sources([0], [8]), chosen, constraints=constraints)
     assert best.tokens == (6,)
@@ -239,7 +237,7 @@ def test_banks_keep_a_place_for_those_that_began_the_phrase() -> None:
 def test_of_equals_in_the_banks_the_better_parent_and_then_the_lower_id_comes_first() -> None:
     """More equals than a sort keeps in order unasked."""
     live = Live(torch.tensor([0]), torch.tensor([[[2, 4], [2, 5]]]), torch.zeros(1, 2))
-    expand = ExpandInBanks(SYMBOL_IDS, (), [RequiredPhrases([(70,)], START)])
+    expand = ExpandInBanks((), [RequiredPhrases([[(70,)]])])
     found = expand(live, torch.zeros(2, 80), 30)
     assert found.tokens[0].tolist() == [70, END, 70, *range(4, 61)]
     assert found.parents[0].tolist() == [0, 0, 1, *[0] * 57]
@@ -253,7 +251,7 @@ def test_banks_are_served_in_turn() -> None:
 @pytest.mark.slow
 @given(st.lists(PHRASES, min_size=1, max_size=3), st.lists(st.integers(4, 6), max_size=8))
 def test_progress_is_what_the_target_ends_with(phrases: list[tuple[int, ...]], written: list[int]) -> None:
-    known = RequiredPhrases(phrases, START)
+    known = RequiredPhrases(required(*phrases))
     progress = known.progress((START,))
     for place, token in enumerate(written):
         progress = known.advance(progress, token)

@@ -8,7 +8,6 @@ from hypothesis import given, settings, strategies
 from torch import Tensor
 
 from decoding.tables import TableModel, random_logits, sources
-from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import beam_search
 from openwork.decoding.left_to_right import greedy_search
 from openwork.decoding.lone import search_one
@@ -63,7 +62,7 @@ def test_it_finds_what_tensors_find(
     model = TableModel(random_logits(seed, vocabulary, spread, decimals))
     chosen = DecodingSettings(maximum_length=longest, **SETTINGS[name])
     (wanted,) = beam_search(model, *sources([seed], [3]), chosen)
-    assert search_one(model, *sources([seed], [3]), chosen, SYMBOL_IDS) == wanted
+    assert search_one(model, *sources([seed], [3]), chosen) == wanted
     if chosen.beam == 1:
         assert greedy_search(model, *sources([seed], [3]), chosen) == [wanted]
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from openwork.decoding.constraints import AnyOf, SentenceConstraints
+from decoding.phrases import forbidden, required
+from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
@@ -27,9 +28,9 @@ SOURCE = torch.tensor([[5, 6, 7, 8, 3], [9, 3, 0, 0, 0], [4, 4, 3, 0, 0], [16, 1
 LENGTHS = torch.tensor([5, 2, 3, 4])
 CONSTRAINTS = [
     SentenceConstraints(prefix=(7, 7)),
-    SentenceConstraints(required=((9, 10), AnyOf(((2, 11), (11, 12))))),
-    SentenceConstraints(forbidden=((4,), (5, 6))),
-    SentenceConstraints(prefix=(8,), required=((14,),), forbidden=((15,),)),
+    SentenceConstraints(required=(((9, 10),), ((2, 11), (11, 12)))),
+    SentenceConstraints(forbidden=forbidden(VOCABULARY, (4,), (5, 6))),
+    SentenceConstraints(prefix=(8,), required=required((14,)), forbidden=forbidden(VOCABULARY, (15,))),
 ]
 OPTIONS = [
     {"beam": 1}, {"beam": 4, "best": 4}, {"beam": 4, "no_repeat": 2}, {"beam": 4, "repetition_penalty": 1.3},

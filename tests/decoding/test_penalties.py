@@ -244,7 +244,7 @@ def test_what_cannot_follow_in_one_group_is_not_taken_from_the_next() -> None:
     live = Live(torch.tensor([0, 1]), torch.tensor([[[2, 4]], [[2, 6]]]), torch.zeros(2, 1))
     logits = torch.full((2, 8), -torch.inf)
     logits[0, 4], logits[1, 5], logits[1, 6] = 0.0, 0.5, 0.0
-    found = ExpandInGroups(SYMBOL_IDS, (), groups=2, diversity=1.0)(live, logits, 5)
+    found = ExpandInGroups((), groups=2, diversity=1.0)(live, logits, 5)
     assert found.tokens[0, 0] == 4 and found.tokens[1, :2].tolist() == [5, 6]
 
 

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoding.phrases import forbidden
 from decoding.tables import TableModel, exhaustive, log_probability, probabilities, random_logits, sources
 from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.left_to_right import distribution, draw
@@ -115,6 +116,6 @@ def test_the_seed_decides() -> None:
 
 def test_forbidden_tokens_are_not_drawn() -> None:
     model = TableModel(probabilities({(): {4: 0.98, 5: 0.02}, (5,): {3: 1.0}}, 6))
-    forbidden = [SentenceConstraints(forbidden=((4,),))]
-    (found,) = decode(model, *sources([0], [3]), options(samples=20, top_k=1), constraints=forbidden)
+    constraints = [SentenceConstraints(forbidden=forbidden(6, (4,)))]
+    (found,) = decode(model, *sources([0], [3]), options(samples=20, top_k=1), constraints=constraints)
     assert {h.tokens for h in found} == {(5,)}

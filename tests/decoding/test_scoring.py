@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from decoding.rescoring import score
 from decoding.tables import TableModel, random_logits, sources
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.decoding.rescore import score
 from openwork.decoding.scoring import (
     allow,
     best_tokens,
@@ -37,7 +37,7 @@ def test_limits_follow_the_source_up_to_the_maximum() -> None:
 
 def test_forbidden_symbols_have_no_share() -> None:
     logits = torch.tensor([[7.0, 7.0, 7.0, 0.0, math.log(3.0)]], dtype=torch.bfloat16)
-    allowed = allow(logits, SYMBOL_IDS)
+    allowed = allow(logits)
     assert allowed.dtype == torch.float32
     probabilities = (allowed - log_normaliser(allowed)).exp()
     torch.testing.assert_close(probabilities, torch.tensor([[0.0, 0.0, 0.0, 0.25, 0.75]]), atol=2e-3, rtol=0)

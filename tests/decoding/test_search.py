@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from decoding.rescoring import score
 from decoding.tables import TableModel, TableState, exhaustive, log_probability, probabilities, random_logits, sources
 from openwork.base.errors import OpenworkError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.beam import beam_search
 from openwork.decoding.left_to_right import greedy_search
-from openwork.decoding.rescore import score
 from openwork.decoding.scoring import Hypothesis, length_penalty
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings

@@ -112,17 +112,6 @@ def test_different_lengths_are_refused(call: Call, saved: tuple[Path, Path], tmp
     told(call("compare", saved[0], tmp_path / "short"), 3, "short has 2 translations, and there are 3 references")
 
 
-def test_two_bundles_on_a_corpus_or_files(call: Call, bundle_folder: Path, tmp_path: Path):
-    (tmp_path / "s").write_text("a b\nc d\n")
-    files = ("--source", tmp_path / "s", "--reference", tmp_path / "s")
-    found = facts(call("compare", bundle_folder, bundle_folder, *files, *QUICK, "--json"))
-    assert found["sentences"] == 2
-    assert all(one["difference"] == 0 and one["bootstrap"] == 1 for one in found["metrics"])
-    told(call("compare", bundle_folder, bundle_folder, "--corpus", "copie"), 3, "copie: no such corpus")
-    told(call("compare", bundle_folder, bundle_folder, "--source", tmp_path / "s"), 2, "name what to compare on")
-    told(call("compare", bundle_folder, bundle_folder), 3, "a folder without a saved evaluation", "--corpus")
-
-
 def test_evaluate_saves_what_it_scored(call: Call, bundle_folder: Path, tmp_path: Path):
     (tmp_path / "s").write_text("a b\nc d\n")
     files = ("--source", tmp_path / "s", "--reference", tmp_path / "s")

@@ -1,5 +1,7 @@
 """Flags: what each one means, and that good translations have none."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,16 +17,18 @@ from openwork.inference.guard import (
     UNFAMILIAR,
     UNFINISHED,
     UNSURE,
-    GuardedText,
     UsualTexts,
     flags,
     loops,
 )
+from openwork.inference.translator import Translation
 
 
-def said(source: str, text: str, **changes: object) -> GuardedText:
-    values = {"source_pieces": len(source.split()) + 1, "pieces": len(text.split()) + 1, "log_probability": -1.0}
-    return GuardedText(source, text, **{**values, **changes})  # type: ignore[arg-type]
+def said(source: str, text: str, pieces: int | None = None, **changes: Any) -> tuple[str, Translation]:
+    """A source and what it was translated to; `pieces` are those of the text with the end symbol."""
+    count = len(text.split()) if pieces is None else pieces - 1
+    values = {"source_pieces": len(source.split()) + 1, "pieces": tuple(range(count)), "log_probability": -1.0}
+    return source, Translation(text, **{**values, **changes})
 
 
 @pytest.mark.parametrize(
@@ -57,8 +61,8 @@ def said(source: str, text: str, **changes: object) -> GuardedText:
         (said("https://one.two.three.org/four", "https://one.two.three.org/four"), ()),  # not copied: kept
     ],
 )
-def test_each_flag(one: GuardedText, expected: tuple[str, ...]) -> None:
-    assert flags(one) == expected
+def test_each_flag(one: tuple[str, Translation], expected: tuple[str, ...]) -> None:
+    assert flags(*one) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,16 +78,16 @@ def test_a_source_that_falls_into_small_pieces_is_unfamiliar(
     source: str, pieces: int, usual: float, expected: tuple[str, ...]
 ) -> None:
     one = said(source, "eins zwei drei vier fünf", source_pieces=pieces + 1, pieces=pieces + 1)
-    assert flags(one, UsualTexts(usual)) == expected
+    assert flags(*one, UsualTexts(usual)) == expected
 
 
 def test_another_language_on_either_side(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "other_language", lambda text, wanted: "fr" if text.startswith("Deux") else None)
     english, french, german = "Two men are walking.", "Deux hommes marchent.", "Zwei Männer gehen."
     usual = UsualTexts(0.0, "en", "de")
-    assert flags(said(english, german), usual) == ()
-    assert flags(said(french, german), usual) == flags(said(english, french), usual) == (LANGUAGE,)
-    assert flags(said(french, german), UsualTexts(0.0, None, "de")) == ()  # nobody says what the source should be
+    assert flags(*said(english, german), usual) == ()
+    assert flags(*said(french, german), usual) == flags(*said(english, french), usual) == (LANGUAGE,)
+    assert flags(*said(french, german), UsualTexts(0.0, None, "de")) == ()  # nobody says what the source should be
 
 
 @pytest.mark.parametrize(
@@ -104,12 +108,12 @@ def test_other_letters_are_another_language_without_any_package(
 ) -> None:
     monkeypatch.setattr(guard, "other_language", lambda text, wanted: None)
     one = said(source, text, source_pieces=6, pieces=6)
-    assert flags(one, UsualTexts(0.0, *languages)) == expected
+    assert flags(*one, UsualTexts(0.0, *languages)) == expected
 
 
 @given(st.text(), st.text())
 def test_any_two_texts_are_judged(source: str, text: str) -> None:
-    assert set(flags(said(source, text))) <= {EMPTY, LOOP, COPIED, LENGTH, UNFINISHED, UNSURE, LOST}
+    assert set(flags(*said(source, text))) <= {EMPTY, LOOP, COPIED, LENGTH, UNFINISHED, UNSURE, LOST}
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), st.integers(4, 6))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openwork.bundles.bundle import Bundle, BundleSettings
-from openwork.inference.guard import LOOP, LOST, GuardedText, GuardedTranslator, flagged, flags, usual_texts
+from openwork.inference.guard import LOOP, LOST, GuardedTranslator, flagged, flags, usual_texts
 from openwork.inference.requests import Request
 from openwork.inference.translator import BatchTranslator, Translation
 from openwork.models.build import build_model
@@ -23,7 +23,7 @@ TEXTS = ["a b c", "", "d e f g", "h"]
 def test_what_is_not_flagged_stays_as_it_is(tiny_bundle: Bundle, monkeypatch: Any) -> None:
     translator = BatchTranslator.of(tiny_bundle)
     plain = translator.translate(TEXTS)
-    monkeypatch.setattr("openwork.inference.guard.flags", lambda translation, usual: ())
+    monkeypatch.setattr("openwork.inference.guard.flags", lambda source, translation, usual: ())
     assert GuardedTranslator(translator).translate(TEXTS) == plain
 
 
@@ -36,10 +36,7 @@ def test_flags_are_of_what_was_said(tiny_bundle: Bundle) -> None:
         TEXTS, guarded.translate(TEXTS), translator.translate(TEXTS), strict=True
     ):
         assert found.text == plain.text
-        said = GuardedText(
-            text, plain.text, plain.source_pieces, len(plain.pieces) + 1, plain.log_probability, plain.finished
-        )
-        assert found.flags == (flags(said) if text else ())
+        assert found.flags == (flags(text, plain) if text else ())
     assert guarded.translate([]) == []
 
 

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from journeys.command import Finished
-from openwork.base.lines import LONGEST_LINE, LONGEST_READ, clean_line, lines_of
+from openwork.base.lines import LONGEST_LINE, LONGEST_READ, arriving_lines, clean_line, lines_of
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.settings import DecodingSettings
@@ -47,7 +47,9 @@ def translated(bundle: Bundle, data: bytes, output: OutputFormat) -> tuple[bytes
     channel, before = Channel(), sys.stdout
     sys.stdout = channel
     try:
-        assert answer_stream(translation_filter(translator, output), told.append, io.BytesIO(data)) == line_count(data)
+        assert answer_stream(
+            translation_filter(translator, output), told.append, arriving_lines(io.BytesIO(data))
+        ) == line_count(data)
     finally:
         sys.stdout = before
     return channel.written.getvalue(), told

@@ -66,25 +66,18 @@ def english(text: str) -> str:
     return text
 
 
-def test_json_and_back():
-    text = json.dumps(TRACE.to_json(), ensure_ascii=False, allow_nan=False)
-    again = Trace.from_json(json.loads(text))
-    assert (again.name, again.title, again.assumptions) == (TRACE.name, TRACE.title, TRACE.assumptions)
-    assert again.to_json() == TRACE.to_json()
-    for step, back in zip(TRACE.steps, again.steps, strict=True):
-        np.testing.assert_array_equal(back.value, step.value)
-        assert back.value.dtype == step.value.dtype and back.labels == dict(step.labels)
-        assert (back.inputs, back.parameters, back.code) == (step.inputs, step.parameters, step.code)
-    assert again.step("weights").printed[0].verdict == "wrong"
-    assert again.step("weights").said == TRACE.step("weights").said
-    before = TRACE.to_json()
-    for step in before["steps"]:
-        del step["said"]  # as traces were written before there was such a thing
-    assert Trace.from_json(before).step("weights").said == ()
-    empty = Trace("", "", (Step("none", "", "", np.zeros((0, 3)), ("query", "key")),))
-    assert Trace.from_json(empty.to_json()).steps[0].value.shape == (0, 3)
-    with pytest.raises(ValueError, match="version 0"):
-        Trace.from_json(TRACE.to_json() | {"schema": 0})
+def test_json_holds_every_step():
+    shown = json.loads(json.dumps(TRACE.to_json(), ensure_ascii=False, allow_nan=False))
+    assert (shown["name"], shown["title"], tuple(shown["assumptions"])) == (TRACE.name, TRACE.title, TRACE.assumptions)
+    for step, one in zip(TRACE.steps, shown["steps"], strict=True):
+        values = np.array(one["value"], dtype=step.value.dtype)  # numpy reads "-inf" as the number
+        np.testing.assert_array_equal(values, step.value)
+        assert one["shape"] == list(step.value.shape) and one["axes"] == list(step.axes)
+        assert (one["inputs"], one["parameters"]) == (list(step.inputs), list(step.parameters))
+        assert one["code"] == step.code and one["labels"] == {axis: list(names) for axis, names in step.labels.items()}
+    weights = next(one for one in shown["steps"] if one["name"] == "weights")
+    assert weights["printed"][0]["verdict"] == "wrong"
+    assert [one["holds"] for one in weights["said"]] == [one.holds for one in TRACE.step("weights").said]
 
 
 def test_corners_keep_first_and_last():

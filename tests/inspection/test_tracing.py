@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from openwork.base.errors import UsageError
-from openwork.inspection.capture import recording
 from openwork.inspection.recorder import Recorder, Side
 from openwork.inspection.trace import Selection, Step, Trace, select
 from openwork.inspection.tracing import exact_copy, trace_forward
@@ -18,6 +17,7 @@ from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.normalisation import running_statistics
+from openwork.nn.recording import recording
 
 pytestmark = pytest.mark.slow
 
@@ -72,8 +72,8 @@ def test_the_traced_values_are_those_of_the_untraced_model(model: Transformer):
     np.testing.assert_array_equal(trace.step("logits").value, logits[0].numpy())
     of_source = [step for step in trace.steps if step.name.startswith("encoder.")]
     np.testing.assert_allclose(of_source[-1].value, memory[0].numpy(), rtol=0, atol=1e-12)
-    assert len(record.weights) == 6
-    for name, calls in record.weights.items():
+    assert len(record) == 6
+    for name, calls in record.items():
         np.testing.assert_allclose(trace.step(f"{name}.weights").value, calls[-1][0].numpy(), rtol=0, atol=1e-12)
     # single precision is as near as it can be
     single = model.eval().project(model(ids, lengths, given))

@@ -3,13 +3,16 @@
 Bundles have tokenizers and need none of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from pytest import MonkeyPatch
 
 from openwork.base.folders import atomic_folder
 from openwork.base.symbols import SYMBOL_IDS, SymbolIds
+from openwork.decoding import scoring
 from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
@@ -21,12 +24,16 @@ from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 
 
-class NothingForbidden(SymbolIds):
-    """openwork's ids of the symbols for a search as CTranslate2's, which may produce <unk> and <s> as well."""
-
-    @property
-    def forbidden(self) -> tuple[int, ...]:
-        return ()
+@contextmanager
+def nothing_forbidden() -> Iterator[None]:
+    """While the block runs, no symbol is forbidden."""
+    scoring._forbidding.cache_clear()
+    try:
+        with MonkeyPatch.context() as patch:
+            patch.setattr(SymbolIds, "forbidden", ())
+            yield
+    finally:
+        scoring._forbidding.cache_clear()
 
 
 def to_own(vocabulary: Vocabulary, ids: Iterable[int]) -> list[int]:
@@ -63,8 +70,8 @@ def translate(
     rows = [source_ids(read, names) for names in sources]
     lengths = torch.tensor([len(row) for row in rows])
     padded = torch.tensor([row + [SYMBOL_IDS.pad] * (int(lengths.max()) - len(row)) for row in rows])
-    with torch.inference_mode():
-        return decode(read.model, padded, lengths, decoding, NothingForbidden())
+    with torch.inference_mode(), nothing_forbidden():
+        return decode(read.model, padded, lengths, decoding)
 
 
 def write_hugging_face(

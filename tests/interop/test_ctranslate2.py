@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from interop.conversions import NothingForbidden, decoded, encoded, source_ids, translate
+from interop.conversions import decoded, encoded, nothing_forbidden, source_ids, translate
 from interop.small_bundles import TARGETS, TEXTS, small_bundle
 from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
@@ -172,7 +172,8 @@ def read_log_probabilities(bundle: Bundle, read: CTranslate2Model) -> torch.Tens
     source, target = bundle.tokenizers.source, bundle.tokenizers.target
     rows = [source_ids(read, [names[0][number] for number in source.encode(text)]) for text in TEXTS]
     targets = [encoded(read.target, [names[1][number] for number in target.encode(text)]) for text in TARGETS]
-    return score_tokens(read.model, *padded(rows), targets, symbols=NothingForbidden())
+    with nothing_forbidden():
+        return score_tokens(read.model, *padded(rows), targets)
 
 
 def padded(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:

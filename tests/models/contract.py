@@ -5,7 +5,7 @@ class TestMine(EncoderDecoderContract):
 
 `ModelContract` holds for all of them, `WritingContract` for those that write one token after the other,
 `EncoderDecoderContract` for those of them with embeddings of a source and of a target, `LanguageModelContract` for
-those that continue their source.
+those that continue their source, `AttendingLanguageModelContract` for those of them with attention.
 """
 
 from typing import Any
@@ -203,6 +203,15 @@ class LanguageModelContract(WritingContract):
             alone = model(sources[row : row + 1, : row + 1], torch.tensor([row + 1]), TARGET[row : row + 1])
             close(together[row], alone[0])
 
+    def test_two_vocabularies_are_refused(self) -> None:
+        with pytest.raises(ConfigError, match="one vocabulary") as refused:
+            build_model(self.settings, 11, 12)
+        assert "11" in refused.value.why and "12" in refused.value.why
+
+
+class AttendingLanguageModelContract(LanguageModelContract):
+    """It also says where it looks."""
+
     def test_where_it_looks_adds_up_to_one_and_never_at_padding(self, model: SequenceModel[Any]) -> None:
         logits, weights, state = model.attend(TARGET[:, :2], model.start(SOURCE, LENGTHS))
         close(logits, model.step(TARGET[:, :2], model.start(SOURCE, LENGTHS))[0])
@@ -212,11 +221,6 @@ class LanguageModelContract(WritingContract):
             close(found.sum(-1), torch.ones(found.shape[:2]))
             behind = torch.arange(SOURCE.shape[1]) >= LENGTHS[:, None]
             assert bool((found >= 0).all()) and not found.masked_select(behind[:, None]).any()
-
-    def test_two_vocabularies_are_refused(self) -> None:
-        with pytest.raises(ConfigError, match="one vocabulary") as refused:
-            build_model(self.settings, 11, 12)
-        assert "11" in refused.value.why and "12" in refused.value.why
 
 
 class EncoderDecoderContract(WritingContract):

@@ -13,6 +13,7 @@ from models.contract import (  # noqa: E402
     START,
     TARGET,
     TARGET_VOCABULARY,
+    AttendingLanguageModelContract,
     EncoderDecoderContract,
     LanguageModelContract,
     ModelContract,
@@ -420,13 +421,13 @@ def test_prompt_and_continuation_have_one_vocabulary() -> None:
         build_model(GPT.model_copy(update={"tying": "embeddings"}), 11, 12)
 
 
-class TestGpt(LanguageModelContract):
+class TestGpt(AttendingLanguageModelContract):
     settings = GPT
     flat = ("key.bias",)
 
 
 @pytest.mark.slow
-class TestLlama(LanguageModelContract):
+class TestLlama(AttendingLanguageModelContract):
     """Keys and values for one head only, and an output matrix of its own."""
 
     settings = DecoderSettings(
@@ -436,7 +437,7 @@ class TestLlama(LanguageModelContract):
 
 
 @pytest.mark.slow
-class TestMarkedPrompts(LanguageModelContract):
+class TestMarkedPrompts(AttendingLanguageModelContract):
     """START stands behind prompts too, and a text without one is read as ever."""
 
     settings = GPT.model_copy(update={"separate_prompt": True})
@@ -449,7 +450,7 @@ class TestMarkedPrompts(LanguageModelContract):
 
 @pytest.mark.slow
 @pytest.mark.slow
-class TestGptPostNorm(LanguageModelContract):
+class TestGptPostNorm(AttendingLanguageModelContract):
     """The first GPT, with the paper's sinusoids and a norm after the embeddings; nothing is alike in size."""
 
     settings = DecoderSettings(
@@ -462,7 +463,7 @@ class TestGptPostNorm(LanguageModelContract):
 @pytest.mark.parametrize("positions", ["alibi", "relative", "bucketed", "none"])
 def test_distances_of_a_prompt_are_those_of_one_row(positions: str) -> None:
     settings = GPT.model_copy(update={"positions": positions, "maximum_length": None})
-    contract = LanguageModelContract()
+    contract = AttendingLanguageModelContract()
     torch.manual_seed(7)
     model = build_model(settings, 13, 13).eval()
     for weight in model.parameters():

@@ -5,7 +5,6 @@ import torch
 from hypothesis import given, settings, strategies
 
 from openwork.base.errors import OpenworkError
-from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.scoring import best_continuations
 from openwork.inference.prepared.caches import Past
 from openwork.inference.prepared.native import NativeTransformer, problem
@@ -54,8 +53,8 @@ def test_it_chooses_what_the_framework_chooses(
     """With two kinds of numbers most are equal, and the lower id must come first."""
     generator = torch.Generator().manual_seed(seed)
     logits = torch.randint(0, kinds, (rows, vocabulary), generator=generator) * (20.0 / kinds) - 7.0
-    found, ids = best_continuations(native, logits, SYMBOL_IDS, count)
-    wanted, wanted_ids = best_continuations(None, logits, SYMBOL_IDS, count)
+    found, ids = best_continuations(native, logits, count)
+    wanted, wanted_ids = best_continuations(None, logits, count)
     assert torch.equal(ids[wanted > -torch.inf], wanted_ids[wanted > -torch.inf])
     assert torch.allclose(found, wanted, atol=2e-6)
 
@@ -75,15 +74,15 @@ def test_logits_that_give_no_distribution_are_an_error(native: NativeTransformer
     logits = torch.zeros(3, 100)
     logits[1, place] = bad
     with pytest.raises(OpenworkError, match="no probabilities"):
-        best_continuations(native, logits, SYMBOL_IDS, 2)
+        best_continuations(native, logits, 2)
     with pytest.raises(OpenworkError, match="no probabilities"):
-        best_continuations(native, torch.full((1, 100), -torch.inf), SYMBOL_IDS, 2)
+        best_continuations(native, torch.full((1, 100), -torch.inf), 2)
 
 
 def test_what_cannot_come_is_no_trouble(native: NativeTransformer) -> None:
     logits = torch.full((1, 300), -torch.inf)
     logits[0, 200] = -5000.0
-    scores, ids = best_continuations(native, logits, SYMBOL_IDS, 2)
+    scores, ids = best_continuations(native, logits, 2)
     assert int(ids[0, 0]) == 200 and scores.tolist() == [[0.0, -torch.inf]]
 
 

@@ -10,13 +10,13 @@ from torch import Tensor
 from openwork.base.errors import ConfigError
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.inspection.capture import recording
 from openwork.models.build import build_transformer
 from openwork.models.interfaces import count_weights
 from openwork.models.parts import CONNECTIONS, DISTANCES, FEEDFORWARDS, NORMS, POSITIONS, SCORE_FUNCTIONS
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import Kernel, fused, reference
+from openwork.nn.recording import recording
 
 pytestmark = pytest.mark.slow
 
@@ -100,7 +100,7 @@ def test_the_weights_that_are_shown_are_those_that_are_used(name: str) -> None:
     expected = output(model)
     with recording(model) as record:
         torch.testing.assert_close(output(model), expected, rtol=1e-4, atol=1e-5)
-    assert all(weights.shape[1] == 2 for calls in record.weights.values() for weights in calls)
+    assert all(weights.shape[1] == 2 for calls in record.values() for weights in calls)
 
 
 def test_the_papers_model_has_the_parts_and_names_it_always_had() -> None:

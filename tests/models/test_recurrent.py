@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
+from decoding.rescoring import score
 from openwork.decoding.ensemble import CoverageModel
-from openwork.decoding.rescore import score
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.recurrent import RecurrentModel, build_recurrent

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from nn.cells import CELLS, GateWeights, unroll
 from openwork.models.build import build_model
 from openwork.models.recurrent import RecurrentLabels
 from openwork.models.recurrent_settings import RecurrentLabelsSettings
-from openwork.nn.cells import CELLS, GateWeights, unroll
 
 pytestmark = pytest.mark.slow
 
@@ -76,22 +76,6 @@ def test_one_direction_sees_no_later_token(bidirectional: bool) -> None:
     same = (told(model, 5)[0] == told(model, 5, changed)[0]).all(dim=-1)
     assert same.tolist() == ([False] * 5 if bidirectional else [True, True, False, False, False])
     assert model.output.shape == (13, 8 if bidirectional else 4)
-
-
-def test_where_a_place_looks() -> None:
-    tokens = torch.full((2, 3), 4)
-    tagger, classifier = built(task="tag"), built(task="classify")
-    tagger.set_word_starts(BEGINS)
-    logits, weights, state = tagger.attend(tokens, tagger.start(SOURCE, LENGTHS))
-    assert weights.argmax(-1).tolist() == [[0, 2, 3], [1, 2, 2]] and weights.sum(-1).eq(1).all()
-    assert tagger.attend(tokens, state)[1].argmax(-1).tolist() == [[4, 4, 4], [2, 2, 2]]
-    torch.testing.assert_close(logits, tagger.step(tokens, tagger.start(SOURCE, LENGTHS))[0])
-    weights = classifier.attend(tokens, classifier.start(SOURCE, LENGTHS))[1]
-    torch.testing.assert_close(weights[1, 0], torch.tensor([1 / 3, 1 / 3, 1 / 3, 0, 0]))
-    assert weights[1, 1].tolist() == [0, 0, 1, 0, 0]
-    for model in (tagger, classifier):
-        none = model.attend(tokens, model.start(SOURCE, torch.tensor([5, 0])))[1]
-        assert not none[1].any()
 
 
 def trained(settings: RecurrentLabelsSettings, sources: Tensor, targets: Tensor) -> float:

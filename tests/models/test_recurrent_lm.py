@@ -46,10 +46,6 @@ def test_one_direction_is_the_forward_half() -> None:
     one.load_state_dict({name: tensor for name, tensor in both.state_dict().items() if "backwards" not in name})
     for row, count in enumerate(LENGTHS.tolist()):
         torch.testing.assert_close(told(one, SOURCE)[row, :count], told(both, SOURCE)[row, 0 : 2 * count : 2])
-    assert (
-        one.source_attention(SOURCE, LENGTHS).shape[1] == SOURCE.shape[1]
-        and both.source_attention(SOURCE, LENGTHS).shape[1] == told(both, SOURCE).shape[1]
-    )
     assert isinstance(one, NextTokenModel) and both.is_bidirectional and not one.is_bidirectional
     assert not isinstance(built(task="classify"), NextTokenModel)
 
@@ -122,14 +118,6 @@ def test_the_heads_norms_count_one_vector_a_text() -> None:
     model.train().read(SOURCE, LENGTHS)
     expected = before + 0.1 * (torch.stack(rows).mean(0) - before)
     torch.testing.assert_close(model.head.known_norm.running_mean, expected)
-
-
-def test_where_a_place_looks() -> None:
-    tokens = torch.full((2, 6), 4)
-    for model in (built(), built(task="classify"), built(task="classify", task_layers=1)):
-        weights = model.attend(tokens, model.start(SOURCE, LENGTHS))[1]
-        torch.testing.assert_close(weights.sum(-1), torch.ones(2, 6))
-        assert not weights[1, :, 3:].any()
 
 
 def test_the_old_spelling_of_the_task_is_read(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from openwork.nn.kernels import fused, reference, scale_of
-from openwork.nn.kernels.backward import attention_backward, softmax_backward, softmax_jacobian
+from openwork.nn.kernels.short import softmax_backward
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
+from openwork.study.studies.scale import softmax_jacobian
 
 EXACT = {"rtol": 0.0, "atol": 1e-11}
 STEP, DIFFERENCES = 1e-6, {"rtol": 1e-6, "atol": 1e-8}  # central differences in float64
@@ -36,6 +37,18 @@ def differences(loss: Callable[[], Tensor], at: Tensor) -> Tensor:
             into[index] = (up - loss()) / (2 * STEP)
             numbers[index] = before
     return found
+
+
+def attention_backward(
+    query: Tensor, key: Tensor, value: Tensor, weights: Tensor, gradient: Tensor, scale: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The gradients by Q, K, V and the scores, given that by the heads: the chain rule from right to left.
+
+    `weights` are those of the forward pass, so mask and bias are in them already.
+    """
+    d_scores = softmax_backward(weights, gradient @ value.transpose(-2, -1))
+    d_query, d_key = scale * (d_scores @ key), scale * (d_scores.transpose(-2, -1) @ query)
+    return d_query, d_key, weights.transpose(-2, -1) @ gradient, d_scores
 
 
 def test_the_jacobian_of_a_softmax_by_hand() -> None:

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from nn.cells import CELLS, GateWeights, unroll
 from openwork.models.recurrent_lm import LayerMixture, OneDirection, Topmost, reversed_rows
-from openwork.nn.cells import CELLS, GateWeights, unroll
 from openwork.nn.pooling import greatest_of
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from nn.cells import CELLS, GateWeights, Passed, gru_gates, lstm_gates, unroll
 from openwork.models.interfaces import count_weights
-from openwork.nn.cells import CELLS, GateWeights, Passed, gru_gates, lstm_gates, unroll
 from openwork.nn.recurrent import cell_layers
 
 LN3 = math.log(3)  # sigma(ln 3) = 3/4, sigma(-ln 3) = 1/4

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from openwork.nn.cells import CELLS, GateWeights, Passed, unroll
+from nn.cells import CELLS, GateWeights, Passed, unroll
 from openwork.nn.masks import padding
 from openwork.nn.recurrent_decoders import (
     DotAttention,

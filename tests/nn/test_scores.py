@@ -18,8 +18,8 @@ from openwork.nn.attention import (
 )
 from openwork.nn.feedforward import ConvolutionalFeedForward, FeedForward
 from openwork.nn.kernels import fused, packed, reference
-from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask, Segments
+from openwork.nn.recording import recording
 from openwork.nn.recurrent_decoders import AdditiveAttention, RecurrentMemory
 from openwork.nn.residual import BranchNorm
 
@@ -75,11 +75,11 @@ def test_one_head_of_additive_weights_is_bahdanaus_attention() -> None:
 def test_unscaled_is_the_softmax_of_the_products() -> None:
     made = attention(PlainProducts())
     x = heads(2, 5, 6)
-    with weights_of(made) as kept:
+    with recording(made) as kept:
         made(x, made.keys_values(x), CAUSAL)
     query, key = made.queries(x), made.keys_values(x).key
     hidden = torch.ones(5, 5).triu(1).bool()
-    torch.testing.assert_close(kept[0], (query @ key.mT).masked_fill(hidden, -torch.inf).softmax(-1))
+    torch.testing.assert_close(kept[""][0], (query @ key.mT).masked_fill(hidden, -torch.inf).softmax(-1))
 
 
 @pytest.mark.parametrize("weighing", [RectifiedProducts(), AdditiveScores(2, 4)])
@@ -93,9 +93,9 @@ def test_every_kernel_gives_what_the_formula_gives(weighing: ScaledProducts, mas
     for kernel in (fused.attention, packed.attention, reference.attention):
         made.kernel = kernel
         torch.testing.assert_close(made(x, asked, mask), expected)
-    with weights_of(made) as kept:
+    with recording(made) as kept:
         torch.testing.assert_close(made(x, asked, mask), expected)
-    torch.testing.assert_close(kept[0], weights)
+    torch.testing.assert_close(kept[""][0], weights)
     assert torch.allclose(weights.sum(-1), torch.ones(()).double()) or isinstance(weighing, RectifiedProducts)
 
 

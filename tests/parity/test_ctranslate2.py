@@ -13,7 +13,7 @@ import pytest
 import torch
 from babel import Locale
 
-from interop.conversions import NothingForbidden, decoded, encoded, translate
+from interop.conversions import decoded, encoded, nothing_forbidden, translate
 from interop.small_bundles import TARGETS, TEXTS, small_bundle
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.rescore import score_tokens
@@ -222,7 +222,8 @@ def test_what_the_package_writes_is_read(tmp_path: Path, make: Any, quantization
     sources, targets = [list("abc"), list("hgfedcba"), ["z", "a"]], [list("ba"), list("cafe"), list("h")]
     theirs = ctranslate2.Translator(str(tmp_path), device="cpu", compute_type="float32").score_batch(sources, targets)
     given = padded([encoded(ours.source, row) for row in sources], 3)
-    found = score_tokens(ours.model, *given, [encoded(ours.target, row) for row in targets], symbols=NothingForbidden())
+    with nothing_forbidden():
+        found = score_tokens(ours.model, *given, [encoded(ours.target, row) for row in targets])
     for row, scores in zip(found, theirs, strict=True):
         torch.testing.assert_close(row[: len(scores.log_probs)], torch.tensor(scores.log_probs), atol=1e-4, rtol=1e-4)
 

@@ -19,10 +19,10 @@ from openwork.models.parts import CONNECTIONS, FEEDFORWARDS
 from openwork.models.settings import TransformerSettings
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.kernels import Kernel, fused, reference
-from openwork.nn.kernels.recording import weights_of
 from openwork.nn.layers import DecoderLayer, EncoderLayer
 from openwork.nn.masks import Mask
 from openwork.nn.normalisation import EPSILON, layer_norm
+from openwork.nn.recording import recording
 
 pytestmark = pytest.mark.slow
 
@@ -109,9 +109,9 @@ def test_attention(kernel: str, bias: bool, padded: bool, causal: bool) -> None:
     described = mask(lengths, padded, causal)
     expected, weights = theirs(x, asked, asked, ignored, attn_mask=order, average_attn_weights=False)
     assert_equal(ours(x, ours.keys_values(asked), described), expected)
-    with weights_of(ours) as seen:
+    with recording(ours) as seen:
         ours(x, ours.keys_values(asked), described)
-    assert_equal(seen[0], weights)
+    assert_equal(seen[""][0], weights)
 
 
 @each_mask

@@ -11,7 +11,7 @@ from base.json_schema import flaws
 from openwork.base.config import Layer
 from openwork.base.errors import UsageError
 from openwork.models.presets import PRESETS
-from openwork.runs.file.keys import explain_key, key_lines, known_keys, leaves, run_file_schema, section_lines
+from openwork.runs.file.keys import explain_key, key_lines, known_keys, leaves, run_file_schema
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
 
@@ -48,6 +48,18 @@ def test_the_paper_of_an_option_is_named():
     assert "  from:     Vaswani et al. 2017, section 3.1" in explain_key("model.width")[0].lines()
 
 
+def test_the_values_of_an_option_are_explained():
+    lines = explain_key("model.positions")[0].lines()
+    named = {value for key in explain_key("model.positions")[0].forms for value, _ in key.values}
+    assert {"sinusoidal", "rotary", "learned"} <= named
+    assert all(any(line.split()[:1] == [value] for line in lines) for value in named)
+
+
+def test_every_option_of_a_model_says_where_it_comes_from():
+    """Or what its values are, each of which names its source."""
+    assert [key.name for key in known_keys() if key.kinds and not (key.origin or key.values)] == []
+
+
 def test_related_keys_share_a_word_or_are_spoken_of():
     assert {"data.valid_target", "data.source"} <= set(explain_key("data.valid_source")[0].related)
     assert "decoding.beam" in explain_key("decoding.best")[0].related  # "at most beam"
@@ -79,7 +91,7 @@ def test_nearest_name(wrong: str, right: str):
 def test_nothing_near():
     with pytest.raises(UsageError) as refused:
         explain_key("qqqqqq")
-    assert "config schema --text" in refused.value.hint
+    assert "openwork config explain" in refused.value.hint
 
 
 def test_lines():
@@ -88,8 +100,8 @@ def test_lines():
     assert any(
         line.startswith("decoding.beam: a whole number, at least 1 and at most 1000; default 4; ") for line in lines
     )
-    assert len(section_lines("decoding")) == len([key for key in known_keys() if key.section == "decoding"]) > 5
-    assert section_lines("nonsense") == []
+    assert len(key_lines("decoding")) == len([key for key in known_keys() if key.section == "decoding"]) > 5
+    assert key_lines("nonsense") == []
 
 
 @pytest.fixture(scope="module")

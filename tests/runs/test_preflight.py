@@ -70,7 +70,7 @@ def test_the_run_is_the_same_without_it(tmp_path: Path, monkeypatch: pytest.Monk
     found: list[list[Any]] = []
     for name in ("with", "without"):
         if name == "without":
-            monkeypatch.setattr(training_module, "_look_ahead", lambda *_: None)
+            monkeypatch.setattr(training_module, "look_ahead", lambda *_: None)
         text = TINY.replace("average = 2", "average = 2\nema = 0.9")
         text = text.replace("[model]", f'[model]\nnormalisation = "{normalisation}"')
         assert normalisation in text

@@ -10,25 +10,12 @@ import io
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol, cast, runtime_checkable
+from typing import BinaryIO, cast
 
 _XZ_MEMORY = 256 << 20
 """Memory limit of xz in bytes: four times the need of its strongest preset (-9)."""
 
 _CHUNK = 64 << 10
-
-
-@runtime_checkable
-class Unpacker(Protocol):
-    """A stream of decompressed bytes."""
-
-    def read1(self, size: int = -1, /) -> bytes:
-        """Reads at most `size` bytes; b"" only at the end. Raises one of `damages()` for a bad archive."""
-        ...
-
-    def close(self) -> None:
-        """Frees the memory; the underlying file stays open."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -40,11 +27,11 @@ class Compression:
 
     name: str
     magic: bytes
-    unpack: Callable[[io.BufferedReader], Unpacker]
+    unpack: Callable[[io.BufferedReader], io.BufferedIOBase]
     pack: Callable[[BinaryIO], BinaryIO]
 
 
-class _Xz:
+class _Xz(io.BufferedIOBase):
     """The concatenated streams of an xz file, within `_XZ_MEMORY`."""
 
     def __init__(self, file: io.BufferedReader) -> None:
@@ -77,9 +64,6 @@ class _Xz:
         while packed and not (packed := packed.lstrip(b"\0")):
             packed = self._file.read1(_CHUNK)
         return packed
-
-    def close(self) -> None:
-        self._stream = self._new()
 
 
 def _packed_gzip(file: BinaryIO) -> BinaryIO:

@@ -59,6 +59,7 @@ class Key:
 
     `takes` says which values are allowed. `default` is written as in TOML; empty: there is none. `kinds` are the kinds
     of section that have the key ("transformer"); empty: there is only one kind. `origin` is the paper it comes from.
+    `values` explains each value of a choice.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Key:
     description: str
     kinds: tuple[str, ...] = ()
     origin: str = ""
+    values: tuple[tuple[str, str], ...] = ()
 
     @property
     def section(self) -> str:
@@ -105,10 +107,11 @@ def all_keys(model: type[BaseModel], prefix: str = "", kinds: tuple[str, ...] = 
         listed = get_origin(known.annotation) in (list, tuple)
         if not inner or listed:
             one = schema["properties"][name]
-            takes, origin = allowed_values(one, schema.get("$defs", {})), one.get("origin", "")
+            takes, explained = allowed_values(one, schema.get("$defs", {})), tuple(one.get("values", {}).items())
             value = None if known.is_required() else known.get_default(call_default_factory=True)
             default = "" if value is None else write_value(to_jsonable_python(value))
-            yield Key(f"{prefix}{name}", takes, default, known.description or "", kinds, origin)
+            described, origin = known.description or "", one.get("origin", "")
+            yield Key(f"{prefix}{name}", takes, default, described, kinds, origin, explained)
         if listed:
             yield from (key for one in inner for key in all_keys(one, f"{prefix}{name}[].", kinds))
         elif not inner:

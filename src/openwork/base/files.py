@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from openwork.base.compression import LONGEST_MAGIC, Compression, Unpacker, compression_of, damages
+from openwork.base.compression import LONGEST_MAGIC, Compression, compression_of, damages
 from openwork.base.errors import DataError, OpenworkError
 
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -67,7 +67,7 @@ class _GuardedReader(io.RawIOBase):
         self._path = path
         self._plain = plain
         self._name = compression.name if compression else ""
-        self._bytes: Unpacker | io.BufferedReader = plain
+        self._bytes: io.BufferedIOBase = plain
         try:
             if compression is not None:
                 self._bytes = compression.unpack(plain)

@@ -1,6 +1,6 @@
 """The bundle: a trained system as one folder that needs nothing else. Loading it executes no code.
 
-`folder.py` lists its files and reads older bundles.
+`folder.py` lists its files.
 """
 
 import json

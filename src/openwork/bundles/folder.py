@@ -1,4 +1,4 @@
-"""The bundle's folder: its files and their checksums, finding it, and reading older versions. No torch here.
+"""The bundle's folder: its files and their checksums, and finding it. No torch here.
 
 bundle.json            format and version, the checksum of every other file
 config.toml            model and decoding settings, languages
@@ -8,12 +8,8 @@ golden.json            a few sources with the translations that the bundle gave 
 card.md                a description: training data and scores
 """
 
-import atexit
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +61,19 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             hint=f"use openwork {manifest.get('openwork', 'of a newer version')} or newer",
             code="B044",
         )
+    if version < VERSION:
+        raise BundleError(
+            f"{folder}: written in bundle version {version}, which this openwork can no longer read",
+            hint="translate with the openwork that wrote it, or train again",
+            code="B047",
+        )
     return manifest
 
 
 def check_files(folder: Path, manifest: dict[str, Any]) -> None:
     """BundleError unless the folder has exactly the files that the manifest lists."""
     sums: dict[str, str] = manifest["sha256"]
-    is_current = manifest["version"] == VERSION  # older bundles had other files
-    for name in sorted(({CONFIG, WEIGHTS, GOLDEN, CARD} if is_current else set()) | sums.keys()):
+    for name in sorted({CONFIG, WEIGHTS, GOLDEN, CARD} | sums.keys()):
         path = folder / name
         if name != Path(name).name or not is_within(path, folder):
             raise BundleError(
@@ -81,7 +82,7 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
                 hint="copy the file itself into the folder, if you trust it",
                 code="B063",
             )
-        if is_current and name not in MOST_BYTES:
+        if name not in MOST_BYTES:
             raise BundleError(
                 f"{folder}: {MANIFEST} lists a file that no bundle has: {name[:80]}",
                 why=f"a bundle has {', '.join(MOST_BYTES)}",
@@ -108,7 +109,7 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
 def _checksum(folder: Path, name: str) -> str:
     """The checksum of a file. BundleError if it is missing, no regular file or too large."""
     try:
-        return sha256_regular(folder / name, MOST_BYTES.get(name, max(MOST_BYTES.values())))
+        return sha256_regular(folder / name, MOST_BYTES[name])
     except FileNotFoundError as error:
         raise BundleError(f"{folder}: {name} is missing", hint="copy the whole folder again", code="B045") from error
     except OSError as error:  # such as a name that is too long, or a file without permission
@@ -148,45 +149,8 @@ def check_bundle(path: Path) -> None:
         )
 
 
-Contents = dict[str, bytes]
-"""The files of a bundle by name, without its manifest."""
-
-MIGRATIONS: dict[int, Callable[[Contents], Contents]] = {}
-"""A version -> the function that converts its contents to the next version.
-
-A change of the format raises `VERSION` by one, adds a line here, and keeps a bundle of the new version in the tests,
-which replay it for ever.
-"""
-
-
 def whole_bundle(path: Path) -> Path:
-    """The folder of the bundle at `path`, checked and in the current version.
-
-    An older bundle is converted into a temporary copy that lasts as long as the process; the bundle itself does not
-    change. BundleError if it is damaged, newer than this openwork, or too old for it.
-    """
+    """The folder of the bundle at `path`, checked. BundleError if it is damaged, or of another version."""
     folder = find_bundle(path)
-    manifest = read_manifest(folder)
-    check_files(folder, manifest)
-    version: int = manifest["version"]
-    if version == VERSION:
-        return folder
-    contents = {name: (folder / Path(name).name).read_bytes() for name in manifest["sha256"]}
-    place = Path(tempfile.mkdtemp(prefix="openwork-bundle-"))
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
-    for name, content in migrated(contents, version, folder).items():
-        (place / Path(name).name).write_bytes(content)
-    return place
-
-
-def migrated(contents: Contents, version: int, folder: Path) -> Contents:
-    """The contents of a bundle, converted from this version to the current one; errors name `folder`."""
-    for number in range(version, VERSION):
-        if number not in MIGRATIONS:
-            raise BundleError(
-                f"{folder}: written in bundle version {version}, which this openwork can no longer read",
-                hint="translate with the openwork that wrote it, or train again",
-                code="B047",
-            )
-        contents = MIGRATIONS[number](contents)
-    return contents
+    check_files(folder, read_manifest(folder))
+    return folder

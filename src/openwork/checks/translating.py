@@ -14,7 +14,7 @@ from openwork.checks.check import Differences, LargestDifference, NotApplicable
 from openwork.checks.context import VerifyContext
 from openwork.checks.searches import TOLERANCE, SmallVocabulary
 from openwork.checks.ways import Pass, reading
-from openwork.decoding.rescore import score as scored_again
+from openwork.decoding.rescore import score_tokens
 from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
@@ -96,7 +96,8 @@ def shortlisted(context: VerifyContext) -> LargestDifference:
 
 def _scored_together(model: StepModel[Any], batch: Pass, hypotheses: Sequence[Hypothesis]) -> list[float]:
     """log P of one hypothesis of each sentence, in one batch: in int8 an encoded source depends on the others."""
-    ended = [scored_again(model, batch.source, batch.lengths, [one.tokens for one in hypotheses], ended=ended).tolist()
+    targets = [one.tokens for one in hypotheses]
+    ended = [score_tokens(model, batch.source, batch.lengths, targets, ended=ended).sum(-1).tolist()
              for ended in (False, True)]  # fmt: skip
     return [ended[one.finished][number] for number, one in enumerate(hypotheses)]
 

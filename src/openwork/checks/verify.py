@@ -7,7 +7,7 @@ from openwork.base.errors import OpenworkError
 from openwork.base.phrases import Joined
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.folder import find_bundle, read_manifest
-from openwork.checks import keeping, plain_search, searches, translating, ways
+from openwork.checks import keeping, searches, translating, ways
 from openwork.checks.check import Check, CheckResult, Status, error_reason, run_check
 from openwork.checks.context import VerifyContext
 
@@ -31,9 +31,8 @@ CHECKS: tuple[Check, ...] = (
     Check("compiled-step", "the compiled int8 step = its formula", translating.compiled_step, (*SOUND, "prepared")),
     Check("shortlist", "a shortlist = the rest forbidden", translating.shortlisted, (*SOUND, "prepared")),
     Check("compiled", "compiled = eager", ways.compiled, ("finite",)),
-    Check("search", "a search = the plain algorithm", plain_search.searched),
-    Check("scores", "a search's scores = rescored", searches.rescored, (*STEPS, "batch", "padding", "search")),
-    Check("beam", "a beam of full width = exhaustive", searches.exhaustive, (*STEPS, "search", "scores")),
+    Check("scores", "a search's scores = rescored", searches.rescored, (*STEPS, "batch", "padding")),
+    Check("beam", "a beam of full width = exhaustive", searches.exhaustive, (*STEPS, "scores")),
     Check("written-again", "written and read again = the same", keeping.written_again, ("finite",)),
     Check("golden", "golden examples are unchanged", keeping.golden),
 )

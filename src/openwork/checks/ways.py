@@ -17,7 +17,6 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import LargestDifference, NotApplicable
 from openwork.checks.context import Probe, Spot, VerifyContext, changed_from
 from openwork.inference.prepared import can_be_prepared, prepare
-from openwork.inspection.capture import lending
 from openwork.inspection.parting import (
     SOURCE,
     TARGET,
@@ -33,6 +32,7 @@ from openwork.models.interfaces import StepModel
 from openwork.models.weights import model_weights
 from openwork.nn.attention import KernelAttention
 from openwork.nn.kernels import reference
+from openwork.nn.recording import lending
 
 TOLERANCE = 1e-4  # of the largest number compared, at least 1: sums in float32 made in another order
 OUTPUT = "output"  # the product with the output matrix, which belongs to no module

@@ -90,7 +90,9 @@ def show(
 @app.command()
 @as_command
 def explain(
-    key: Annotated[str, Argument(help="A key such as decoding.beam, its last part, or a section.")],
+    key: Annotated[
+        str | None, Argument(help="A key such as decoding.beam, its last part, or a section; else all keys.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain a key of the run file.
@@ -101,9 +103,9 @@ def explain(
 
     openwork config explain decoding
     """
-    from openwork.runs.file.keys import explain_key, section_lines
+    from openwork.runs.file.keys import explain_key, key_lines
 
-    if lines := section_lines(key):
+    if (lines := key_lines(key)) or key is None:
         print_result(lambda: lines, lambda: lines, as_json=as_json)
         return
     found = explain_key(key)
@@ -117,7 +119,6 @@ def explain(
 @as_command
 def schema(
     kind: Annotated[FileKind, Argument(help="A run file, or what openwork translate --settings reads.")] = "run",
-    text: Annotated[bool, Option(help="One line for each key instead of JSON.")] = False,
 ) -> None:
     """Print the JSON Schema of a run file or a translation file.
 
@@ -125,16 +126,11 @@ def schema(
 
     openwork config schema > run.schema.json
 
-    openwork config schema --text | grep dropout
-
-    openwork config schema translation --text
+    openwork config schema translation > translation.schema.json
     """
-    from openwork.runs.file.keys import SCHEMAS, key_lines
+    from openwork.runs.file.keys import SCHEMAS
 
-    if text:
-        print_lines(key_lines(kind))
-    else:
-        write_json(SCHEMAS[kind](), indent=1)
+    write_json(SCHEMAS[kind](), indent=1)
 
 
 @app.command()

@@ -29,16 +29,9 @@ class What:
     listing: Annotated[bool, Option("--list", help="List the worked examples.")] = False
 
     @property
-    def bundle(self) -> Path | None:
-        """The bundle's folder: the option, or the first argument."""
-        if self.named is None and self.words and (len(self.words) > 1 or self.sentence is None):
-            return Path(self.words[0])
-        return self.named
-
-    @property
-    def sentence(self) -> str | None:
-        """The sentence: the last argument, unless a worked example or the list is shown."""
-        return self.words[-1] if self.words and self.example is None and not self.listing else None
+    def given(self) -> list[str]:
+        """The bundle and the sentence, as far as they are given."""
+        return [*([] if self.named is None else [str(self.named)]), *(self.words or ())]
 
 
 @dataclass(frozen=True)
@@ -70,55 +63,50 @@ def explain(
     """
 
     _check(what, which)
+    if html is not None:
+        from openwork.base.outputs import check_file, is_page
+
+        check_file(html, is_page, map(Path, what.given[:1]))
     if what.listing:
         from openwork.study.documents import example_lines
 
         print_lines(example_lines())
-    else:
-        if html is not None:
-            from openwork.base.outputs import check_file, is_page
+    elif what.example is not None:
+        from openwork.study.documents import find_example
 
-            check_file(html, is_page, [what.bundle])
-        _show(_trace(what, which), as_json, html)
+        example = find_example(what.example)
+        if example.trains:
+            report("training a small model to show; this takes some seconds")
+        _show(example(), as_json, html)
+    else:
+        bundle, sentence = load(Path(what.given[0])), what.given[1]
+        from openwork.inference.explain import explain as explain_text
+        from openwork.inspection.trace import Selection
+
+        _show(explain_text(bundle, sentence, Selection(which.layer, which.head, which.every)), as_json, html)
 
 
 def _check(what: What, which: Which) -> None:
-    is_of_sentence = what.example is None and not what.listing
-    too_many = len(what.words or ()) > (what.named is None) + is_of_sentence
-    if too_many or sum((what.sentence is not None, what.example is not None, what.listing)) != 1:
+    chosen = bool(what.given), what.example is not None, what.listing
+    if sum(chosen) != 1 or len(what.given) > 2:
         raise UsageError(
             "give one of these: a sentence, --example, --list",
             hint='write the sentence in quotes: openwork explain BUNDLE "Ein Hund."',
             code="U011",
         )
-    if (what.sentence is not None and what.bundle is None) or (what.listing and what.bundle is not None):
+    if len(what.given) == 1:
         raise UsageError(
             "a sentence and a bundle go together",
             hint='write: openwork explain BUNDLE "Ein Hund."; the bundle is the folder that openwork train --out wrote',
             code="U012",
         )
-    if what.sentence is None and which != Which():
+    if not what.given and which != Which():
         raise UsageError(
             "--layer, --head and --all are for a sentence",
             why="an example is shown whole",
             hint="leave them out",
             code="U013",
         )
-
-
-def _trace(what: What, which: Which) -> "Trace":
-    bundle = None if what.bundle is None else load(what.bundle)
-    from openwork.inference.explain import explain as explain_text
-    from openwork.inspection.trace import Selection
-    from openwork.study.documents import EXAMPLES, explain_example
-
-    if what.example is not None:
-        worked = EXAMPLES.get(what.example)
-        if worked is not None and worked.of_a_model and bundle is None:
-            report("training a small model to show; this takes some seconds (--bundle shows one of yours)")
-        return explain_example(what.example, bundle)
-    assert bundle is not None and what.sentence is not None
-    return explain_text(bundle, what.sentence, Selection(which.layer, which.head, which.every))
 
 
 def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:

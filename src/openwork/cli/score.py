@@ -31,10 +31,14 @@ def score(
             "--source and --target go together", hint="give both files, or source<TAB>target lines", code="U026"
         )
     loaded = load(bundle)
-    from openwork.inference.scorer import Scorer, file_lines, score_lines, tabbed_lines
+    from openwork.inference.filters.lines import answer_stream
+    from openwork.inference.scorer import ScoreFilter, Scorer, aligned_lines
+    from openwork.metrics.ratio import perplexity
 
-    lines = tabbed_lines(report) if source is None or target is None else file_lines(source, target, report)
-    score_lines(Scorer(loaded.model, loaded.tokenizers), lines, report, as_json=as_json)
+    scores = ScoreFilter(Scorer(loaded.model, loaded.tokenizers), as_json=as_json)
+    answer_stream(scores.lines, report, None if source is None or target is None else aligned_lines(source, target))
+    if scores.whole.count:
+        report(f"all lines: {scores.whole.count:,} tokens, perplexity {perplexity(scores.whole):.4f}")
 
 
 @dataclass(frozen=True)

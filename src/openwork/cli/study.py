@@ -1,6 +1,5 @@
 """openwork paper and openwork study"""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,17 +11,9 @@ from openwork.cli.options import AsJson
 from openwork.cli.terminal import print_lines, print_result, print_text, report, translated
 
 
-@dataclass(frozen=True)
-class PaperQuery:
-    """The object of the paper to show."""
-
-    kind: Annotated[str | None, Argument(help="eq, formula, figure, table or training; without it, all.")] = None
-    number: Annotated[str | None, Argument(help="Its number, or the name of a formula that has none.")] = None
-    row: Annotated[str | None, Option(help="Of table 3: one row, such as C2.")] = None
-
-
 def paper(
-    asked: PaperQuery,
+    kind: Annotated[str | None, Argument(help="eq, formula, figure, table or training; without it, all.")] = None,
+    number: Annotated[str | None, Argument(help="Its number, or the name of a formula that has none.")] = None,
     as_json: Annotated[bool, Option("--json", help="JSON on standard output, with all numbers.")] = False,
     markdown: Annotated[bool, Option(help="The whole list as a document, docs/paper.md.")] = False,
 ) -> None:
@@ -34,7 +25,7 @@ def paper(
 
     openwork paper eq 1
 
-    openwork paper table 3 --row C2
+    openwork paper table 3
 
     openwork paper training --json
     """
@@ -45,21 +36,19 @@ def paper(
     from openwork.study.paper.contents import CONTENTS, contents_lines, contents_values, find_listed
 
     if markdown:
-        if asked != PaperQuery() or as_json:
+        if kind or as_json:
             raise UsageError("--markdown is for the whole list", hint="write: openwork paper --markdown", code="U025")
         from openwork.study.paper.pages import document, page_of
 
         write_document(document([page_of(one.name) for one in CONTENTS], find_language(os.environ)))
         return
-    objects = list(CONTENTS) if asked.kind is None else find_listed(asked.kind, asked.number)
-    if asked.row is not None and [one.name for one in objects] != ["table 3"]:
-        raise UsageError("--row is for table 3", hint="write: openwork paper table 3 --row C2", code="U024")
+    objects = list(CONTENTS) if kind is None else find_listed(kind, number)
     if len(objects) > 1:
         print_result(lambda: contents_values(objects), lambda: contents_lines(objects), as_json=as_json)
         return
-    from openwork.study.paper.pages import page_of, page_text, row_page
+    from openwork.study.paper.pages import page_of, page_text
 
-    page = page_of(objects[0].name) if asked.row is None else row_page(asked.row)
+    page = page_of(objects[0].name)
     if as_json:
         write_json(page.to_json())
     else:

@@ -1,7 +1,7 @@
 """Cost of a model by formula: weights, floating-point operations (FLOPs), memory, and the time and price of a training.
 
 No torch here, so that a plan is instant. Tests compare the weights with built models, the operations with torch's own
-counter, and the numbers kept for the backward pass with autograd. A family without formulas is counted (`counted.py`),
+counter, and the numbers kept for the backward pass with autograd. Models without formulas are counted (`counted.py`),
 which loads torch.
 """
 
@@ -10,11 +10,9 @@ from functools import cached_property
 
 from openwork.base.messages import msg
 from openwork.cost.part import BYTES, CostPart, MemoryCost, SentenceLengths, ending_bytes, loss_bytes
-from openwork.cost.recurrent import recurrent_parts
-from openwork.cost.transformer import decoder_parts, has_formulas, transformer_parts
+from openwork.cost.transformer import has_formulas, transformer_parts
 from openwork.models.families import ModelSettings
-from openwork.models.recurrent_settings import RecurrentSettings
-from openwork.models.settings import DecoderSettings, TransformerSettings
+from openwork.models.settings import TransformerSettings
 
 LENGTH = 25  # default tokens of a sentence: about the mean of news text
 FORMULA = msg(
@@ -120,12 +118,13 @@ def cost_of(
 ) -> Cost:
     """The cost of a model with these vocabularies (one for both unless two are given) and mean sentence lengths.
 
-    Families in `_by_formula` need no torch; all others are counted, at whole lengths.
+    A Transformer of the paper's parts needs no torch; other models are counted, at whole lengths.
     """
     target = source_vocabulary if target_vocabulary is None else target_vocabulary
     lengths = SentenceLengths(source_length, target_length)
-    if by_formula := _by_formula(settings, source_vocabulary, target, lengths):
-        return by_formula
+    if isinstance(settings, TransformerSettings) and has_formulas(settings):
+        parts = transformer_parts(settings, source_vocabulary, target, lengths)
+        return Cost(tuple(parts), lengths, (target, settings.width))
     from openwork.cost.counted import count_cost
 
     return Cost(*count_cost(settings, source_vocabulary, target, lengths))
@@ -133,21 +132,8 @@ def cost_of(
 
 def weights_of(settings: ModelSettings, vocabulary: int) -> int:
     """The number of weights alone, with one vocabulary for both sides; quicker than `cost_of` without formulas."""
-    if by_formula := _by_formula(settings, vocabulary, vocabulary, SentenceLengths(LENGTH, LENGTH)):
-        return by_formula.weights
+    if isinstance(settings, TransformerSettings) and has_formulas(settings):
+        return cost_of(settings, vocabulary).weights
     from openwork.cost.counted import built_weights
 
     return built_weights(settings, vocabulary)
-
-
-def _by_formula(settings: ModelSettings, source: int, target: int, lengths: SentenceLengths) -> Cost | None:
-    match settings:
-        case TransformerSettings() if has_formulas(settings):
-            parts, width = transformer_parts(settings, source, target, lengths), settings.stream_start
-        case RecurrentSettings():
-            parts, width = recurrent_parts(settings, source, target, lengths), settings.width
-        case DecoderSettings() if has_formulas(settings):
-            parts, width = decoder_parts(settings, target, lengths), settings.stream_start
-        case _:
-            return None
-    return Cost(tuple(parts), lengths, (target, width))

@@ -5,6 +5,7 @@ counted but not computed, and the weights are never written, so a large model ta
 else is computed on the CPU, so that a model can read the values of lengths and masks.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -104,10 +105,10 @@ def count_cost(
 ) -> tuple[tuple[CostPart, ...], SentenceLengths, tuple[int, int]]:
     """The parts of the model with vocabularies of `source` and `target` entries, for sentences of these lengths.
 
-    Also returns the lengths, rounded to whole tokens, and rows and columns of the output matrix. The parts are the
-    output matrix, the layers (weights in matrix products), and the other weights.
+    Also returns the lengths, in whole tokens and as long as the model can read, and rows and columns of the output
+    matrix. The parts are the output matrix, the layers (weights in matrix products), and the other weights.
     """
-    whole = SentenceLengths(max(1, round(lengths.source)), max(1, round(lengths.target)))
+    whole = _readable(settings, (source, target), lengths)
     wide, narrow = (_watch(settings, (source, target), whole, name) for name in ("float32", "bfloat16"))
     parts = (
         CostPart("output", 1, wide.output_weights, wide.output_flops / 2),
@@ -118,6 +119,14 @@ def count_cost(
         CostPart("embeddings, norms and biases", 1, wide.weights - wide.linear_weights - wide.output_weights),
     )  # fmt: skip
     return parts, whole, wide.output
+
+
+def _readable(settings: ModelSettings, vocabularies: tuple[int, int], lengths: SentenceLengths) -> SentenceLengths:
+    with empty_weights():
+        model = build_model(settings, *vocabularies)
+    most = (model.maximum_length or sys.maxsize) // (1 + model.continues)
+    source, target = (max(1, min(round(length), most)) for length in (lengths.source, lengths.target))
+    return SentenceLengths(source, target)
 
 
 def built_weights(settings: ModelSettings, vocabulary: int) -> int:

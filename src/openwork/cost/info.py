@@ -14,13 +14,12 @@ from openwork.bundles.folder import find_bundle
 from openwork.cost.budget import VOCABULARY as PIECES
 from openwork.cost.budget import Budget, compare_sizes, size_lines, size_values
 from openwork.cost.cost import FORMULA, Cost, cost_of, weights_of
-from openwork.cost.table3 import VOCABULARY, count_table, table_lines
 from openwork.inference.golden import replay_golden
 from openwork.inspection.modules import Module, list_modules, module_lines
 from openwork.models.build import build_model
-from openwork.models.families import list_options, model_settings, option_lines, option_values
+from openwork.models.families import model_settings
 from openwork.models.interfaces import count_weights
-from openwork.models.presets import PAPER, PRESETS, TRAININGS
+from openwork.models.presets import PAPER, PRESETS, TRAININGS, VOCABULARY
 from openwork.models.weights import empty_weights
 
 BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of batches.tokens
@@ -51,22 +50,6 @@ def describe(name: str | None) -> Description:
     return _bundle(Path(name))
 
 
-def describe_options() -> Description:
-    """Describes the options of a model."""
-    options = list_options()
-    return Description(option_lines(options), {"options": option_values(options)})
-
-
-def describe_table(number: int) -> Description:
-    """Describes table 3 of the paper, which lists models."""
-    if number != 3:
-        raise UsageError(
-            f"table {number} of the paper lists no models", hint="openwork info --table 3 counts its rows", code="U057"
-        )
-    rows = count_table()
-    return Description(table_lines(rows), {"vocabulary": VOCABULARY, "rows": [row.to_json() for row in rows]})
-
-
 def describe_sizes(names: Sequence[str], budget: str, vocabulary: int | None) -> Description:
     """Describes several presets or kinds of model, each as large as the budget allows."""
     asked, pieces = Budget.parse(budget), vocabulary or PIECES
@@ -84,7 +67,7 @@ def _presets_lines(counts: dict[str, int]) -> list[str]:
     return [
         msg(f"presets, with their weights at a vocabulary of {VOCABULARY:,}:"),
         *(msg(f"  {name:<16} {count / 1e6:8.2f} million") for name, count in counts.items()),
-        msg("and the rows of the paper's table 3, which openwork info --table 3 lists"),
+        msg("and the rows of the paper's table 3, which openwork paper table 3 lists"),
     ]
 
 

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from openwork.base.symbols import SYMBOL_IDS, SymbolIds
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding import rows
 from openwork.decoding.rules import Prefixes, TokenRule, restrict
 from openwork.decoding.scoring import (
@@ -75,7 +75,6 @@ def beam_search(
     source: Source,
     source_lengths: Lengths,
     settings: DecodingSettings,
-    symbols: SymbolIds = SYMBOL_IDS,
     expansion: Expansion | None = None,
     credit: Credit | None = None,
 ) -> list[list[Hypothesis]]:
@@ -90,11 +89,11 @@ def beam_search(
     batch = source.shape[0]
     if batch == 0:
         return []
-    expansion = expansion or Expand(symbols, (), model)
+    expansion = expansion or Expand((), model)
     finished = Finished(length_limits(source_lengths, settings), settings)
     live = Live(
         torch.arange(batch, device=source.device),
-        source.new_full((batch, 1, 1), symbols.start),
+        source.new_full((batch, 1, 1), SYMBOL_IDS.start),
         torch.zeros(batch, 1, device=source.device),
     )
     state = model.start(source, source_lengths)
@@ -102,8 +101,8 @@ def beam_search(
         logits, state = model.step(rows.fold(live.tokens[..., -1:]), state)
         candidates = expansion(live, logits[:, -1], settings.beam)
         credits = None if credit is None else rows.unfold(credit(state), live.tokens.shape[1])
-        finished.collect(live, candidates, symbols.end, credits)
-        grown, parents = survivors(live, candidates, settings.beam, symbols.end)
+        finished.collect(live, candidates, credits)
+        grown, parents = survivors(live, candidates, settings.beam)
         done = finished.done(grown)
         finished.stop(grown, done, None if credits is None else credits.gather(1, parents))
         kept = (~done).nonzero().squeeze(-1)
@@ -119,8 +118,7 @@ def beam_search(
 class Expand:
     """The best 2 x beam continuations of each sentence that the rules allow (fewer if there are no more)."""
 
-    def __init__(self, symbols: SymbolIds, rules: Sequence[TokenRule] = (), model: StepModel | None = None) -> None:
-        self.symbols = symbols
+    def __init__(self, rules: Sequence[TokenRule] = (), model: StepModel | None = None) -> None:
         self.rules = rules
         self.chooser = choosing(model)
 
@@ -135,23 +133,23 @@ class Expand:
 
     def _best(self, live: Live, logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
         if not self.rules:
-            return best_continuations(self.chooser, logits, self.symbols, count)
+            return best_continuations(self.chooser, logits, count)
         scores, normaliser = self.scores(live, logits)
         values, tokens = best_tokens(scores, count)
         return values - normaliser, tokens
 
     def scores(self, live: Live, logits: Logits) -> tuple[Logits, Float[Tensor, "rows 1"]]:
         """The logits, minus infinity for what may not come, and what makes log-probabilities of them."""
-        allowed = allow(logits, self.symbols)
+        allowed = allow(logits)
         normaliser = log_normaliser(allowed)
         if self.rules:
             allowed = restrict(allowed, normaliser, self.rules, live.prefixes())
         return allowed, normaliser
 
 
-def survivors(live: Live, candidates: Candidates, beam: int, end: int) -> tuple[Live, Int[Tensor, "sentence beam"]]:
+def survivors(live: Live, candidates: Candidates, beam: int) -> tuple[Live, Int[Tensor, "sentence beam"]]:
     """The best candidates that do not end, as the new live hypotheses, and their parents' places."""
-    ended = candidates.tokens == end
+    ended = candidates.tokens == SYMBOL_IDS.end
     values = candidates.log_probabilities.masked_fill(ended, -torch.inf)
     order = (values == -torch.inf).long().argsort(dim=-1, stable=True)[:, :beam]
     width = int((values > -torch.inf).sum(-1).max().clamp(1, order.shape[1]))  # places that no sentence takes: away
@@ -176,13 +174,13 @@ class Finished:
         lengths = range(int(limits.max()) + 1)
         self.penalties = torch.tensor([penalty_of(n, settings) for n in lengths], device=limits.device)
 
-    def collect(self, live: Live, candidates: Candidates, end: int, credits: Tensor | None = None) -> None:
+    def collect(self, live: Live, candidates: Candidates, credits: Tensor | None = None) -> None:
         """Takes over the candidates that end, if they are among the first `beam` of their sentence.
 
         `credits` (sentence, beam) are added to the scores, each to those of its place's continuations.
         """
         values = candidates.log_probabilities[:, : self.settings.beam]
-        ended = (candidates.tokens[:, : self.settings.beam] == end) & (values > -torch.inf)
+        ended = (candidates.tokens[:, : self.settings.beam] == SYMBOL_IDS.end) & (values > -torch.inf)
         if not bool(ended.any()):
             return
         length = live.tokens.shape[2]  # with the end symbol, without the start symbol

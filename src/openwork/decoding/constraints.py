@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from openwork.base.symbols import SYMBOL_IDS
+
 REFUSED = -1
 
 
@@ -47,15 +49,6 @@ def matches(phrase: Sequence[int]) -> list[dict[int, int]]:
     return steps
 
 
-def phrase_automaton(phrase: Sequence[int], vocabulary: int) -> Automaton:
-    """Refuses the phrase as consecutive tokens."""
-    table = torch.zeros(len(phrase), vocabulary, dtype=torch.int64)
-    for state, steps in enumerate(matches(phrase)):
-        for token, after in steps.items():
-            table[state, token] = REFUSED if after == len(phrase) else after
-    return Automaton(table)
-
-
 def text_automaton(text: bytes, pieces: Sequence[bytes]) -> Automaton:
     """Refuses the text however it is cut into pieces: `pieces` are the bytes that each token adds to a target."""
     whole = len(text)
@@ -77,24 +70,18 @@ Phrase = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class AnyOf:
-    """Several ways to write the same: one of them is enough. One that begins with the start symbol opens the target."""
-
-    phrases: tuple[Phrase, ...]
-
-
-@dataclass(frozen=True)
 class SentenceConstraints:
     """The constraints on the target of one sentence.
 
     prefix: the tokens that the target begins with.
-    required: phrases, each of which appears somewhere as consecutive tokens; they may share tokens.
-    forbidden: phrases that never appear as consecutive tokens, or automata that refuse them.
+    required: the ways to write each phrase, one of which appears somewhere as consecutive tokens; phrases may share
+        tokens, and a way that begins with the start symbol opens the target.
+    forbidden: what refuses tokens.
     """
 
     prefix: Phrase = ()
-    required: tuple[Phrase | AnyOf, ...] = ()
-    forbidden: tuple[Phrase | Automaton, ...] = ()
+    required: tuple[tuple[Phrase, ...], ...] = ()
+    forbidden: tuple[Automaton, ...] = ()
 
 
 UNCONSTRAINED = SentenceConstraints()
@@ -112,9 +99,9 @@ class RequiredPhrases:
     way first. Where phrases can share tokens, fewer may do; the search may find that, but does not count on it.
     """
 
-    def __init__(self, required: Sequence[Phrase | AnyOf], start: int) -> None:
-        groups = [item.phrases if isinstance(item, AnyOf) else (item,) for item in required]
-        self.groups = [group for group in groups if all(group)]  # an empty phrase is everywhere
+    def __init__(self, required: Sequence[Sequence[Phrase]]) -> None:
+        start = SYMBOL_IDS.start
+        self.groups = [group for group in required if all(group)]  # an empty phrase is everywhere
         self.phrases = [(number, phrase) for number, group in enumerate(self.groups) for phrase in group]
         self.steps = [matches(phrase) for _, phrase in self.phrases]
         # one that begins with the start symbol can begin only at the start

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.base.errors import OpenworkError
-from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.scoring import allow
-from openwork.models.interfaces import AttendingModel, SequenceModel, State, StepModel, can_attend
+from openwork.models.interfaces import SequenceModel, State, StepModel, can_attend
 from openwork.nn.cache import Selectable
 from openwork.nn.masks import real
 from openwork.nn.shapes import Lengths, Source, StepLogits, Tokens
@@ -32,11 +32,10 @@ class Ensemble(nn.Module):
     Those that are modules are its parts, so that it can be moved and set to evaluation as they can.
     """
 
-    def __init__(self, models: Sequence[AttendingModel], symbols: SymbolIds = SYMBOL_IDS) -> None:
+    def __init__(self, models: Sequence[StepModel]) -> None:
         super().__init__()
         self.members = tuple(models)
         self.modules_of_members = nn.ModuleList(model for model in models if isinstance(model, nn.Module))
-        self.symbols = symbols
         limits = [
             model.maximum_length
             for model in models
@@ -54,14 +53,15 @@ class Ensemble(nn.Module):
         return self._mean([logits for logits, _ in found]), EnsembleState(tuple(after for _, after in found))
 
     def attend(self, tokens: Tensor, state: EnsembleState) -> tuple[Tensor, Tensor, EnsembleState]:
-        """Likewise, with the mean of the models' attention (rows, positions, source)."""
-        found = [model.attend(tokens, one) for model, one in zip(self.members, state.states, strict=True)]
+        """Likewise, with the mean of the models' attention (rows, positions, source), which all of them must have."""
+        members: Any = self.members
+        found = [model.attend(tokens, one) for model, one in zip(members, state.states, strict=True)]
         weights = torch.stack([weights for _, weights, _ in found]).mean(0)
         return self._mean([logits for logits, _, _ in found]), weights, EnsembleState(tuple(s for _, _, s in found))
 
     def _mean(self, logits: Sequence[Tensor]) -> StepLogits:
         # each model's probabilities given that no forbidden symbol comes, as a search takes them
-        logs = torch.stack([allow(one, self.symbols).log_softmax(-1) for one in logits])
+        logs = torch.stack([allow(one).log_softmax(-1) for one in logits])
         return logs.logsumexp(0) - math.log(len(logits))
 
 

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from openwork.base.symbols import SYMBOL_IDS, SymbolIds
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding import rows
 from openwork.decoding.beam import Candidates, Expand, Live, beam_search
 from openwork.decoding.constraints import RequiredPhrases, SentenceConstraints
@@ -34,16 +34,15 @@ def diverse_search(
     source: Source,
     source_lengths: Lengths,
     settings: DecodingSettings,
-    symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best of all groups together, each hypothesis once; each group is a beam search of its own."""
     groups, beam = settings.groups, settings.beam // settings.groups
     each = settings.model_copy(update={"beam": beam, "best": beam})
     repeated, lengths = source.repeat_interleave(groups, 0), source_lengths.repeat_interleave(groups, 0)
-    rules = rules_for(each, [one for one in constraints or () for _ in range(groups)], lengths, symbols)
-    expansion = ExpandInGroups(symbols, rules, groups, settings.diversity)
-    found = beam_search(Repeated(model, groups), repeated, lengths, each, symbols, expansion)
+    rules = rules_for(each, [one for one in constraints or () for _ in range(groups)], lengths)
+    expansion = ExpandInGroups(rules, groups, settings.diversity)
+    found = beam_search(Repeated(model, groups), repeated, lengths, each, expansion)
     return [_together(found[first : first + groups], settings) for first in range(0, len(found), groups)]
 
 
@@ -59,8 +58,8 @@ def _together(found: Sequence[Sequence[Hypothesis]], settings: DecodingSettings)
 class ExpandInGroups(Expand):
     """Group g of sentence s is row s x groups + g of the batch."""
 
-    def __init__(self, symbols: SymbolIds, rules: Sequence[TokenRule], groups: int, diversity: float) -> None:
-        super().__init__(symbols, rules)
+    def __init__(self, rules: Sequence[TokenRule], groups: int, diversity: float) -> None:
+        super().__init__(rules)
         self.groups = groups
         self.diversity = diversity
 
@@ -90,7 +89,7 @@ class ExpandInGroups(Expand):
 
     def _take(self, taken: Tensor, sentences: Tensor, tokens: Tensor, values: Tensor, beam: int) -> None:
         """Counts the tokens with which a group goes on: those of its first `beam` candidates that do not end."""
-        goes_on = (tokens != self.symbols.end) & (values > -torch.inf)
+        goes_on = (tokens != SYMBOL_IDS.end) & (values > -torch.inf)
         goes_on &= goes_on.cumsum(-1) <= beam
         goes_on[:, 2 * beam :] = False
         taken.index_put_((sentences[:, None].expand_as(tokens), tokens), goes_on.to(taken.dtype), accumulate=True)
@@ -99,10 +98,8 @@ class ExpandInGroups(Expand):
 class ExpandInBanks(Expand):
     """Candidates are the best tokens and those that begin or continue a phrase, in the order of the banks."""
 
-    def __init__(
-        self, symbols: SymbolIds, rules: Sequence[TokenRule], phrases: Sequence[RequiredPhrases | None]
-    ) -> None:
-        super().__init__(symbols, rules)
+    def __init__(self, rules: Sequence[TokenRule], phrases: Sequence[RequiredPhrases | None]) -> None:
+        super().__init__(rules)
         self.phrases = phrases
 
     def __call__(self, live: Live, logits: Logits, beam: int) -> Candidates:
@@ -129,7 +126,7 @@ class ExpandInBanks(Expand):
             phrases = self.phrases[sentence]
             found.append(sorted(phrases.wanted(phrases.progress(tuple(tokens)))) if phrases else [])
         most = max(map(len, found))
-        return torch.tensor([[*one, *[self.symbols.pad] * (most - len(one))] for one in found], dtype=torch.int64)
+        return torch.tensor([[*one, *[SYMBOL_IDS.pad] * (most - len(one))] for one in found], dtype=torch.int64)
 
     def _round_the_banks(
         self, live: Live, values: Tensor, parents: Tensor, tokens: Tensor

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from openwork.base.symbols import SYMBOL_IDS, SymbolIds
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.ensemble import Repeated
 from openwork.decoding.rules import Prefixes, TokenRule, restrict, rules_for
@@ -53,7 +53,6 @@ def write(
     source: Source,
     source_lengths: Lengths,
     settings: DecodingSettings,
-    symbols: SymbolIds,
     choose: Choose,
     on_token: OnToken | None = None,
 ) -> list[list[Hypothesis]]:
@@ -65,8 +64,8 @@ def write(
     if batch == 0:
         return []
     limits = length_limits(source_lengths, settings)
-    written = source.new_full((batch, 1 + int(limits.max())), symbols.pad)
-    written[:, 0] = symbols.start
+    written = source.new_full((batch, 1 + int(limits.max())), SYMBOL_IDS.pad)
+    written[:, 0] = SYMBOL_IDS.start
     totals = torch.zeros(batch, device=source.device)  # log-probabilities of the targets
     live = torch.arange(batch, device=source.device)  # the sentence of each row
     own_totals, own_limits = totals, limits  # those of the live rows
@@ -77,7 +76,7 @@ def write(
         value, token = choose(logits[:, -1], live, written[:, :place])
         own_totals = own_totals + value
         written[live, place] = token
-        goes_on = (token != symbols.end) & (own_limits > place) & (value > -torch.inf)
+        goes_on = (token != SYMBOL_IDS.end) & (own_limits > place) & (value > -torch.inf)
         if on_token is not None:
             for sentence, chosen in zip(live.tolist(), token.tolist(), strict=True):
                 on_token(sentence, chosen)
@@ -93,17 +92,17 @@ def write(
     rows = zip(written[:, 1:].tolist(), totals.tolist(), limits.tolist(), found, strict=True)
     for tokens, total, limit, hypotheses in rows:
         if total > -torch.inf:
-            finished = symbols.end in tokens
-            kept = tuple(tokens[: tokens.index(symbols.end) if finished else limit])
+            finished = SYMBOL_IDS.end in tokens
+            kept = tuple(tokens[: tokens.index(SYMBOL_IDS.end) if finished else limit])
             hypotheses.append(scored(kept, total, finished, settings))
     return found
 
 
-def by_scores(symbols: SymbolIds, rules: Sequence[TokenRule], pick: Pick) -> Choose:
+def by_scores(rules: Sequence[TokenRule], pick: Pick) -> Choose:
     """`pick`s among the tokens that may come, by the symbols and the rules."""
 
     def choose(logits: Logits, sentences: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
-        scores = allow(logits, symbols)
+        scores = allow(logits)
         normaliser = log_normaliser(scores)
         if rules:
             scores = restrict(scores, normaliser, rules, Prefixes(sentences, written[sentences]))
@@ -123,7 +122,6 @@ def greedy_search(
     source: Source,
     source_lengths: Lengths,
     settings: DecodingSettings,
-    symbols: SymbolIds = SYMBOL_IDS,
     rules: Sequence[TokenRule] = (),
     on_token: OnToken | None = None,
 ) -> list[list[Hypothesis]]:
@@ -134,11 +132,11 @@ def greedy_search(
     chooser = None if rules else choosing(model)
 
     def best_of_model(logits: Logits, sentences: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
-        value, token = best_continuations(chooser, logits, symbols, 1)
+        value, token = best_continuations(chooser, logits, 1)
         return value.squeeze(-1), token.squeeze(-1)
 
-    choose = best_of_model if chooser else by_scores(symbols, rules, most_probable)
-    return write(model, source, source_lengths, settings, symbols, choose, on_token)
+    choose = best_of_model if chooser else by_scores(rules, most_probable)
+    return write(model, source, source_lengths, settings, choose, on_token)
 
 
 def sample(
@@ -146,7 +144,6 @@ def sample(
     source: Source,
     source_lengths: Lengths,
     settings: DecodingSettings,
-    symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,
     on_token: OnToken | None = None,
 ) -> list[list[Hypothesis]]:
@@ -157,14 +154,14 @@ def sample(
     times = settings.samples
     numbers = _draws(source, source_lengths, settings)
     repeated, lengths = source.repeat_interleave(times, 0), source_lengths.repeat_interleave(times, 0)
-    rules = rules_for(settings, [one for one in constraints or () for _ in range(times)], lengths, symbols)
+    rules = rules_for(settings, [one for one in constraints or () for _ in range(times)], lengths)
 
     def pick(scores: Tensor, sentences: Tensor, place: int) -> tuple[Tensor, Tensor]:
         token = draw(*distribution(scores, settings), numbers[sentences, place])
         return scores.gather(1, token[:, None]).squeeze(1), token
 
-    choose = by_scores(symbols, rules, pick)
-    found = write(Repeated(model, times), repeated, lengths, settings, symbols, choose, on_token)
+    choose = by_scores(rules, pick)
+    found = write(Repeated(model, times), repeated, lengths, settings, choose, on_token)
     return [[one for row in found[first : first + times] for one in row] for first in range(0, len(found), times)]
 
 

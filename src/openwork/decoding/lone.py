@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from openwork.base.symbols import SymbolIds
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.scoring import (
     Hypothesis,
     best_continuations,
@@ -32,26 +32,25 @@ def search_one(
     source: Int[Tensor, "one source"],
     source_lengths: Int[Tensor, "one"],
     settings: DecodingSettings,
-    symbols: SymbolIds,
 ) -> list[Hypothesis]:
     """The best finished hypotheses, the highest score first: as `beam_search` of this one sentence without rules."""
     chooser = choosing(model)
     beam = settings.beam
     results = Results(int(length_limits(source_lengths, settings)), settings)
-    histories, values = [(symbols.start,)], torch.zeros(1)
+    histories, values = [(SYMBOL_IDS.start,)], torch.zeros(1)
     state = model.start(source, source_lengths)
     while True:
         last = torch.tensor([[tokens[-1]] for tokens in histories])
         logits, state = model.step(last, state)
-        scores, ids = best_continuations(chooser, logits[:, -1], symbols, 2 * beam)
+        scores, ids = best_continuations(chooser, logits[:, -1], 2 * beam)
         width = ids.shape[1]  # continuations of each hypothesis
         sums, tokens = (scores + values[:, None]).flatten().tolist(), ids.flatten().tolist()
         order = sorted(range(len(sums)), key=sums.__getitem__, reverse=True)[: 2 * beam]  # stable, reversed too
         possible = [place for place in order if sums[place] > -torch.inf]
         for place in possible[:beam]:
-            if tokens[place] == symbols.end:
+            if tokens[place] == SYMBOL_IDS.end:
                 results.finish(histories[place // width][1:], sums[place])
-        survivors = [place for place in possible if tokens[place] != symbols.end][:beam]
+        survivors = [place for place in possible if tokens[place] != SYMBOL_IDS.end][:beam]
         parents = [place // width for place in survivors]
         grown = [(*histories[parent], tokens[place]) for parent, place in zip(parents, survivors, strict=True)]
         own = [sums[place] for place in survivors]

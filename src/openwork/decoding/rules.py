@@ -12,15 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from openwork.base.symbols import SYMBOL_IDS, SymbolIds
-from openwork.decoding.constraints import (
-    REFUSED,
-    Automaton,
-    Phrase,
-    RequiredPhrases,
-    SentenceConstraints,
-    phrase_automaton,
-)
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.decoding.constraints import REFUSED, Automaton, Phrase, RequiredPhrases, SentenceConstraints
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.nn.shapes import Lengths, Logits
@@ -64,10 +57,9 @@ class Required(TokenRule):
     What continues a phrase under way may repeat what `no_repeat` refuses; what begins one, where nothing else is left.
     """
 
-    def __init__(self, phrases: Sequence[RequiredPhrases | None], limits: Lengths, symbols: SymbolIds) -> None:
+    def __init__(self, phrases: Sequence[RequiredPhrases | None], limits: Lengths) -> None:
         self.phrases = phrases
         self.limits = limits.tolist()
-        self.symbols = symbols
 
     def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
         written = prefixes.tokens.shape[1] - 1
@@ -79,10 +71,10 @@ class Required(TokenRule):
             progress = phrases.progress(tuple(tokens))
             if not phrases.needed(progress):
                 continue
-            refused[row, self.symbols.end] = True
+            refused[row, SYMBOL_IDS.end] = True
             refused[row, phrases.continuing(progress)] = False
             room = self.limits[sentence] - written - 2  # after one more token, and before the end symbol
-            roomy = phrases.needed(phrases.advance(progress, self.symbols.end)) <= room  # after a token of no phrase
+            roomy = phrases.needed(phrases.advance(progress, SYMBOL_IDS.end)) <= room  # after a token of no phrase
             if not roomy or self._nothing_left(refused[row]):
                 refused[row] = True
                 for token in phrases.wanted(progress):
@@ -90,36 +82,26 @@ class Required(TokenRule):
 
     def _nothing_left(self, refused: Bool[Tensor, "vocabulary"]) -> bool:
         """Whether every token is refused, those aside that never come."""
-        never = list(self.symbols.forbidden)
+        never = list(SYMBOL_IDS.forbidden)
         return int(refused.sum() - refused[never].sum()) == refused.shape[0] - len(never)
 
 
 class Forbidden(TokenRule):
     """What the automata of a sentence refuse."""
 
-    def __init__(self, forbidden: Sequence[Sequence[Phrase | Automaton]], device: torch.device) -> None:
-        self.device = device
-        users: dict[Phrase | Automaton, list[int]] = {}
-        for sentence, items in enumerate(forbidden):
-            for item in items:
-                users.setdefault(item, []).append(sentence)
-        self.users = {item: torch.tensor(sentences, device=device) for item, sentences in users.items()}
-        self.automata: dict[Phrase | Automaton, Automaton] = {}
+    def __init__(self, forbidden: Sequence[Sequence[Automaton]], device: torch.device) -> None:
+        users: dict[Automaton, list[int]] = {}
+        for sentence, automata in enumerate(forbidden):
+            for automaton in automata:
+                users.setdefault(automaton, []).append(sentence)
+        self.users = [(one.to(device), torch.tensor(sentences, device=device)) for one, sentences in users.items()]
 
     def refuse(self, refused: Bool[Tensor, "rows vocabulary"], prefixes: Prefixes) -> None:
-        for item, sentences in self.users.items():
+        for automaton, sentences in self.users:
             rows = torch.isin(prefixes.sentences, sentences).nonzero().squeeze(-1)
             if rows.numel():
-                automaton = self._automaton(item, refused.shape[1])
                 state = automaton.states(prefixes.tokens[rows, 1:])
                 refused[rows] |= automaton.table[state] == REFUSED
-
-    def _automaton(self, item: Phrase | Automaton, vocabulary: int) -> Automaton:
-        """Made when the size of the vocabulary is seen."""
-        if item not in self.automata:
-            made = item if isinstance(item, Automaton) else phrase_automaton(item, vocabulary)
-            self.automata[item] = made.to(self.device)
-        return self.automata[item]
 
 
 class Prefix(TokenRule):
@@ -196,7 +178,6 @@ def rules_for(
     settings: DecodingSettings,
     constraints: Sequence[SentenceConstraints] | None,
     source_lengths: Lengths,
-    symbols: SymbolIds,
 ) -> tuple[TokenRule, ...]:
     """The rules that a batch is searched with: the settings', then the constraints; a later one overrides."""
     device = source_lengths.device
@@ -206,7 +187,7 @@ def rules_for(
     if not constraints:
         return tuple(rules)
     if any(one.required for one in constraints):
-        rules.append(Required(phrases_of(constraints, symbols), length_limits(source_lengths, settings), symbols))
+        rules.append(Required(phrases_of(constraints), length_limits(source_lengths, settings)))
     if any(one.forbidden for one in constraints):
         rules.append(Forbidden([one.forbidden for one in constraints], device))
     if any(one.prefix for one in constraints):
@@ -214,6 +195,6 @@ def rules_for(
     return tuple(rules)
 
 
-def phrases_of(constraints: Sequence[SentenceConstraints], symbols: SymbolIds) -> list[RequiredPhrases | None]:
+def phrases_of(constraints: Sequence[SentenceConstraints]) -> list[RequiredPhrases | None]:
     """The required phrases of each sentence; None where there are none."""
-    return [RequiredPhrases(one.required, symbols.start) if one.required else None for one in constraints]
+    return [RequiredPhrases(one.required) if one.required else None for one in constraints]

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.base.errors import OpenworkError
-from openwork.base.symbols import SymbolIds
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.settings import DecodingSettings, LengthRule
 from openwork.models.interfaces import ChoosingModel, StepModel, can_choose
 from openwork.nn.shapes import Lengths, Logits
@@ -84,24 +84,20 @@ def length_limits(source_lengths: Lengths, settings: DecodingSettings) -> Length
     return (source_lengths + settings.extra_length).clamp(1, settings.maximum_length)
 
 
-def allow(logits: Float[Tensor, "*rows vocabulary"], symbols: SymbolIds) -> Float[Tensor, "*rows vocabulary"]:
+def allow(logits: Float[Tensor, "*rows vocabulary"]) -> Float[Tensor, "*rows vocabulary"]:
     """The logits in float32 at least, minus infinity for what may not come; the argument stays as it is.
 
     Probabilities are taken after this: they are those of the model given that no forbidden symbol comes.
     """
-    return logits + _forbidding(
-        symbols, logits.shape[-1], torch.promote_types(logits.dtype, torch.float32), logits.device
-    )
+    return logits + _forbidding(logits.shape[-1], torch.promote_types(logits.dtype, torch.float32), logits.device)
 
 
 @lru_cache(maxsize=16)
-def _forbidding(
-    symbols: SymbolIds, vocabulary: int, dtype: torch.dtype, device: torch.device
-) -> Float[Tensor, "vocabulary"]:
+def _forbidding(vocabulary: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "vocabulary"]:
     """Minus infinity for what may not come, zero for the rest: added by one operation, where filling takes one each."""
     with torch.inference_mode(False):  # it is kept, and later callers may differentiate
         added = torch.zeros(vocabulary, dtype=dtype, device=device)
-        added[list(symbols.forbidden)] = -torch.inf
+        added[list(SYMBOL_IDS.forbidden)] = -torch.inf
     return added
 
 
@@ -185,7 +181,7 @@ def choosing(model: StepModel | None) -> ChoosingModel | None:
 
 
 def best_continuations(
-    model: ChoosingModel | None, logits: Logits, symbols: SymbolIds, count: int
+    model: ChoosingModel | None, logits: Logits, count: int
 ) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
     """The log-probabilities and ids of the `count` best tokens that may come, as `best_tokens` orders them.
 
@@ -193,10 +189,10 @@ def best_continuations(
     """
     count = min(count, logits.shape[-1])
     if model is not None:
-        added = _forbidding(symbols, logits.shape[-1], logits.dtype, logits.device)
+        added = _forbidding(logits.shape[-1], logits.dtype, logits.device)
         scores, tokens, normaliser = model.best(logits, added, count)
         return scores - _checked(normaliser), tokens
-    allowed = allow(logits, symbols)
+    allowed = allow(logits)
     normaliser = log_normaliser(allowed)
     scores, tokens = best_tokens(allowed, count)
     return scores - normaliser, tokens

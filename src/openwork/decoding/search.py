@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from openwork.base.symbols import SYMBOL_IDS, SymbolIds
 from openwork.decoding.beam import Expand, beam_search
 from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.ensemble import CoverageModel
@@ -28,7 +27,6 @@ def decode(
     source: Source,
     source_lengths: Lengths,
     settings: DecodingSettings,
-    symbols: SymbolIds = SYMBOL_IDS,
     constraints: Sequence[SentenceConstraints] | None = None,
     on_token: OnToken | None = None,
 ) -> list[list[Hypothesis]]:
@@ -39,28 +37,28 @@ def decode(
     `on_token` gets each token as it is chosen, in greedy search and sampling; a beam settles nothing so soon.
     """
     if settings.samples:
-        return sample(model, source, source_lengths, settings, symbols, constraints, on_token)
+        return sample(model, source, source_lengths, settings, constraints, on_token)
     if settings.groups > 1:
-        return diverse_search(model, source, source_lengths, settings, symbols, constraints)
+        return diverse_search(model, source, source_lengths, settings, constraints)
     if constraints and any(one.required for one in constraints):
-        return _by_banks(model, source, source_lengths, settings, symbols, constraints)
-    rules = rules_for(settings, constraints, source_lengths, symbols)
+        return _by_banks(model, source, source_lengths, settings, constraints)
+    rules = rules_for(settings, constraints, source_lengths)
     # for one sentence plain numbers are faster than tensors, where the numbers are at hand
     is_lone = source.shape[0] == 1 and source.device.type == "cpu"
     if is_lone and not rules and on_token is None and not settings.coverage_penalty:
-        return [search_one(model, source, source_lengths, settings, symbols)]
+        return [search_one(model, source, source_lengths, settings)]
     if settings.beam == 1:
-        return greedy_search(model, source, source_lengths, settings, symbols, rules, on_token)
-    return _beam(model, source, source_lengths, settings, symbols, Expand(symbols, rules, model))
+        return greedy_search(model, source, source_lengths, settings, rules, on_token)
+    return _beam(model, source, source_lengths, settings, Expand(rules, model))
 
 
 def _beam(
-    model: StepModel, source: Tensor, lengths: Tensor, settings: DecodingSettings, symbols: SymbolIds, expansion: Expand
+    model: StepModel, source: Tensor, lengths: Tensor, settings: DecodingSettings, expansion: Expand
 ) -> list[list[Hypothesis]]:
     if not settings.coverage_penalty:
-        return beam_search(model, source, lengths, settings, symbols, expansion)
+        return beam_search(model, source, lengths, settings, expansion)
     watched = CoverageModel(model, settings.coverage_penalty)
-    return beam_search(watched, source, lengths, settings, symbols, expansion, watched.credit)
+    return beam_search(watched, source, lengths, settings, expansion, watched.credit)
 
 
 def _by_banks(
@@ -68,13 +66,12 @@ def _by_banks(
     source: Tensor,
     source_lengths: Tensor,
     settings: DecodingSettings,
-    symbols: SymbolIds,
     constraints: Sequence[SentenceConstraints],
 ) -> list[list[Hypothesis]]:
     """Required phrases widen the beam to a place for each bank; sentences of one width are searched together."""
     widths: dict[int, list[int]] = {}
     limits = length_limits(source_lengths, settings).tolist()
-    for sentence, phrases in enumerate(phrases_of(constraints, symbols)):
+    for sentence, phrases in enumerate(phrases_of(constraints)):
         needed = phrases.needed(phrases.at_start) if phrases else 0
         if needed < limits[sentence]:  # with the end symbol; otherwise no target can hold the phrases
             width = max(settings.beam, min(1 + needed, MOST_BANKS)) if phrases else NO_BANKS
@@ -86,10 +83,10 @@ def _by_banks(
         batch = source[places], source_lengths[places]
         if width != NO_BANKS:
             wide = settings.model_copy(update={"beam": width})
-            expansion = ExpandInBanks(symbols, rules_for(wide, own, batch[1], symbols), phrases_of(own, symbols))
-            results = _beam(model, *batch, wide, symbols, expansion)
+            expansion = ExpandInBanks(rules_for(wide, own, batch[1]), phrases_of(own))
+            results = _beam(model, *batch, wide, expansion)
         else:
-            results = decode(model, *batch, settings, symbols, own)
+            results = decode(model, *batch, settings, own)
         for sentence, one in zip(sentences, results, strict=True):
             found[sentence] = one
     return found

@@ -9,16 +9,17 @@ from pathlib import Path
 import torch
 
 from openwork.base.config import read_run_file
+from openwork.base.files import atomic_write_text
 from openwork.base.messages import msg
 from openwork.base.outputs import check_file, is_page
 from openwork.base.records import read_records
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.data.corpora import dates
-from openwork.demo.report import DemoResult, demo_content
+from openwork.demo.report import DemoResult, demo_page
 from openwork.inference.translator import BatchTranslator
-from openwork.inspection.capture import cross_attention
-from openwork.inspection.report import AttentionExample, write_report
+from openwork.inspection.attention_view import AttentionMap
 from openwork.metrics.ratio import Ratio
+from openwork.models.interfaces import can_attend
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.folder import RunFolder
 from openwork.runs.train import train_bundle
@@ -51,8 +52,8 @@ def run_demo(out: Path, expressions: Sequence[str], report: Report, watchers: Se
     for source, translation in given:
         report(f"  {source}  ->  {translation}")
     first = {(one.locale, one.format): one.expression for one in reversed(result.examples)}
-    attention = tuple(draw_attention(bundle, first[example]) for example in EXAMPLES if example in first)
-    write_report(page, demo_content(result, settings, read_records(folder.records), attention, given))
+    attention = tuple(map_attention(bundle, first[example]) for example in EXAMPLES if example in first)
+    atomic_write_text(page, demo_page(result, settings, read_records(folder.records), attention, given))
     report("")
     for line in what_next(out, page):
         report(line)
@@ -88,23 +89,25 @@ def summary(result: DemoResult) -> list[str]:
     return lines
 
 
-def draw_attention(bundle: Bundle, text: str) -> AttentionExample:
+def map_attention(bundle: Bundle, text: str) -> AttentionMap:
     """The weights of the last decoder layer, the mean over its heads, for the bundle's own translation of `text`."""
     source_tokenizer, target_tokenizer = bundle.tokenizers.source, bundle.tokenizers.target
     source = [*source_tokenizer.encode(text), source_tokenizer.end_id]
     translator = BatchTranslator.of(bundle)
     translation = translator.best([text])[0]
     target_input = [target_tokenizer.start_id, *target_tokenizer.encode(translation)]
-    inputs = [torch.tensor([source]), torch.tensor([len(source)]), torch.tensor([target_input])]
-    layers = cross_attention(bundle.model, *(tensor.to(translator.device) for tensor in inputs))
-    weights = layers[max(layers)][0].mean(dim=0)
+    inputs = ([source], [len(source)], [target_input])
+    ids, lengths, tokens = (torch.tensor(one, device=translator.device) for one in inputs)
+    assert can_attend(bundle.model)
+    with torch.inference_mode():
+        weights = bundle.model.attend(tokens, bundle.model.start(ids, lengths))[1][0]
     pieces = [target_tokenizer.piece(number) for number in [*target_input, target_tokenizer.end_id]]
-    return AttentionExample(
-        title=f"{text} → {translation}",
-        weights=weights.float().cpu().numpy(),
-        row_labels=tuple(pairwise(pieces)),
-        column_labels=tuple(source_tokenizer.piece(number) for number in source),
-        caption=msg(
+    return AttentionMap(
+        f"{text} → {translation}",
+        weights.float().cpu().numpy(),
+        list(pairwise(pieces)),
+        [source_tokenizer.piece(number) for number in source],
+        msg(
             "Cross-attention of the last decoder layer, the mean over its heads. Each row sums to 1. "
             "Attention shows what the model attends to; it is not by itself an explanation of its output."
         ),

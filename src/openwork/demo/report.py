@@ -4,19 +4,36 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from openwork.base.messages import find_language, msg
+from openwork.base.pages import render
 from openwork.data.corpora.dates import LOCALES, DateExample
-from openwork.inspection.plots import Series
-from openwork.inspection.report import AttentionExample, Curve, Facts, NextStep, ReportContent, Sample, ScoreTable
+from openwork.inspection.attention_view import AttentionMap
+from openwork.inspection.plots import Chart, Figures, Series
 from openwork.metrics.ratio import Ratio
 from openwork.runs.file.settings import RunSettings
 
 SAMPLES = 24
 Records = Sequence[dict[str, Any]]
+Facts = tuple[tuple[str, str], ...]
+"""What is shown as a name beside its value: ("updates", "2,000")."""
+
+
+class Sample(NamedTuple):
+    """A date, the output, and the reference; none for a date of the user's, which is neither right nor wrong.
+
+    The language is a tag such as "de" or "zh-Hans", which helps a browser to choose fonts and voices.
+    """
+
+    source: str
+    translation: str
+    reference: str = ""
+    right: bool | None = None
+    source_language: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,16 +56,18 @@ class DemoResult:
         return min(self.by_locale, key=lambda locale: self.by_locale[locale].value)
 
 
-def demo_content(
+def demo_page(
     result: DemoResult,
     settings: RunSettings,
     records: Records,
-    attention: tuple[AttentionExample, ...],
+    attention: Sequence[AttentionMap],
     given: Sequence[tuple[str, str]],
-) -> ReportContent:
-    """All of it, from measured values alone."""
+) -> str:
+    """A single HTML file that opens from the disk and loads nothing, from measured values alone."""
     worst = result.worst_locale
-    return ReportContent(
+    return render(
+        "report.html",
+        find_language(os.environ),
         title=msg("A Transformer learns to read dates"),
         summary=msg(
             f"Trained from nothing on {settings.data.count:,} dates as people write them in {len(result.by_locale)} "
@@ -62,15 +81,14 @@ def demo_content(
         ),
         settings=_settings(settings),
         curves=_curves(records),
-        scores=(_locales(result),),
+        scores=_locales(result),
         samples=_samples(result, given),
         attention=attention,
         machine=_machine(result, records),
-        language=find_language(os.environ),
         next_steps=(
-            NextStep(msg("Translate a date of your own"), "openwork demo '14. März 2031'"),
-            NextStep(msg("Use it as a filter"), "openwork translate openwork-demo < dates.txt"),
-            NextStep(
+            (msg("Translate a date of your own"), "openwork demo '14. März 2031'"),
+            (msg("Use it as a filter"), "openwork translate openwork-demo < dates.txt"),
+            (
                 msg("Train a translator on your own two files, line for line"),
                 "openwork train --source your.en --target your.de --out en-de",
             ),
@@ -89,7 +107,7 @@ def _settings(settings: RunSettings) -> Facts:
     return tuple(facts)
 
 
-def _curves(records: Records) -> tuple[Curve, ...]:
+def _curves(records: Records) -> tuple[Chart, ...]:
     steps = [record for record in records if record["kind"] == "step"]
     validations = [record for record in records if record["kind"] == "validation"]
     likelihood = Series(msg("training"), [(record["step"], record["likelihood"]) for record in steps])
@@ -97,19 +115,19 @@ def _curves(records: Records) -> tuple[Curve, ...]:
     exact = Series(msg("held out"), [(record["step"], 100 * record["exact"]) for record in validations])
     rate = Series(msg("rate"), [(record["step"], record["learning_rate"]) for record in steps])
     return (
-        Curve(msg("Loss"), msg("update"), msg("nats per token"), (likelihood, held_out), log_y=True),
-        Curve(msg("Exactly right"), msg("update"), msg("per cent"), (exact,)),
-        Curve(msg("Learning rate"), msg("update"), msg("rate"), (rate,)),
+        Chart(msg("Loss"), msg("update"), msg("nats per token"), (likelihood, held_out), log_y=True),
+        Chart(msg("Exactly right"), msg("update"), msg("per cent"), (exact,)),
+        Chart(msg("Learning rate"), msg("update"), msg("rate"), (rate,)),
     )
 
 
-def _locales(result: DemoResult) -> ScoreTable:
+def _locales(result: DemoResult) -> Figures:
     ordered = sorted(result.by_locale.items(), key=lambda item: (item[1].value, item[0]))
     rows = tuple(
         (locale, LOCALES[locale], f"{ratio.total:.0f} of {ratio.count}", f"{100 * ratio.value:.1f} %")
         for locale, ratio in ordered
     )
-    return ScoreTable(
+    return Figures(
         msg("Locale by locale, the worst first"), (msg("locale"), msg("script"), msg("right"), msg("share")), rows
     )
 

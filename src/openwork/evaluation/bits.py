@@ -6,8 +6,7 @@ end of a line is predicted as well and counts as one character.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +18,13 @@ from openwork.bundles.bundle import Bundle
 from openwork.inference.batches import OnProgress, ignore_progress
 from openwork.inference.scorer import Scorer
 from openwork.metrics.kneser_ney import KneserNey
+from openwork.metrics.significance import ScoreInterval
 
 BOOTSTRAP, SEED = 1000, 0  # resamplings of the lines for the 95 % intervals
 ENCODED, SCORED = 4096, 512  # lines at a time
 BYTES = 256
 
 Encode = Callable[[Sequence[str]], Iterable[Sequence[int]]]
-
-
-class BitsInterval(NamedTuple):
-    """A figure with its 95 % interval over resampled lines."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -43,18 +35,18 @@ class Bits:
     characters: NDArray[np.int64]
     left_out: int = 0
 
-    def figures(self) -> dict[str, BitsInterval]:
-        """Bits per character of each model, and the difference of the first to each other."""
+    def figures(self) -> dict[str, ScoreInterval]:
+        """Bits per character of each model, and the difference of the first to each other, over resampled lines."""
         (first, bits), *others = self.lines.items()
         differences = {f"{first} - {name}": bits - other for name, other in others}
         return {name: self._figure(values) for name, values in {**self.lines, **differences}.items()}
 
-    def _figure(self, bits: NDArray[np.float64]) -> BitsInterval:
+    def _figure(self, bits: NDArray[np.float64]) -> ScoreInterval:
         """Each resample has the same lines for both models, so a difference has an interval of its own."""
         draws = np.random.default_rng(SEED).integers(0, len(bits), (BOOTSTRAP, len(bits)))
         drawn = bits[draws].sum(1) / self.characters[draws].sum(1)
         low, high = np.percentile(drawn, (2.5, 97.5))
-        return BitsInterval(float(bits.sum() / self.characters.sum()), float(low), float(high))
+        return ScoreInterval(float(bits.sum() / self.characters.sum()), float(low), float(high))
 
     def report_lines(self) -> list[str]:
         """A report."""
@@ -73,7 +65,7 @@ class Bits:
             "lines": len(self.characters),
             "characters": int(self.characters.sum()),
             "left_out": self.left_out,
-            "bits_per_character": {name: one._asdict() for name, one in self.figures().items()},
+            "bits_per_character": {name: asdict(one) for name, one in self.figures().items()},
         }
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.config import build
-from openwork.base.errors import DataError
 from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
 from openwork.data.pairs import read_pairs
@@ -62,13 +61,6 @@ def evaluate(
     `language` is that of the targets; without one Chinese, Japanese and Korean are recognised by their script. They
     have no lc-BLEU, since Moses' rules split words at spaces.
     """
-    if len(hypotheses) != len(references):
-        raise DataError(
-            f"{len(hypotheses):,} translations against {len(references):,} references",
-            hint="give one translation for each reference, in the same order",
-            code="D078",
-        )
-    check_not_empty(references)
     scores = (
         bleu(hypotheses, references, language=language, bootstrap=bootstrap),
         chrf(hypotheses, references, bootstrap=bootstrap),

@@ -5,7 +5,7 @@ from typing import Any
 
 from openwork.base.errors import UsageError
 from openwork.base.messages import msg
-from openwork.base.tasks import COMMANDS, LABELLING, Measured, Task, task_of
+from openwork.base.tasks import COMMANDS, LABELLING, Measured, task_of
 from openwork.bundles.bundle import Bundle
 from openwork.data.targets import check_pairs
 from openwork.evaluation.evaluate import BOOTSTRAP, EvaluationSet, Report, translate_all
@@ -50,12 +50,6 @@ def evaluate_labels(
     bundle: Bundle, tested: EvaluationSet, report: Report, advanced: OnProgress
 ) -> tuple[LabelEvaluation, SavedEvaluation]:
     """The scores of a bundle on a labelled set, and all its labels, to be saved."""
-    task, predicted = label_all(bundle, tested, report, advanced)
-    return scored(task, tested, predicted)
-
-
-def label_all(bundle: Bundle, tested: EvaluationSet, report: Report, advanced: OnProgress) -> tuple[Task, list[str]]:
-    """The bundle's task and its labels of each example, as a line that a file can hold."""
     task = task_of(bundle.settings.model)
     if task not in LABELLING:
         raise UsageError(
@@ -67,7 +61,7 @@ def label_all(bundle: Bundle, tested: EvaluationSet, report: Report, advanced: O
     found = Labeller(bundle.model, bundle.tokenizers, task).label(tested.sources, advanced=advanced)
     if cut := sum(one.cut for one in found):
         report(f"{cut:,} sources were too long for the model: their ends were left out")
-    return task, [" ".join(one.best) for one in found]
+    return scored(task, tested, [" ".join(one.best) for one in found])
 
 
 def evaluate_texts(

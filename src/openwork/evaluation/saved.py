@@ -129,17 +129,21 @@ _WHAT: dict[Measured, str] = {
 
 @dataclass(frozen=True)
 class SystemOutput:
-    """The output of one system; a saved evaluation has more than its name and lines.
-
-    `task`: the task that the lines are scored for; None: translation or unknown.
-    """
+    """The output of one system, and the evaluation that it is of."""
 
     name: str
     lines: Sequence[str]
-    references: Sequence[str] | None = None
-    language: str | None = None
-    signatures: dict[str, str] | None = None
-    task: Measured | None = None
+    saved: SavedEvaluation | None = None
+
+    @property
+    def task(self) -> Measured | None:
+        """The task that the lines are scored for; None: translation or unknown."""
+        return None if self.saved is None else self.saved.task
+
+    @property
+    def references(self) -> Sequence[str] | None:
+        """The references, if they are known."""
+        return None if self.saved is None else self.saved.references
 
 
 @dataclass(frozen=True)
@@ -188,14 +192,11 @@ def read_output(path: Path) -> SystemOutput:
     """A saved evaluation, or a file of translations, one a line."""
     if is_evaluation(path):
         saved = read_evaluation(path)
-        known: dict[str, Any] = {"language": saved.language, "signatures": saved.signatures}
-        if saved.task is not None:
-            known = {"task": saved.task}
-        return SystemOutput(str(path), saved.translations, saved.references, **known)
+        return SystemOutput(str(path), saved.translations, saved)
     if path.is_dir():
         raise DataError(
             f"{path}: a folder without a saved evaluation",
-            hint="name a file of translations, what openwork evaluate --out wrote, or give --corpus to compare bundles",
+            hint="name a file of translations, or what openwork evaluate --out wrote",
             code="D071",
         )
     return SystemOutput(str(path), list(read_lines(path)))
@@ -210,7 +211,8 @@ def compare(
     taken for the other's.
     """
     task = _shared_task(first, second)
-    _check_signatures(first, second)
+    if task is None:
+        _check_signatures(first, second)
     shared = _shared_references([("--reference", references), *((one.name, one.references) for one in (first, second))])
     if task is not None:
         measured = label_differences(task, shared, first.lines, second.lines, effort)
@@ -222,14 +224,14 @@ def compare(
                 hint="compare outputs for the same test set, line for line",
                 code="D072",
             )
-    target = language or first.language or second.language
+    target = language or next((one.saved.language for one in (first, second) if one.saved and one.saved.language), None)
     found = compare_lines(first.lines, second.lines, shared, language=target, effort=effort)
     return Compared(first.name, second.name, len(shared), found)
 
 
 def _shared_task(first: SystemOutput, second: SystemOutput) -> Measured | None:
     """The task that both are scored for; None for translations."""
-    known = [one for one in (first, second) if one.task is not None or one.references is not None]
+    known = [one for one in (first, second) if one.saved is not None]
     if len(known) == 2 and first.task != second.task:
         one, other = (_WHAT[output.task or "generate"] for output in known)
         raise DataError(
@@ -242,10 +244,11 @@ def _shared_task(first: SystemOutput, second: SystemOutput) -> Measured | None:
 
 
 def _check_signatures(first: SystemOutput, second: SystemOutput) -> None:
-    if first.signatures is None or second.signatures is None:
+    if first.saved is None or second.saved is None:
         return
-    for name in sorted(first.signatures.keys() | second.signatures.keys()):
-        one, other = first.signatures.get(name, "none"), second.signatures.get(name, "none")
+    signatures, others = first.saved.signatures, second.saved.signatures
+    for name in sorted(signatures.keys() | others.keys()):
+        one, other = signatures.get(name, "none"), others.get(name, "none")
         if one != other:
             raise DataError(
                 f"{first.name} and {second.name} were scored in different ways: {name} has different signatures",

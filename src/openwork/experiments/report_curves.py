@@ -22,7 +22,7 @@ from openwork.experiments.report_document import (
 from openwork.experiments.report_published import published_score
 from openwork.experiments.report_results import Arm, ExperimentResults, Value
 from openwork.inspection.intervals import IntervalRow, interval_chart
-from openwork.inspection.plots import Series, line_chart
+from openwork.inspection.plots import Chart, Series
 from openwork.metrics.estimates import mean_over_seeds
 
 RATIOS = 20  # values this far apart are shown on a logarithmic axis
@@ -95,16 +95,14 @@ def _curve_figure(results: ExperimentResults, key: str, curves: Sequence[Sensiti
             bounds = (mean.low, mean.high) if mean else ("", "")
             data.append([curve.name, value, float(np.mean(arm.scores)), *bounds, len(arm.scores)])
         points = [(value, float(np.mean(arm.scores))) for value, arm in curve.points]
-        series.append(Series(curve.name, points, band))
+        series.append(Series(AsIs(curve.name), points, band))
     values = [point.value for curve in curves for point in curve.points]
     logarithmic = min(values) > 0 and max(values) / min(values) >= RATIOS
 
-    def draw(translate: Translate) -> str:
-        return line_chart(series, key, key, translate(results.metric_name), log_x=logarithmic)
-
+    chart = Chart(AsIs(key), AsIs(key), results.metric_name, tuple(series), log_x=logarithmic)
     stem = "sensitivity-" + "".join(one if one.isalnum() else "-" for one in key.lower())
     columns = ("variant", key, "mean", "low", "high", "seeds")
-    return ReportFigure(stem, AsIs(key), draw, columns, data)
+    return ReportFigure(stem, AsIs(key), chart.drawn, columns, data)
 
 
 def _table(results: ExperimentResults, key: str, curves: Sequence[SensitivityCurve]) -> ReportTable:

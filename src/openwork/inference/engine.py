@@ -116,9 +116,6 @@ def _work(task: Callable[[Any], Any], items: Sequence[Any], there: Connection, h
             there.send(answer)
 
 
-T = TypeVar("T")
-R = TypeVar("R")
-
 BATCHES_EACH = 8  # a process; with fewer, the tenth of a second for copying does not pay
 
 

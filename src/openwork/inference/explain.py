@@ -8,9 +8,8 @@ from torch import Tensor
 from openwork.base.errors import UsageError
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
-from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
-from openwork.decoding.rescore import score, token_log_probabilities
+from openwork.decoding.rescore import score_tokens, token_log_probabilities
 from openwork.decoding.scoring import allow, best_tokens, log_normaliser
 from openwork.inference.translator import BatchTranslator
 from openwork.inspection.recorder import Recorder, StepKind
@@ -40,7 +39,7 @@ CHOSEN = StepKind("The piece that the search chose, as a number", "id", _POSITIO
 LOG_PROBABILITIES = StepKind(
     "The log-probability of each chosen piece, in nats", "ln p(piece)", _POSITIONS, token_log_probabilities
 )
-TOTAL = StepKind("The log-probability of the whole translation, in nats", "sum of ln p(piece)", (), score)
+TOTAL = StepKind("The log-probability of the whole translation, in nats", "sum of ln p(piece)", (), score_tokens)
 
 
 def explain(bundle: Bundle, text: str, selection: Selection) -> Trace:
@@ -80,7 +79,7 @@ def _note_choice(recorder: Recorder, logits: Tensor, output: Sequence[int], targ
     """Records the steps from the logits to the chosen pieces. A row is named by its input and output."""
     outputs = _names(target, output)
     rows = {"position": tuple(f"{a}→{b}" for a, b in zip(recorder.pieces["target"], outputs, strict=True))}
-    allowed = allow(logits, SYMBOL_IDS)
+    allowed = allow(logits)
     probabilities = (allowed - log_normaliser(allowed)).exp()
     everything = _names(target, range(logits.shape[-1]))
     recorder.note("probabilities", PROBABILITIES, probabilities, [logits], labels={**rows, "vocabulary": everything})
@@ -93,7 +92,7 @@ def _note_choice(recorder: Recorder, logits: Tensor, output: Sequence[int], targ
     )  # fmt: skip
     chosen = torch.tensor([list(output)])
     recorder.note("chosen", CHOSEN, chosen, labels=rows)
-    terms = token_log_probabilities(logits, chosen, SYMBOL_IDS)
+    terms = token_log_probabilities(logits, chosen)
     recorder.note("log_probabilities", LOG_PROBABILITIES, terms, [logits, "chosen"], labels=rows)
     recorder.note("log_probability", TOTAL, terms.sum(-1), ["log_probabilities"])
 

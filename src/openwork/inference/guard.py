@@ -45,18 +45,6 @@ _BETWEEN = re.compile(r"[.,\s]")
 
 
 @dataclass(frozen=True)
-class GuardedText:
-    """A translation with the numbers that the guard needs; pieces are counted with the end symbol."""
-
-    source: str
-    text: str
-    source_pieces: int
-    pieces: int
-    log_probability: float
-    finished: bool = True
-
-
-@dataclass(frozen=True)
 class UsualTexts:
     """The usual texts of a translator: visible characters in a piece of a source (0: unknown), and the languages."""
 
@@ -73,15 +61,15 @@ def characters_a_piece(text: str, pieces: int) -> float:
     return sum(not character.isspace() for character in text) / max(pieces, 1)
 
 
-def flags(translation: GuardedText, usual: UsualTexts = UNKNOWN_TEXTS) -> tuple[str, ...]:
+def flags(source: str, translation: Translation, usual: UsualTexts = UNKNOWN_TEXTS) -> tuple[str, ...]:
     """The flags of a translation, in the order above; none for a source without a visible character."""
-    source, text = translation.source, translation.text
+    text, pieces = translation.text, len(translation.pieces) + 1  # with the end symbol, as those of the source
     if not source.strip():
         return ()
     if not text.strip():
         return (EMPTY,)
     words, own = _words(text), _words(source)
-    lengths = sorted((translation.source_pieces, translation.pieces))
+    lengths = sorted((translation.source_pieces, pieces))
     source_pieces = translation.source_pieces - 1  # without the end symbol
     least = UNFAMILIAR_BELOW * usual.characters_a_piece
     found = (
@@ -89,7 +77,7 @@ def flags(translation: GuardedText, usual: UsualTexts = UNKNOWN_TEXTS) -> tuple[
         (COPIED, words == own and len(own) >= LEAST_COPIED),
         (LENGTH, sum(lengths) >= LEAST_PIECES and lengths[1] > RATIO * lengths[0]),
         (UNFINISHED, not translation.finished),
-        (UNSURE, translation.log_probability / max(translation.pieces, 1) < UNSURE_BELOW),
+        (UNSURE, translation.log_probability / pieces < UNSURE_BELOW),
         (UNFAMILIAR, source_pieces >= LEAST_SOURCE and characters_a_piece(source, source_pieces) < least),
         (LANGUAGE, _is_other(source, usual.source_language) or _is_other(text, usual.target_language)),
         (LOST, bool(lost_placeholders(source, text)) or bool(_numbers(source) - _numbers(text))),
@@ -200,7 +188,4 @@ def flagged(text: str, found: list[Translation], usual: UsualTexts = UNKNOWN_TEX
     first = found[0]
     if first.problem or first.log_probability == 0.0:  # none, or not translated at all
         return found
-    guarded = GuardedText(
-        text, first.text, first.source_pieces, len(first.pieces) + 1, first.log_probability, first.finished
-    )
-    return [replace(first, flags=flags(guarded, usual)), *found[1:]]
+    return [replace(first, flags=flags(text, first, usual)), *found[1:]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from openwork.base.messages import msg
-from openwork.decoding.constraints import AnyOf, Phrase, RequiredPhrases, SentenceConstraints, text_automaton
+from openwork.decoding.constraints import Phrase, RequiredPhrases, SentenceConstraints, text_automaton
 from openwork.decoding.settings import DecodingSettings
 from openwork.text.languages import written_without_spaces
 from openwork.text.pair import TokenizerPair
@@ -108,18 +108,18 @@ class Constrainer:
         forbidden = tuple(self._automaton(text) for text in request.forbidden if text)
         return SentenceConstraints(prefix, required, forbidden), ""
 
-    def _ways(self, text: str, spans: Spans) -> AnyOf:
+    def _ways(self, text: str, spans: Spans) -> tuple[Phrase, ...]:
         """The pieces of a text inside a sentence, and at its start without a space."""
         as_it_is = tuple(self.tokenizers.encode_target(text, spans))
         if not text[0].isalnum() or written_without_spaces(text[0]):  # no space precedes it inside a sentence
-            return AnyOf((as_it_is,))
+            return (as_it_is,)
         inside = tuple(self.tokenizers.encode_target(f" {text}", spans))
-        return AnyOf((inside,) if inside == as_it_is else (inside, (self.tokenizers.target.start_id, *as_it_is)))
+        return (inside,) if inside == as_it_is else (inside, (self.tokenizers.target.start_id, *as_it_is))
 
-    def _problem(self, request: Request, prefix: Phrase, required: tuple[AnyOf, ...], limit: int) -> str:
+    def _problem(self, request: Request, prefix: Phrase, required: tuple[tuple[Phrase, ...], ...], limit: int) -> str:
         unknown = self.tokenizers.target.unknown_id
-        for text, phrasings in zip(filter(None, request.required), required, strict=True):
-            if any(unknown in phrase for phrase in phrasings.phrases):
+        for text, ways in zip(filter(None, request.required), required, strict=True):
+            if any(unknown in phrase for phrase in ways):
                 return msg(f"the vocabulary cannot write the required {text!r}")
         if unknown in prefix:
             return msg(f"the vocabulary cannot write the prefix {request.prefix!r}")
@@ -133,8 +133,7 @@ class Constrainer:
                     return msg(f"the required {needed!r} holds the forbidden {text!r}")
         if len(prefix) >= limit:
             return msg(f"the prefix has {len(prefix)} pieces, the translation may have {limit - 1}")
-        start = self.tokenizers.target.start_id
-        phrases = RequiredPhrases(required, start)
+        phrases = RequiredPhrases(required)
         progress = phrases.at_start
         for token in prefix:
             progress = phrases.advance(progress, token)

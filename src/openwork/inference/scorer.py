@@ -3,24 +3,25 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from openwork.base.errors import DataError
-from openwork.base.files import open_binary
-from openwork.base.lines import MOST_LINES, Report, arriving_lines, cleaned, lines_of, standard_input
+from openwork.base.lines import MOST_LINES
 from openwork.base.messages import msg
-from openwork.base.printing import json_text, write_data
+from openwork.base.printing import json_text
 from openwork.base.symbols import SYMBOL_IDS
+from openwork.data.readers.lines import read_parallel
 from openwork.decoding.rescore import score_tokens
 from openwork.inference.batches import LONGEST, batches, padded
+from openwork.inference.filters.lines import Answer, LineFilter
 from openwork.metrics.ratio import Ratio, perplexity
 from openwork.models.interfaces import SequenceModel
 from openwork.text.pair import TokenizerPair
 
+BLANK = "a blank line"  # the problem of one that has neither source nor target; only in JSON
 BATCH_TOKENS = 2048  # padded target positions that are computed together: each has logits for the whole vocabulary
 
 
@@ -103,90 +104,39 @@ class Scorer:
         return [row[: len(target) + 1] for row, target in zip(terms, targets, strict=True)]
 
 
-@dataclass(frozen=True)
-class ScoredLine:
-    """One pair of lines. `problem`: why it has no score; `blank`: the line was blank."""
+class ScoreFilter:
+    """Answers lines of a source and a target, with a tab between, with their scores; `whole` is that of all lines."""
 
-    source: str = ""
-    target: str = ""
-    problem: str = ""
-    blank: bool = False
+    def __init__(self, scorer: Scorer, *, as_json: bool) -> None:
+        self.scorer = scorer
+        self.as_json = as_json
+        self.whole = Ratio()
+        self.lines = LineFilter(self._run, self._answer)
 
+    def _run(self, texts: Sequence[str], _: object) -> list[Scored]:
+        pairs = {place: tuple(text.split("\t")) for place, text in enumerate(texts) if text.strip()}
+        kept = {place: (pair[0], pair[1]) for place, pair in pairs.items() if len(pair) == 2}
+        scored = dict(zip(kept, self.scorer.score(list(kept.values())), strict=True))
+        wrong = {
+            place: msg(f"columns: {len(pair)}; needed are two, source and target with one tab between")
+            for place, pair in pairs.items()
+            if place not in kept
+        }
+        return [scored.get(place, Scored(problem=wrong.get(place, BLANK))) for place in range(len(texts))]
 
-def tabbed_lines(report: Report) -> Iterator[list[ScoredLine]]:
-    """Reads standard input, source and target with a tab between, and yields lines as they arrive."""
-    number = 0
-    for batch in arriving_lines(standard_input()):
-        numbered = list(enumerate(batch, start=number + 1))
-        number += len(numbered)
-        yield [_pair_or_problem(cleaned(data, f"line {place}", report)) for place, data in numbered]
-
-
-def _pair_or_problem(text: str) -> ScoredLine:
-    columns = text.split("\t")
-    if not text.strip():
-        return ScoredLine(blank=True)
-    if len(columns) == 2:
-        return ScoredLine(columns[0], columns[1])
-    problem = msg(f"columns: {len(columns)}; needed are two, source and target with one tab between")
-    return ScoredLine(text, problem=problem)
-
-
-def file_lines(source: Path, target: Path, report: Report) -> Iterator[list[ScoredLine]]:
-    """Reads two aligned files. DataError at the end where one has more lines than the other."""
-    counts = [0, 0]
-    with open_binary(source) as source_file, open_binary(target) as target_file:
-        pairs = zip_longest(lines_of(source_file), lines_of(target_file))
-        while batch := list(islice(pairs, MOST_LINES)):
-            lines = []
-            for pair in batch:
-                counts = [count + (data is not None) for count, data in zip(counts, pair, strict=True)]
-                if pair[0] is not None and pair[1] is not None:
-                    lines.append(
-                        ScoredLine(
-                            cleaned(pair[0], f"{source}:{counts[0]}", report),
-                            cleaned(pair[1], f"{target}:{counts[1]}", report),
-                        )
-                    )
-            yield lines
-    if counts[0] != counts[1]:
-        raise DataError(
-            f"{source} and {target} have different numbers of lines: {counts[0]:,} and {counts[1]:,}",
-            why="each line of one belongs to the same line of the other",
-            hint="the printed lines belong to those that both have; give files of the same length",
-            code="D096",
-        )
+    def _answer(self, text: str, result: Scored) -> Answer:
+        self.whole += result.ratio
+        notes = [result.problem] if result.problem and result.problem != BLANK else []
+        notes += ["too long for the model, its end was left out"] if result.cut else []
+        if self.as_json:
+            columns = text.split("\t")
+            source, target = columns if len(columns) == 2 else (text, "")
+            return Answer(json_text({"source": source, "target": target, **result.to_json()}), notes)
+        return Answer("" if result.problem == BLANK else result.line(), notes)
 
 
-def score_lines(scorer: Scorer, batches: Iterator[list[ScoredLine]], report: Report, *, as_json: bool) -> None:
-    """Prints one line for each pair; one that cannot be scored is reported and has NaN for its figures."""
-    whole = Ratio()
-    number = 0
-    for batch in batches:
-        results = {place: Scored(problem=line.problem) for place, line in enumerate(batch) if line.problem}
-        places = [place for place, line in enumerate(batch) if not line.problem and not line.blank]
-        scored = scorer.score([(batch[place].source, batch[place].target) for place in places])
-        results.update(zip(places, scored, strict=True))
-        for place, line in enumerate(batch):
-            number += 1
-            result = results.get(place)
-            if result is not None:
-                _report_problems(result, number, report)
-                whole += result.ratio
-            write_data(f"{_printed(line, result, as_json=as_json)}\n")
-    if whole.count:
-        report(f"all lines: {whole.count:,} tokens, perplexity {perplexity(whole):.4f}")
-
-
-def _report_problems(result: Scored, number: int, report: Report) -> None:
-    if result.problem:
-        report(f"line {number}: {result.problem}")
-    if result.cut:
-        report(f"line {number}: too long for the model, its end was left out")
-
-
-def _printed(line: ScoredLine, result: Scored | None, *, as_json: bool) -> str:
-    if as_json:
-        texts = {"source": line.source, "target": line.target}
-        return json_text({**texts, **(result or Scored(problem="a blank line")).to_json()})
-    return result.line() if result is not None else ""
+def aligned_lines(source: Path, target: Path) -> Iterator[list[bytes]]:
+    """Two aligned files in batches of such lines; DataError for what `read_parallel` refuses."""
+    lines = (f"{pair.source}\t{pair.target}\n".encode() for pair in read_parallel(source, target))
+    while batch := list(islice(lines, MOST_LINES)):
+        yield batch

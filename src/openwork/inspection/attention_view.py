@@ -4,7 +4,8 @@ The scale is one hue, fixed to 0..1 in every map, so that two maps can be compar
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +22,6 @@ ROW_TITLE, COLUMN_TITLE, SCALE_TITLE = msg("decoder's input → predicted piece"
 # Sums of float32 weights are not exactly 1.
 SLACK = 1e-4
 
-# A row is a piece, or the decoder's input and the piece that it predicted.
-RowLabel = str | tuple[str, str]
-
 _VISIBLE = {" ": "␣", "\u3000": "␣", "\u00a0": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 
 
@@ -37,25 +35,32 @@ def visible(piece: str) -> str:
     return f"◌{shown}" if unicodedata.category(shown[0]) in {"Mn", "Me"} else shown
 
 
-def attention_map(
-    weights: np.ndarray,
-    row_labels: Sequence[RowLabel],
-    column_labels: Sequence[str],
-    title: str,
-    *,
-    row_title: str = ROW_TITLE,
-    column_title: str = COLUMN_TITLE,
-    scale_title: str = SCALE_TITLE,
-) -> str:
-    """A heat map of `weights` (T, S): row t is what position t attends to; returns SVG.
+class AttentionMap(NamedTuple):
+    """The weights (T, S) of a sentence: row t is what position t attends to.
 
-    A row label that is a pair is written "input → predicted": a decoder attends from its input piece to predict the
-    next one, and a map labelled with one of the two alone seems shifted by one. Each cell shows its exact value under
-    the pointer. ValueError: labels that do not fit the shape, or a weight outside 0..1.
+    A row is labelled by a pair, "input → predicted": a decoder attends from its input piece to predict the next one,
+    and a map labelled with one of the two alone seems shifted by one.
     """
-    rows, columns = _checked(weights, row_labels, column_labels)
-    names = [" → ".join(map(visible, [label] if isinstance(label, str) else label)) for label in row_labels]
-    keys = [visible(label) for label in column_labels]
+
+    title: str
+    weights: np.ndarray
+    rows: Sequence[tuple[str, str]]
+    columns: Sequence[str]
+    caption: str = ""
+
+    def drawn(self, translate: Callable[[str], str]) -> Markup:
+        """The heat map as SVG. Each cell shows its exact value under the pointer.
+
+        ValueError: labels that do not fit the shape, or a weight outside 0..1.
+        """
+        _check(self)
+        return _drawn(self, *map(translate, (ROW_TITLE, COLUMN_TITLE, SCALE_TITLE)))
+
+
+def _drawn(shown: AttentionMap, row_title: str, column_title: str, scale_title: str) -> Markup:
+    title, weights, (rows, columns) = shown.title, shown.weights, shown.weights.shape
+    names = [" → ".join(map(visible, label)) for label in shown.rows]
+    keys = [visible(label) for label in shown.columns]
     cell = max(SMALLEST_CELL, min(CELL, WIDEST_GRID / max(columns, 1)))
     left = EDGE + 22 + max((text_width(shortened(name, LONGEST_LABEL), LABEL) for name in names), default=0)
     slope = max((text_width(shortened(key, LONGEST_LABEL), LABEL) for key in keys), default=0)
@@ -92,14 +97,12 @@ def attention_map(
     return figure(width, max(top + grid_height + 66, needed), title, *parts)
 
 
-def _checked(weights: np.ndarray, row_labels: Sequence[RowLabel], column_labels: Sequence[str]) -> tuple[int, int]:
-    if weights.ndim != 2 or weights.shape != (len(row_labels), len(column_labels)):
-        raise ValueError(
-            f"weights of shape {weights.shape} do not fit {len(row_labels)} row and {len(column_labels)} column labels"
-        )
+def _check(shown: AttentionMap) -> None:
+    weights, rows, columns = shown.weights, len(shown.rows), len(shown.columns)
+    if weights.shape != (rows, columns):
+        raise ValueError(f"weights of shape {weights.shape} do not fit {rows} row and {columns} column labels")
     if not (np.isfinite(weights).all() and (weights >= -SLACK).all() and (weights <= 1 + SLACK).all()):
         raise ValueError("an attention weight lies outside 0..1")
-    return weights.shape[0], weights.shape[1]
 
 
 def _cell(weight: float, x: float, y: float, size: float, name: str) -> Markup:

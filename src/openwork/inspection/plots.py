@@ -1,8 +1,9 @@
-"""Curves as SVG: titles on both axes, ticks and a legend, in every figure; and the axes' scales and ticks."""
+"""Tables of figures, and curves as SVG: titles on both axes, ticks and a legend, in every picture."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from openwork.base.pages import SERIES, paint, stroke
 from openwork.inspection.svg import Markup, element, figure, number, text_width
@@ -14,6 +15,18 @@ SMALL, NORMAL = 12.0, 14.0
 MOST_DOTS = 60
 # Far outside of these, differences and logarithms of 64-bit numbers break down.
 SMALLEST, LARGEST = 1e-290, 1e290
+
+
+class Figures(NamedTuple):
+    """A table of cells that are already written out; the first one of a row is its name."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+
+    def translated(self, translate: Callable[[str], str]) -> list[tuple[str, ...]]:
+        """The rows, with their names in the reader's language."""
+        return [(translate(name), *cells) for name, *cells in self.rows]
 
 
 @dataclass(frozen=True)
@@ -55,33 +68,34 @@ class Axis:
         return [mark for mark in marks if self.low - slack <= mark <= self.high + slack]
 
 
-def line_chart(
-    series: Sequence[Series],
-    title: str,
-    x_label: str,
-    y_label: str,
-    *,
-    log_x: bool = False,
-    log_y: bool = False,
-) -> str:
-    """One picture of several curves over the same axes; returns SVG.
+class Chart(NamedTuple):
+    """Several curves over the same axes. On a logarithmic one, points that are not positive leave a gap."""
 
-    With `log_x` or `log_y`, points that are not positive cannot be shown and leave a gap.
-    """
-    points = [point for one in series for point in one.points if math.isfinite(sum(point))]
-    points += [(x, y) for one in series for x, *edges in one.band for y in edges if math.isfinite(x + y)]
-    across = axis_for([x for x, _ in points], LEFT, WIDTH - RIGHT, logarithmic=log_x)
-    upward = axis_for([y for _, y in points], HEIGHT - BOTTOM, TOP, logarithmic=log_y, rounded=True)
-    parts = [
-        element("text", title, x=LEFT, y=24, font_size=16, font_weight=600, **paint("ink")),
-        _legend(series),
-        *_frame(across, upward, x_label, y_label),
-        *(_curve(one, place, across, upward) for place, one in enumerate(series)),
-    ]
-    if not points:
-        middle = {"x": (LEFT + WIDTH - RIGHT) / 2, "y": (TOP + HEIGHT - BOTTOM) / 2}
-        parts.append(element("text", "no data", text_anchor="middle", font_size=NORMAL, **middle, **paint("muted")))
-    return figure(WIDTH, HEIGHT, title, *parts)
+    title: str
+    x_label: str
+    y_label: str
+    lines: tuple[Series, ...]
+    log_x: bool = False
+    log_y: bool = False
+
+    def drawn(self, translate: Callable[[str], str]) -> Markup:
+        """The picture as SVG, with its words in the reader's language."""
+        series = [replace(one, name=translate(one.name)) for one in self.lines]
+        title, x_label, y_label = map(translate, (self.title, self.x_label, self.y_label))
+        points = [point for one in series for point in one.points if math.isfinite(sum(point))]
+        points += [(x, y) for one in series for x, *edges in one.band for y in edges if math.isfinite(x + y)]
+        across = axis_for([x for x, _ in points], LEFT, WIDTH - RIGHT, logarithmic=self.log_x)
+        upward = axis_for([y for _, y in points], HEIGHT - BOTTOM, TOP, logarithmic=self.log_y, rounded=True)
+        parts = [
+            element("text", title, x=LEFT, y=24, font_size=16, font_weight=600, **paint("ink")),
+            _legend(series),
+            *_frame(across, upward, x_label, y_label),
+            *(_curve(one, place, across, upward) for place, one in enumerate(series)),
+        ]
+        if not points:
+            middle = {"x": (LEFT + WIDTH - RIGHT) / 2, "y": (TOP + HEIGHT - BOTTOM) / 2}
+            parts.append(element("text", "no data", text_anchor="middle", font_size=NORMAL, **middle, **paint("muted")))
+        return figure(WIDTH, HEIGHT, title, *parts)
 
 
 def _legend(series: Sequence[Series]) -> Markup:

@@ -145,38 +145,6 @@ class Trace:
             "steps": [step.to_json() for step in self.steps],
         }
 
-    @staticmethod
-    def from_json(values: Mapping[str, Any]) -> "Trace":
-        """From the values of `to_json`. ValueError: another version of the form."""
-        if values["schema"] != SCHEMA:
-            raise ValueError(f"a trace of version {values['schema']}, not {SCHEMA}")
-        steps = tuple(map(_step, values["steps"]))
-        return Trace(values["name"], values["title"], steps, tuple(values["assumptions"]))
-
-
-def _step(values: Mapping[str, Any]) -> Step:
-    printed = tuple(Printed(**{**one, "value": np.array(_numbers(one["value"]))}) for one in values["printed"])
-    return Step(
-        name=values["name"],
-        title=values["title"],
-        equation=values["equation"],
-        value=np.array(_numbers(values["value"])).reshape(values["shape"]),
-        axes=tuple(values["axes"]),
-        inputs=tuple(values["inputs"]),
-        code=values["code"],
-        source=values["source"],
-        labels={axis: tuple(labels) for axis, labels in values["labels"].items()},
-        printed=printed,
-        parameters=tuple(values["parameters"]),
-        said=tuple(Statement(**one) for one in values.get("said", ())),
-    )
-
-
-def _numbers(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_numbers(one) for one in value]
-    return float(value) if isinstance(value, str) else value
-
 
 def _plain(value: Any) -> Any:
     if isinstance(value, list):

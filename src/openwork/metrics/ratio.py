@@ -55,12 +55,6 @@ def placeholders_kept(sources: Sequence[Sequence[str]], hypotheses: Sequence[Seq
     Each item is the list of placeholders of a sentence. Only sources that have any are counted, so `count` is 0 where
     there is nothing to keep.
     """
-    if len(sources) != len(hypotheses):
-        raise DataError(
-            f"{len(hypotheses):,} translations against {len(sources):,} sources",
-            hint="give one translation for each source, in the same order",
-            code="D067",
-        )
     kept = [Counter(source) == Counter(found) for source, found in zip(sources, hypotheses, strict=True) if source]
     return Ratio(float(sum(kept)), len(kept))
 

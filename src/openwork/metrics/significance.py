@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from openwork.base.errors import DataError
 from openwork.metrics.translation import (
+    SEED,
     bleu_metric,
     bleu_tokenisation,
     check_aligned,
@@ -25,7 +26,6 @@ from openwork.metrics.translation import (
 
 RESAMPLES = 1_000  # of the bootstrap, sacreBLEU's number
 TRIALS = 10_000  # of the randomisation, sacreBLEU's number
-SEED = 12345
 SIGNIFICANT = 0.05
 _EQUAL = 1e-12  # smaller differences are rounding
 _LARGEST = 2**31  # bytes of statistics that the resamples may take, 18 numbers of four bytes a sentence
@@ -33,7 +33,7 @@ _LARGEST = 2**31  # bytes of statistics that the resamples may take, 18 numbers 
 
 @dataclass(frozen=True)
 class ScoreInterval:
-    """A score from 0 to 100 with the 95 % interval of its resamples."""
+    """A figure with the 95 % interval of its resamples."""
 
     value: float
     low: float

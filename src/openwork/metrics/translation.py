@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from openwork.base.errors import ConfigError, DataError
 from openwork.metrics.ratio import check_counts, f1
 
+SEED = 12345  # of the resampling, sacreBLEU's
 SPACED = "13a"  # sacreBLEU's default: words have spaces between them
 _GUESSED_FROM = 1000  # lines
 
@@ -52,12 +53,7 @@ class Score:
 
 
 def bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    *,
-    language: str | None = None,
-    bootstrap: int = 0,
-    seed: int = 12345,
+    hypotheses: Sequence[str], references: Sequence[str], *, language: str | None = None, bootstrap: int = 0
 ) -> Score:
     """BLEU as WMT reports it: cased, sacreBLEU's tokenisation 13a, or that of Chinese, Japanese or Korean.
 
@@ -66,7 +62,7 @@ def bleu(
     BLEU Scores" (2018).
     """
     metric = bleu_metric(bleu_tokenisation(language, references))
-    return _score("BLEU", metric, hypotheses, references, bootstrap, seed)
+    return _score("BLEU", metric, hypotheses, references, bootstrap)
 
 
 def bleu_metric(tokenisation: str) -> Any:
@@ -83,18 +79,13 @@ def chrf_metric() -> Any:
     return CHRF()
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str], *, bootstrap: int = 0, seed: int = 12345) -> Score:
+def chrf(hypotheses: Sequence[str], references: Sequence[str], *, bootstrap: int = 0) -> Score:
     """chrF2: F-score of character n-grams up to 6. Popović (2015)."""
-    return _score("chrF2", chrf_metric(), hypotheses, references, bootstrap, seed)
+    return _score("chrF2", chrf_metric(), hypotheses, references, bootstrap)
 
 
 def lowercased_bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    *,
-    language: str,
-    bootstrap: int = 0,
-    seed: int = 12345,
+    hypotheses: Sequence[str], references: Sequence[str], *, language: str, bootstrap: int = 0
 ) -> Score:
     """ "lc-BLEU" of the Multi30k papers: both sides lower-cased and tokenised by Moses' rules for the target language.
 
@@ -111,17 +102,15 @@ def lowercased_bleu(
     def prepared(lines: Sequence[str]) -> list[str]:
         return [str(moses.tokenize(line.lower(), return_str=True, escape=False)) for line in lines]
 
-    score = _score("lc-BLEU", bleu_metric("none"), prepared(hypotheses), prepared(references), bootstrap, seed)
+    score = _score("lc-BLEU", bleu_metric("none"), prepared(hypotheses), prepared(references), bootstrap)
     signature = score.signature.replace("case:mixed", "case:lc").replace("tok:none", f"tok:moses-{language}")
     return replace(score, signature=signature)
 
 
-def _score(
-    name: str, metric: Any, hypotheses: Sequence[str], references: Sequence[str], bootstrap: int, seed: int
-) -> Score:
+def _score(name: str, metric: Any, hypotheses: Sequence[str], references: Sequence[str], bootstrap: int) -> Score:
     check_aligned(hypotheses, references)
     give_plain_numbers(metric)
-    with seeded(seed):
+    with seeded(SEED):
         result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=max(bootstrap, 1))
     low = high = None
     if bootstrap > 1:

@@ -21,7 +21,7 @@ from openwork.nn.convolution import CausalConvolution, Convolution, Past, dilati
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding, initialise, tied_weights
 from openwork.nn.normalisation import layer_norm
-from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens, Vectors
+from openwork.nn.shapes import Hidden, Lengths, Source, Tokens, Vectors
 
 
 def columns_for(lengths: Lengths, ratio: float, extra: int) -> Lengths:
@@ -107,14 +107,9 @@ def block(width: int, kernel_width: int, dilation: int, dropout: float, *, causa
 
 @dataclass(frozen=True)
 class ByteNetState(Selectable):
-    """The source's columns, the last inputs of each convolution of the decoder, and how many target tokens it has read.
-
-    `source_size`: positions of the source in this batch, padding included.
-    """
+    """The source's columns, the last inputs of the decoder's convolutions, and how many target tokens it has read."""
 
     columns: Tensor  # (rows, column, width)
-    source_lengths: Tensor
-    source_size: int
     pasts: tuple[Past, ...]
     position: int = 0
 
@@ -142,23 +137,13 @@ class ByteNet(Seq2SeqModel[ByteNetState]):
         x = without_padding(self.embedding_dropout(self.source_embedding(source)), source_lengths)
         x = functional.pad(x, (0, 0, 0, math.ceil(size * self.ratio) + self.extra - size))
         columns = self.encoder(x, columns_for(source_lengths, self.ratio, self.extra))
-        return ByteNetState(columns, source_lengths, size, (None,) * len(self.decoder.layers))
+        return ByteNetState(columns, (None,) * len(self.decoder.layers))
 
     def advance(self, tokens: Tokens, state: ByteNetState) -> tuple[Hidden, ByteNetState]:
         count = tokens.shape[1]
         x = self.embedding_dropout(self.target_embedding(tokens)) + taken(state.columns, state.position, count)
         hidden, pasts = self.decoder(x, state.pasts)
         return hidden, replace(state, pasts=pasts, position=state.position + count)
-
-    def attend(self, tokens: Tokens, state: ByteNetState) -> tuple[StepLogits, StepAttention, ByteNetState]:
-        """There is no attention: target position i reads column i. So all the weight is on source token i, and on
-        the last one where the target is longer; the convolutions around the column have seen its neighbours too.
-        """
-        places = torch.arange(state.position, state.position + tokens.shape[1], device=tokens.device)
-        under = torch.minimum(places, state.source_lengths[:, None] - 1)
-        logits, after = self.step(tokens, state)
-        weights = under[:, :, None] == torch.arange(state.source_size, device=tokens.device)
-        return logits, weights.to(logits.dtype), after
 
 
 def build_bytenet(settings: ByteNetSettings, source_vocabulary: int, target_vocabulary: int) -> ByteNet:

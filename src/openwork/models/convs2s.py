@@ -22,9 +22,9 @@ from openwork.nn.convolution import CausalConvolution, Convolution, Past, withou
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding, initialise, tied_weights
 from openwork.nn.kernels import Kernel, fused
-from openwork.nn.kernels.recording import weights_of
 from openwork.nn.masks import Mask
 from openwork.nn.positions import LearnedPositions
+from openwork.nn.recording import recording
 from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens, Vectors
 
 HALF = 0.5**0.5
@@ -213,9 +213,9 @@ class ConvS2S(Seq2SeqModel[ConvS2SState]):
 
     def attend(self, tokens: Tokens, state: ConvS2SState) -> tuple[StepLogits, StepAttention, ConvS2SState]:
         """The weights are those of the last layer's step of attention."""
-        with weights_of(self.decoder.layers[-1].cross_attention) as weights:  # type: ignore[arg-type]
+        with recording(self.decoder.layers[-1].cross_attention) as weights:  # type: ignore[arg-type]
             logits, state = self.step(tokens, state)
-        return logits, weights[0][:, 0], state
+        return logits, weights[""][0][:, 0], state
 
 
 def build_convs2s(

@@ -21,11 +21,11 @@ from openwork.nn.attention import first_packing_problem
 from openwork.nn.cache import KeyValue, Selectable
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.kernels.recording import weights_of
 from openwork.nn.layers import CausalStack
 from openwork.nn.masks import CAUSAL, Mask, Segments
 from openwork.nn.normalisation import has_batch_norms, real_positions
 from openwork.nn.positions import Positions
+from openwork.nn.recording import recording
 from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
 
@@ -108,9 +108,9 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
 
         All the rest, on START and on what was written so far, is counted to the place of the source's end.
         """
-        with weights_of(self.stack.layers[-1].self_attention) as weights:  # type: ignore[arg-type]
+        with recording(self.stack.layers[-1].self_attention) as weights:  # type: ignore[arg-type]
             logits, state = self.step(tokens, state)
-        found = weights[0].mean(dim=1)
+        found = weights[""][0].mean(dim=1)
         source = torch.arange(state.prompt, device=tokens.device)
         starts = tokens.new_zeros(tokens.shape[0]) if state.starts is None else state.starts
         lengths = (state.prompt - 1 - starts).clamp(min=0)[:, None]

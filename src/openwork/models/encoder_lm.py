@@ -13,19 +13,27 @@ from torch import Tensor, nn
 from openwork.base.errors import ConfigError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import EncodingModel, MaskedModel
-from openwork.models.label_model import LabelMatrix, LabelModel, at_places, with_start, word_places
+from openwork.models.label_model import (
+    LabelMatrix,
+    LabelModel,
+    LabelState,
+    at_places,
+    places_from,
+    with_start,
+    word_places,
+)
 from openwork.models.parts import Parts
 from openwork.models.settings import EncoderSettings
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding, initialise, output_matrix
 from openwork.nn.kernels import Kernel, packed
-from openwork.nn.kernels.recording import weights_of
 from openwork.nn.layers import Encoder
 from openwork.nn.masks import Mask, real
 from openwork.nn.normalisation import real_positions
 from openwork.nn.pooling import Pooler, Transform, mean_of
 from openwork.nn.positions import Positions
-from openwork.nn.shapes import Lengths, PlaceAttention, PlaceVectors, Source, Vectors
+from openwork.nn.recording import recording
+from openwork.nn.shapes import Lengths, PlaceVectors, Source, StepAttention, StepLogits, Tokens, Vectors
 
 SPANS = 3  # of a position: how well an answer begins there, ends there, and has ended
 NEVER = -1e4  # a logit whose probability is zero, and which no type of numbers makes infinite
@@ -86,12 +94,15 @@ class EncoderModel(LabelModel, EncodingModel):
         """The vectors of these positions."""
         return at_places(self.encode(source, source_lengths), self.predicted_from(source, source_lengths))
 
-    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        """The last layer's attention, the mean of its heads, without its share for the start symbol."""
-        with weights_of(self.encoder.layers[-1].self_attention) as kept:  # type: ignore[arg-type]
-            self.encode(source, source_lengths)
-        weights = at_places(kept[0].mean(dim=1)[:, :, 1:], self.predicted_from(source, source_lengths))
-        return weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
+    def attend(self, tokens: Tokens, state: LabelState) -> tuple[StepLogits, StepAttention, LabelState]:
+        """The weights are those of the last layer, without its share for the start symbol."""
+        with recording(self.encoder.layers[-1].self_attention) as kept:  # type: ignore[arg-type]
+            self.encode(state.source, state.source_lengths)
+        places = self.predicted_from(state.source, state.source_lengths)
+        weights = at_places(kept[""][0].mean(dim=1)[:, :, 1:], places)
+        weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
+        logits, after = self.step(tokens, state)
+        return logits, places_from(weights, state.position, tokens.shape[1]), after
 
 
 class PieceHead(EncoderModel):

@@ -47,10 +47,16 @@ class StepModel(Protocol[StateT]):
 
 @runtime_checkable
 class AttendingModel(StepModel[StateT], Protocol[StateT]):
-    """A step model that can also give its attention to the source; such a step is slower, so it is another method."""
+    """A step model that can also give its attention to the source; such a step is slower, so it is another method.
+
+    Models without attention have no such method.
+    """
 
     def attend(self, tokens: Tensor, state: StateT) -> tuple[Tensor, Tensor, StateT]:
-        """As `step`, with weights (rows, positions, source) between the two: each adds up to 1 over the source."""
+        """As `step`, with weights (rows, positions, source) between the two: each adds up to 1 over the source.
+
+        They are those of the last attention to the source, the mean of its heads.
+        """
         ...
 
 
@@ -86,10 +92,6 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
     @abstractmethod
     def advance(self, tokens: Tensor, state: StateT) -> tuple[Tensor, StateT]:
         """Takes token ids (rows, positions); gives vectors (rows, positions, width) and the next state."""
-
-    @abstractmethod
-    def attend(self, tokens: Tensor, state: StateT) -> tuple[Tensor, Tensor, StateT]:
-        """As `step`, with the weights (rows, positions, source) of the last cross-attention, the mean of its heads."""
 
     @property
     def maximum_length(self) -> int | None:
@@ -196,8 +198,8 @@ class NextTokenModel(ABC):
 
 
 def can_attend(model: StepModel[Any]) -> TypeGuard[AttendingModel[Any]]:
-    """Whether the model says where it attends."""
-    return callable(getattr(model, "attend", None))
+    """Whether the model says where it attends; an ensemble, whether all of its members do."""
+    return callable(getattr(model, "attend", None)) and all(map(can_attend, getattr(model, "members", ())))
 
 
 def can_choose(model: StepModel[Any]) -> TypeGuard[ChoosingModel[Any]]:

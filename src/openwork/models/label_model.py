@@ -15,17 +15,7 @@ from torch import Tensor, nn
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.cache import Selectable
-from openwork.nn.shapes import (
-    Hidden,
-    Lengths,
-    PlaceAttention,
-    PlaceVectors,
-    Source,
-    StepAttention,
-    StepLogits,
-    Tokens,
-    Vectors,
-)
+from openwork.nn.shapes import Hidden, Lengths, PlaceVectors, Source, Tokens, Vectors
 
 
 @dataclass(frozen=True)
@@ -65,21 +55,12 @@ class LabelModel(SequenceModel[LabelState]):
     def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
         """A vector for each place of the target; that of the last place serves for all places after it as well."""
 
-    @abstractmethod
-    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        """The attention of each place to the source: weights that add up to 1."""
-
     def start(self, source: Source, source_lengths: Lengths) -> LabelState:
         return LabelState(self.read(source, source_lengths), source, source_lengths)
 
     def advance(self, tokens: Tokens, state: LabelState) -> tuple[Hidden, LabelState]:
         count = tokens.shape[1]
         return places_from(state.places, state.position, count), replace(state, position=state.position + count)
-
-    def attend(self, tokens: Tokens, state: LabelState) -> tuple[StepLogits, StepAttention, LabelState]:
-        weights = self.source_attention(state.source, state.source_lengths)
-        logits, after = self.step(tokens, state)
-        return logits, places_from(weights, state.position, tokens.shape[1]), after
 
 
 class LabelMatrix(LabelModel):

@@ -1,6 +1,6 @@
 """What can be chosen about the layers of any Transformer. No torch here, so that help and checks are instant.
 
-`values` says of each value of a choice what it is and where it comes from; `openwork info --options` prints it.
+`values` says of each value of a choice what it is and where it comes from; `openwork config explain` prints it.
 """
 
 from math import isqrt

@@ -20,13 +20,9 @@ class Row:
     changes: dict[str, object] = field(default_factory=dict)
     training: dict[str, object] = field(default_factory=dict)
 
-    @property
-    def group(self) -> str:
-        """The paper's letter of the group; "base" and "big" have none."""
-        return self.name.rstrip("0123456789")
-
 
 BASE, BIG = "paper-base", "paper-big"
+VOCABULARY = 37_000  # section 5.1: about so many pieces, shared
 BIG_CHANGES: dict[str, object] = {"width": 1024, "feedforward_width": 4096, "heads": 16, "dropout": 0.3}
 
 # width / heads gives the paper's d_k and d_v but where a row names them.

@@ -17,7 +17,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.nn.shapes import Lengths, Source, StepAttention, Tokens
+from openwork.nn.shapes import Lengths, Source, Tokens
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,3 @@ def read_prompts(source: Source, source_lengths: Lengths, *, marked: bool = Fals
 def in_place_of_start(tokens: Tokens, pending: Int[Tensor, "rows"] | None) -> Tokens:
     """The tokens with the pending one instead of the first; None: it was read already."""
     return tokens if pending is None else torch.cat((pending[:, None], tokens[:, 1:]), dim=1)
-
-
-def attention_to_end(source_lengths: Int[Tensor, "rows"], source_size: int, positions: int) -> StepAttention:
-    """Weights of a model that has no attention: all of it is counted to the place of the source's end."""
-    is_end = torch.arange(source_size, device=source_lengths.device) == (source_lengths - 1)[:, None]
-    return is_end.float()[:, None].expand(-1, positions, -1)

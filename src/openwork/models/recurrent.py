@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import one_hot
 
 from openwork.models.interfaces import EncodingModel, Seq2SeqModel
 from openwork.models.label_model import LabelMatrix, at_places, word_places
@@ -27,7 +26,7 @@ from openwork.nn.recurrent_decoders import (
     RecurrentDecoder,
     RecurrentMemory,
 )
-from openwork.nn.shapes import Hidden, Lengths, PlaceAttention, PlaceVectors, Source, StepAttention, StepLogits, Tokens
+from openwork.nn.shapes import Hidden, Lengths, PlaceVectors, Source, StepAttention, StepLogits, Tokens
 
 
 @dataclass(frozen=True)
@@ -95,18 +94,6 @@ def last_positions(source_lengths: Lengths) -> Lengths:
     return (source_lengths - 1).clamp(min=0)
 
 
-def attention_at(places: Int[Tensor, "batch place"], source: Source, source_lengths: Lengths) -> PlaceAttention:
-    """All weight on one source token each; none where the source has no token."""
-    return one_hot(places, source.shape[1]) * padding(source_lengths, source.shape[1])[:, 0].float()
-
-
-def uniform_attention(source: Source, source_lengths: Lengths) -> PlaceAttention:
-    """Of a label without attention: the same weight on each source token, then all of it on the end symbol."""
-    real = padding(source_lengths, source.shape[1])[:, 0]
-    alike = real / real.sum(dim=-1, keepdim=True).clamp(min=1)
-    return torch.cat([alike, attention_at(last_positions(source_lengths)[:, None], source, source_lengths)], dim=1)
-
-
 class RecurrentLabels(LabelMatrix, EncodingModel):
     """Predicts a label from the state of the cells at a position; `output` is the labels' matrix.
 
@@ -143,10 +130,6 @@ class RecurrentTagger(RecurrentLabels):
     def places_of(self, memory: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
         return at_places(memory, word_places(source, source_lengths, self.begins))
 
-    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        """There is no attention: a place attends to the piece from whose position its label is predicted."""
-        return attention_at(word_places(source, source_lengths, self.begins), source, source_lengths)
-
 
 class RecurrentClassifier(RecurrentLabels):
     """One label for a source, from what each direction knows when it has read it all."""
@@ -166,9 +149,6 @@ class RecurrentClassifier(RecurrentLabels):
         width = self.encoder.width
         whole = torch.cat([end[..., :width], memory[:, :1, width:]], dim=-1)
         return torch.cat([torch.tanh(self.summary(whole)), end], dim=1)
-
-    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        return uniform_attention(source, source_lengths)
 
 
 def build_recurrent_labels(

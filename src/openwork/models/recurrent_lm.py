@@ -13,14 +13,13 @@ from torch import Tensor, nn
 
 from openwork.models.interfaces import EncodingModel, NextTokenModel
 from openwork.models.label_model import LabelMatrix, LabelModel, at_places, with_start
-from openwork.models.recurrent import attention_at, last_positions, uniform_attention
 from openwork.models.recurrent_settings import RecurrentLMSettings
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import initialise, output_matrix
 from openwork.nn.normalisation import real_positions
 from openwork.nn.pooling import LinearBlock, greatest_of, mean_of
 from openwork.nn.recurrent import RecurrentEncoder, cell_layers, run_cells
-from openwork.nn.shapes import Lengths, PlaceAttention, PlaceVectors, Source, Vectors
+from openwork.nn.shapes import Lengths, PlaceVectors, Source, Vectors
 
 
 class OneDirection(nn.Module):
@@ -136,13 +135,6 @@ class RecurrentLM(BidirectionalModel, NextTokenModel):
         last = source_lengths.clamp(min=1) * len(ways) - 1  # the last place of a text serves for all after it
         return at_places(places, torch.arange(places.shape[1], device=source.device).minimum(last[:, None]))
 
-    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        """There is no attention: all weight is on the token that is predicted, or follows the one predicted."""
-        positions = torch.arange(source.shape[1], device=source.device)
-        places = positions.minimum(last_positions(source_lengths)[:, None])
-        twice = 2 if self.is_bidirectional else 1
-        return attention_at(places, source, source_lengths).repeat_interleave(twice, dim=1)
-
 
 class TaskReader(nn.Module):
     """Layers of the task's own in both directions, which read [x_k; ELMo_k] (Peters et al. 2018, section 3.3).
@@ -208,9 +200,6 @@ class PoolingClassifier(BidirectionalModel, LabelMatrix):
         with real_positions(torch.ones(len(source), 1, dtype=torch.bool, device=source.device)):
             predicted = self.head(whole[:, None])
         return torch.cat([predicted, self.ending.expand_as(predicted).to(predicted.dtype)], dim=1)
-
-    def source_attention(self, source: Source, source_lengths: Lengths) -> PlaceAttention:
-        return uniform_attention(source, source_lengths)
 
 
 def build_recurrent_lm(

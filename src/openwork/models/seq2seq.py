@@ -10,11 +10,11 @@ from openwork.models.interfaces import EncodingModel, Packed, PackingModel, Seq2
 from openwork.nn.attention import first_packing_problem
 from openwork.nn.cache import Selectable
 from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.kernels.recording import weights_of
 from openwork.nn.layers import Decoder, Encoder, LayerCache
 from openwork.nn.masks import Mask, real
 from openwork.nn.normalisation import real_positions
 from openwork.nn.positions import Positions
+from openwork.nn.recording import recording
 from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens
 
 
@@ -63,9 +63,9 @@ class Transformer(Seq2SeqModel[TransformerState], EncodingModel, PackingModel):
         return self.narrow(x), TransformerState(caches, state.source_lengths, state.position + tokens.shape[1])
 
     def attend(self, tokens: Tokens, state: TransformerState) -> tuple[StepLogits, StepAttention, TransformerState]:
-        with weights_of(self.decoder.layers[-1].cross_attention) as weights:  # type: ignore[arg-type]
+        with recording(self.decoder.layers[-1].cross_attention) as weights:  # type: ignore[arg-type]
             logits, state = self.step(tokens, state)
-        return logits, weights[0].mean(dim=1), state
+        return logits, weights[""][0].mean(dim=1), state
 
     def packing_problem(self) -> str | None:
         return first_packing_problem(self)

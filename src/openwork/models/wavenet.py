@@ -1,7 +1,7 @@
 """WaveNet (van den Oord et al. 2016, section 2) as a language model: tokens instead of samples of sound."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from openwork.models.convolutional_settings import WaveNetSettings
 from openwork.models.interfaces import SequenceModel
-from openwork.models.prompts import attention_to_end, in_place_of_start, read_prompts
+from openwork.models.prompts import in_place_of_start, read_prompts
 from openwork.nn.cache import Selectable
 from openwork.nn.convolution import CausalConvolution, Past, dilations, gated_tanh
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding, initialise, output_matrix
-from openwork.nn.shapes import Hidden, Lengths, Source, StepAttention, StepLogits, Tokens, Vectors
+from openwork.nn.shapes import Hidden, Lengths, Source, Tokens, Vectors
 
 Real = Bool[Tensor, "rows position 1"] | None
 """True for the positions that are no padding; it comes before a row. None: all."""
@@ -82,15 +82,10 @@ class DilatedStack(nn.Module):
 
 @dataclass(frozen=True)
 class WaveNetState(Selectable):
-    """The last inputs of each convolution, and the token that is still to be read (rows); None: it was read.
-
-    `source_size`: positions of the source in this batch, padding included.
-    """
+    """The last inputs of each convolution, and the token that is still to be read (rows); None: it was read."""
 
     pasts: tuple[Past, ...]
     pending: Tensor | None
-    source_lengths: Tensor
-    source_size: int
 
 
 class WaveNet(SequenceModel[WaveNetState]):
@@ -110,19 +105,14 @@ class WaveNet(SequenceModel[WaveNetState]):
         prompts = read_prompts(source, source_lengths)
         columns = torch.arange(prompts.tokens.shape[1], device=source.device)
         pasts = self._read(prompts.tokens, self.stack.pasts, (columns >= prompts.starts[:, None])[..., None])[1]
-        return WaveNetState(pasts, prompts.pending, source_lengths, source.shape[1])
+        return WaveNetState(pasts, prompts.pending)
 
     def advance(self, tokens: Tokens, state: WaveNetState) -> tuple[Hidden, WaveNetState]:
         hidden, pasts = self._read(in_place_of_start(tokens, state.pending), state.pasts)
-        return hidden, replace(state, pasts=pasts, pending=None)
+        return hidden, WaveNetState(pasts, None)
 
     def _read(self, tokens: Tokens, pasts: tuple[Past, ...], real: Real = None) -> tuple[Hidden, tuple[Past, ...]]:
         return self.stack(self.embedding_dropout(self.embedding(tokens)), pasts, real)
-
-    def attend(self, tokens: Tokens, state: WaveNetState) -> tuple[StepLogits, StepAttention, WaveNetState]:
-        """There is no attention: all weight is on the place of the source's end."""
-        logits, after = self.step(tokens, state)
-        return logits, attention_to_end(state.source_lengths, state.source_size, tokens.shape[1]), after
 
 
 def build_wavenet(settings: WaveNetSettings, source_vocabulary: int, target_vocabulary: int) -> WaveNet:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -11,8 +11,28 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from openwork.machine.device import has_narrow_kernels
 from openwork.nn.cache import Selectable
-from openwork.nn.cells import CELLS, Cell
 from openwork.nn.shapes import Lengths, Vectors
+
+
+class Cell(NamedTuple):
+    """A kind of cell: blocks of its matrices, and the framework's classes for one step and for stacks of layers.
+
+    `opened`: the number of the block whose bias begins with 1, so that at first nothing is forgotten (Gers et al.
+    2000). `has_inner`: whether it passes on an inner value besides its output.
+    """
+
+    gates: int
+    one: type[nn.RNNCell | nn.LSTMCell | nn.GRUCell]
+    stack: type[nn.RNN | nn.LSTM | nn.GRU]
+    opened: int | None = None
+    has_inner: bool = False
+
+
+CELLS = {
+    "rnn": Cell(1, nn.RNNCell, nn.RNN),  # h_t = tanh(W x_t + U h_{t-1}) (Elman 1990)
+    "lstm": Cell(4, nn.LSTMCell, nn.LSTM, opened=1, has_inner=True),  # Hochreiter and Schmidhuber 1997
+    "gru": Cell(3, nn.GRUCell, nn.GRU),  # Cho et al. 2014, with h_{t-1} reset after its matrix
+}
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from openwork.nn.cache import Selectable
-from openwork.nn.cells import CELLS
 from openwork.nn.dropout import Dropout
-from openwork.nn.recurrent import CellState, cell_layers, climb, initialise_gates
+from openwork.nn.recurrent import CELLS, CellState, cell_layers, climb, initialise_gates
 from openwork.nn.shapes import Vectors
 
 

@@ -29,7 +29,6 @@ StepLogits = Float[Tensor, "rows positions vocabulary"]
 Logits = Float[Tensor, "rows vocabulary"]
 StepAttention = Float[Tensor, "rows positions source"]  # weights of a step on the source
 PlaceVectors = Float[Tensor, "batch place width"]  # of places of the target
-PlaceAttention = Float[Tensor, "batch place source"]
 
 Queries = Float[Tensor, "batch head query head_width"]  # Q
 Keys = Float[Tensor, "batch head key head_width"]  # K

@@ -10,10 +10,10 @@ from torch import Tensor
 from openwork.data.batching import assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
-from openwork.inspection.capture import recording
 from openwork.metrics.ratio import exact_match
 from openwork.metrics.translation import bleu, chrf
-from openwork.models.interfaces import SequenceModel
+from openwork.models.interfaces import SequenceModel, can_attend
+from openwork.nn.recording import recording
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.words import Labels
 from openwork.training.batches.batch import to_tensors
@@ -58,12 +58,12 @@ class LearningProbe:
         with torch.inference_mode(), recording(self.model) as record:
             best = self.model.project(batch.hidden(self.model)).argmax(dim=-1)
         lengths = batch.source_lengths
-        weights = [calls[0] for name, calls in record.weights.items() if name.endswith(".cross_attention") and calls]
-        if not weights:  # no attention kernels: additive attention
+        weights = [calls[0] for name, calls in record.items() if name.endswith(".cross_attention") and calls]
+        if not weights and can_attend(self.model):  # no attention kernels: additive attention
             with torch.inference_mode():
                 state = self.model.start(batch.source, lengths)
                 weights = [self.model.attend(batch.target_input, state)[1][:, None]]
-        figures = [attention_figures(one, lengths, batch.real) for one in weights]
+        figures = [attention_figures(one, lengths, batch.real) for one in weights] or [(0.0, 0.0)]
         entropy, on_padding = np.mean(figures, axis=0).tolist()
         sizes = (self.store.target_lengths[self.rows] + 1).tolist()
         likeliest = self.tokenizer.decode_batch(part.tolist()[:-1] for part in best.split(sizes))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any
 
 from openwork.base.lines import Report, arriving_lines, cleaned, standard_input
 from openwork.base.printing import json_text, write_data
@@ -128,10 +128,12 @@ def with_terms(read: ReadLine, glossary: Glossary) -> ReadLine:
     return read_with_terms
 
 
-def answer_stream(lines: LineFilter, report: Report, stream: BinaryIO | None = None, read: ReadLine = read_text) -> int:
-    """Answers each line of standard input (or `stream`) with one line; returns the number of lines."""
+def answer_stream(
+    lines: LineFilter, report: Report, batches: Iterable[list[bytes]] | None = None, read: ReadLine = read_text
+) -> int:
+    """Answers each line of standard input (or of `batches`) with one line; returns the number of lines."""
     number = 0
-    for batch in arriving_lines(stream or standard_input()):
+    for batch in batches or arriving_lines(standard_input()):
         inputs = read_batch(batch, number + 1, report, read)
         found = lines.run([one.text for one in inputs], [one.request for one in inputs])
         for answer in answers(lines, inputs, found, number + 1, report):

@@ -7,13 +7,14 @@ to them (`caches.py`), joined projections (`layers.py`), a whole step as one com
 """
 
 import time
+from typing import Any
 
 import torch
 
 from openwork.inference.prepared.native import NativeTransformer, can_be_native
 from openwork.inference.prepared.products import PRODUCTS, Product, ProductType, available
 from openwork.inference.prepared.transformer import PreparedTransformer, can_be_prepared
-from openwork.models.interfaces import AttendingModel, SequenceModel
+from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.models.seq2seq import Transformer
 
 __all__ = ["can_be_prepared", "fastest", "prepare"]
@@ -21,7 +22,7 @@ __all__ = ["can_be_prepared", "fastest", "prepare"]
 ROWS = 128  # what a step of a search multiplies at once
 
 
-def prepare(model: SequenceModel, products: ProductType = "float32") -> AttendingModel:
+def prepare(model: SequenceModel, products: ProductType = "float32") -> StepModel[Any]:
     """The model prepared with products of the given type, or the model itself if it cannot be prepared.
 
     Products in eight bits are compiled where possible.

@@ -30,22 +30,19 @@ def masked_scores(scores: Scores, allowed: Bool[Tensor, "#batch #head #query #ke
     return scores.masked_fill(~allowed, max(fill, lowest) if math.isfinite(fill) else fill)
 
 
-def softmax_over(scores: Scores, allowed: Allowed | None, fill: float = NOTHING) -> Scores:
+def softmax_over(scores: Scores, allowed: Allowed | None) -> Scores:
     """softmax over the keys that may be attended (None: all); a query that may attend to none gets zeros."""
     if allowed is None:
         return scores.softmax(dim=-1)
-    # A row of nothing but -inf would turn into NaN, one of nothing but some number into equal weights for all that is
-    # hidden: so its weights are set to zero after the softmax.
-    weights = masked_scores(scores, allowed, fill).softmax(dim=-1)
+    # A row of nothing but -inf would turn into NaN: so its weights are set to zero after the softmax.
+    weights = masked_scores(scores, allowed).softmax(dim=-1)
     return torch.where(allowed.any(dim=-1, keepdim=True), weights, torch.zeros_like(weights))
 
 
-def attention_weights(
-    query: Queries, key: Keys, mask: Mask, scale: float, bias: Bias | None = None, fill: float = NOTHING
-) -> Scores:
+def attention_weights(query: Queries, key: Keys, mask: Mask, scale: float, bias: Bias | None = None) -> Scores:
     """softmax(scale Q K^T + bias) over the keys that may be attended; a query that may attend to none gets zeros."""
     allowed = mask.boolean(query.shape[-2], key.shape[-2], query.device)
-    return softmax_over(attention_scores(query, key, scale, bias), allowed, fill)
+    return softmax_over(attention_scores(query, key, scale, bias), allowed)
 
 
 def weighted_sum(weights: Scores, value: Values) -> HeadOutputs:

@@ -5,17 +5,21 @@ lengths of sentences whole matrices of weights fit into the cache, and this take
 (benchmarks/results/parts.json). What is rounded to bfloat16 is what a flash kernel rounds too: the inputs,
 the weights A and the gradient of the scores. Scores, softmax and the gradient's row sums are in float32.
 
-Backwards the formulas of `backward.py` are followed; the tests hold both directions equal to the reference.
+With S = scale Q K^T, A = softmax(S), H = A V, and dX for the gradient of a loss by X, backwards:
+
+    dV = A^T dH,  dA = dH V^T,  dS = A * (dA - rowsum(dA * A)),  dQ = scale dS K,  dK = scale dS^T Q
+
+The tests hold both directions equal to the reference.
 """
 
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
 from openwork.machine.thresholds import BFLOAT16_ATTENTION, LANES
-from openwork.nn.kernels.backward import softmax_backward
 from openwork.nn.kernels.reference import NOTHING
 from openwork.nn.shapes import Allowed, HeadOutputs, Keys, Queries, Values
 
@@ -31,6 +35,13 @@ def is_short(query: Tensor, key: Tensor, bias: Tensor | None, dropout: float) ->
 def attention(query: Queries, key: Keys, value: Values, allowed: Allowed | None, scale: float) -> HeadOutputs:
     """softmax(scale Q K^T) V over the allowed keys; a query that may attend to none gets zeros."""
     return _Attention.apply(query, key, value, allowed, scale)  # type: ignore[no-any-return]
+
+
+def softmax_backward(
+    weights: Float[Tensor, "*rows key"], gradient: Float[Tensor, "*rows key"]
+) -> Float[Tensor, "*rows key"]:
+    """dS = A * (dA - rowsum(dA * A)): the softmax's Jacobian times each row of dA, without the (key, key) matrix."""
+    return weights * (gradient - (gradient * weights).sum(dim=-1, keepdim=True))
 
 
 class _Attention(torch.autograd.Function):

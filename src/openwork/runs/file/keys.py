@@ -60,6 +60,7 @@ class KeyExplanation:
                 msg(f"  takes:    {key.takes}"),
                 msg(f"  default:  {key.shown_default}"),
                 *([msg(f"  from:     {key.origin}")] if key.origin else []),
+                *(Joined(AsIs(f"    {value:<12} "), text) for value, text in key.values),
             ]
         lines.append(msg(f"  section:  {self.forms[0].header or 'the top of the file, before the sections'}"))
         if self.related:
@@ -77,20 +78,14 @@ def known_keys() -> tuple[Key, ...]:
     return (*_ALSO, *all_keys(RunSettings))
 
 
-def key_lines(kind: str = "run") -> list[str]:
-    """Each key of a run file, or of a translation file, in one line."""
-    return [_one_line(key) for key in (known_keys() if kind == "run" else all_keys(TranslationSettings))]
+def key_lines(section: str | None = None) -> list[str]:
+    """The keys of a run file, or of one section, in one line each; none if there is no such section."""
 
+    def line(key: Key) -> str:
+        name = AsIs(f"{key.name} ({'/'.join(key.kinds)})" if key.kinds else key.name)
+        return Joined(name, ": ", key.takes, "; ", "default ", key.shown_default, "; ", key.description)
 
-def _one_line(key: Key) -> str:
-    kinds = f" ({'/'.join(key.kinds)})" if key.kinds else ""
-    name = AsIs(f"{key.name}{kinds}")
-    return Joined(name, ": ", key.takes, "; ", "default ", key.shown_default, "; ", key.description)
-
-
-def section_lines(section: str) -> list[str]:
-    """The keys of one section in one line each; none if there is no such section."""
-    return [_one_line(key) for key in known_keys() if key.section == section]
+    return [line(key) for key in known_keys() if section in (None, key.section)]
 
 
 def explain_key(name: str) -> list[KeyExplanation]:
@@ -128,7 +123,7 @@ def _nearest(name: str, names: list[str]) -> str:
     near += [last_parts[part] for part in difflib.get_close_matches(name.rpartition(".")[2], last_parts, n=3)]
     if near:
         return f"did you mean {' or '.join(dict.fromkeys(near[:3]))}?"
-    return "openwork config schema --text lists every key"
+    return "openwork config explain lists every key"
 
 
 def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -12,27 +12,25 @@ from openwork.base.errors import UsageError
 from openwork.base.phrases import AsIs, Joined, Padded
 
 if TYPE_CHECKING:
-    from openwork.bundles.bundle import Bundle
     from openwork.inspection.trace import Trace
 
 
 class Example(NamedTuple):
     """An example, and the function of a file in this folder that calculates it: "file.function".
 
-    `of_a_model`: it shows a trained model, which may be that of a bundle.
+    `trains`: a small model is trained first, which takes some seconds.
     """
 
     name: str
     title: str
     function: str
-    of_a_model: bool = False
+    trains: bool = False
 
-    def __call__(self, bundle: "Bundle | None" = None) -> "Trace":
+    def __call__(self) -> "Trace":
         """Calculates it."""
         from openwork.inspection.trace import Trace
 
-        calculate = resolve_name(f"{__name__}.{self.function}")
-        steps, assumptions = calculate(bundle) if self.of_a_model else calculate()
+        steps, assumptions = resolve_name(f"{__name__}.{self.function}")()
         return Trace(self.name, self.title, tuple(steps), assumptions)
 
 
@@ -42,12 +40,12 @@ _ALL = (
     Example("000-shapes", "Transformer 模型, sections 1.2.7 and 1.5: shapes", "model_and_training.shapes"),
     Example("001-sizes", "转换器(Transformer)详解: sizes", "model_and_training.sizes"),
     Example("002-cat-dog", "Transformer 模型全景分析报告, section 2.1: what 它 attends to in 猫追狗，它跑得很快",
-            "pronouns.cat_dog", of_a_model=True),
+            "pronouns.cat_dog", trains=True),
     Example("002-2.2.2", "Transformer 模型全景分析报告, section 2.2.2: why scores are divided by sqrt(d_k)",
             "attention.variance"),
     Example("002-xiaoming",
             "Transformer 模型全景分析报告, section 4.1: what four heads attend to in 小明在公园吃苹果，他很开心",
-            "pronouns.xiaoming", of_a_model=True),
+            "pronouns.xiaoming", trains=True),
     Example("002-5.2", "Transformer 模型全景分析报告, section 5.2: the causal mask", "attention.mask"),
     Example("002-6.4.2", "Transformer 模型全景分析报告, sections 1.2.1 and 6.4.2: gradients through 100 layers",
             "model_and_training.residuals"),
@@ -72,8 +70,8 @@ def example_lines() -> Iterator[str]:
         yield Joined(AsIs(Padded(name, width)), "  ", example.title)
 
 
-def explain_example(name: str, bundle: "Bundle | None" = None) -> "Trace":
-    """An example, some of a bundle's model. UsageError: there is none of that name, or it shows no model."""
+def find_example(name: str) -> Example:
+    """The example of that name; UsageError if there is none."""
     if name not in EXAMPLES:
         near = difflib.get_close_matches(name, EXAMPLES, n=1)
         raise UsageError(
@@ -81,11 +79,4 @@ def explain_example(name: str, bundle: "Bundle | None" = None) -> "Trace":
             hint=f"did you mean {near[0]}?" if near else "openwork explain --list names them",
             code="U054",
         )
-    if bundle is not None and not EXAMPLES[name].of_a_model:
-        shown = [one.name for one in _ALL if one.of_a_model]
-        raise UsageError(
-            f"the example {name} has its own numbers and takes no --bundle",
-            hint=f"these show a trained model: {', '.join(shown)}",
-            code="U055",
-        )
-    return EXAMPLES[name](bundle)
+    return EXAMPLES[name]

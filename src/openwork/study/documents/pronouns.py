@@ -5,16 +5,14 @@ often a head of the model attends to that word most: in this sentence, and in ot
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from openwork.base.errors import UsageError
 from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
-from openwork.inference.explain import check_transformer
 from openwork.inference.translator import BatchTranslator
 from openwork.inspection.recorder import Recorder
 from openwork.inspection.trace import Statement, Step
@@ -22,54 +20,34 @@ from openwork.inspection.tracing import trace_forward
 from openwork.models.interfaces import SequenceModel
 from openwork.study.documents.pronoun_model import SEED, STEPS, Sentence, divided, trained, untrained
 from openwork.study.steps import Worked
-from openwork.text.tokenizer import Tokenizer
 
 ENOUGH = 0.5  # share of the sentences in which one head must look there
 OVER = ("relation", "layer", "head")
 
 
-@dataclass(frozen=True)
-class PronounReader:
-    """A model that reads sentences of words; in its texts `separator` is between the words."""
+def forward(
+    bundle: Bundle, model: SequenceModel, sentence: Sentence, target: Sequence[int] | None = None
+) -> list[Step]:
+    """The steps of a forward pass of `model`, which has the bundle's vocabularies.
 
-    model: SequenceModel
-    tokenizer: Tokenizer
-    separator: str
+    `target`: ids of the decoder's input, by default the start symbol alone.
+    """
+    source, target_side = bundle.tokenizers.source, bundle.tokenizers.target
+    ids, read = [*source.encode(text_of(sentence)), source.end_id], target or [target_side.start_id]
+    names = {"source": [source.piece(one) for one in ids], "target": [target_side.piece(one) for one in read]}
+    recorder = Recorder(names)  # type: ignore[arg-type]
+    trace_forward(model, recorder, ids, read)
+    return recorder.steps
 
-    def text(self, sentence: Sentence) -> str:
-        """The sentence as the model is given it."""
-        return self.separator.join(sentence.words)
 
-    def forward(self, sentence: Sentence, target: Sequence[int], names: Sequence[str]) -> list[Step]:
-        """The steps of a forward pass with these ids, and their names, as the decoder's input."""
-        pieces, end = self.tokenizer.encode_pieces(self.text(sentence)), self.tokenizer.end_id
-        recorder = Recorder({"source": [*pieces.pieces, self.tokenizer.piece(end)], "target": names})
-        trace_forward(self.model, recorder, [*pieces.ids, end], target)
-        return recorder.steps
+def text_of(sentence: Sentence) -> str:
+    """The sentence as the model is given it; each word is a piece."""
+    return " ".join(sentence.words)
 
-    def word_weights(self, sentence: Sentence) -> np.ndarray:
-        """How much of its attention each word gives to each: (layer, head, word, word).
 
-        Of a word of several pieces, weights are summed where it is the key, and averaged where it is the query.
-        """
-        start = self.tokenizer.start_id
-        steps = self.forward(sentence, [start], [self.tokenizer.piece(start)])
-        weights = np.stack([step.value for step in steps if is_encoders(step)])
-        shares = self._shares(sentence)
-        return shares / shares.sum(1, keepdims=True) @ weights @ shares.T
-
-    def _shares(self, sentence: Sentence) -> np.ndarray:
-        """How much of each piece's letters belongs to each word: (word, piece); the end symbol belongs to none.
-
-        A piece may hold a space as well, which counts for nothing.
-        """
-        offsets = self.tokenizer.encode_pieces(self.text(sentence)).offsets
-        letters, begin = np.zeros((len(sentence.words), len(offsets) + 1)), 0
-        for row, word in zip(letters, sentence.words, strict=True):
-            end = begin + len(word)
-            row[:-1] = [max(0, min(end, last) - max(begin, first)) for first, last in offsets]
-            begin = end + len(self.separator)
-        return letters / np.maximum(letters.sum(0), 1)
+def word_weights(bundle: Bundle, model: SequenceModel, sentence: Sentence) -> np.ndarray:
+    """How much of its attention each word gives to each: (layer, head, word, word). The end symbol is left out."""
+    return np.stack([step.value for step in forward(bundle, model, sentence) if is_encoders(step)])[..., :-1, :-1]
 
 
 def is_encoders(step: Step) -> bool:
@@ -121,36 +99,30 @@ class Counts(NamedTuple):
         return (self.after >= ENOUGH * self.total) & (self.after > self.before.max((1, 2), keepdims=True))
 
 
-def cat_dog(bundle: Bundle | None = None) -> Worked:
-    """Section 2.1: 它 and the animal that it refers to. Without a bundle, a model is trained first."""
+def cat_dog() -> Worked:
+    """Section 2.1: 它 and the animal that it refers to."""
     relations = (
         Relation("002, 2.1", "pronoun", "subject", "a head attends from 它 to 猫 more than to any other word"),
         Relation("002, 2.1", "pronoun", "object", "a head attends from 它 to 狗 more than to any other word"),
     )
-    return _worked(divided().animals, relations, bundle)
+    return _worked(divided().animals, relations)
 
 
-def xiaoming(bundle: Bundle | None = None) -> Worked:
-    """Section 4.1: four heads and their relations. Without a bundle, a model is trained first."""
+def xiaoming() -> Worked:
+    """Section 4.1: four heads and their relations."""
     relations = (
         Relation("002, 4.1", "subject", "verb", "head 1 goes from the subject to its verb, from 小明 to 吃"),
         Relation("002, 4.1", "pronoun", "subject", "head 2 goes from the pronoun to who is meant, from 他 to 小明"),
         Relation("002, 4.1", "object", "mood", "head 3 goes from the cause to the effect, from 苹果 to 开心"),
         Relation("002, 4.1", "place", "verb", "head 4 goes from the place to what is done there, from 公园 to 吃"),
     )
-    return _worked(divided().people, relations, bundle, own_heads=True)
+    return _worked(divided().people, relations, own_heads=True)
 
 
-def _worked(
-    sentences: Sequence[Sentence], relations: Sequence[Relation], bundle: Bundle | None, *, own_heads: bool = False
-) -> Worked:
+def _worked(sentences: Sequence[Sentence], relations: Sequence[Relation], *, own_heads: bool = False) -> Worked:
     """The document's sentence comes first. `own_heads`: it also says that each relation has a head of its own."""
-    if bundle is not None:
-        _check(bundle, "".join(sentences[0].words))
-    used, own = bundle or trained(), sentences[0]
-    reader = PronounReader(used.model, used.tokenizers.source, " " if bundle is None else "")
-    first_weights = replace(reader, model=untrained(used))
-    after, before = (_counted(one, sentences, relations) for one in (reader, first_weights))
+    bundle, own = trained(), sentences[0]
+    after, before = (_counted(bundle, one, sentences, relations) for one in (bundle.model, untrained(bundle)))
     counts = Counts(after, before, len(sentences))
     said = [_said(counts, row, relation) for row, relation in enumerate(relations)]
     if own_heads:
@@ -163,47 +135,38 @@ def _worked(
                 f"{shown.any(1).sum()} of the {len(shown)} are borne out",
             )
         )
-    between_words, places = reader.word_weights(own), [relation.places(own) for relation in relations]
+    between_words = word_weights(bundle, bundle.model, own)
+    places = [relation.places(own) for relation in relations]
     weights = np.stack([between_words[:, :, query, key] for query, key in places])
     labels = {"relation": tuple(f"{own.words[query]}→{own.words[key]}" for query, key in places)}
     encoder = tuple(f"encoder.layers.{layer}.self_attention.weights" for layer in range(len(between_words)))
-    read, first = f"{__name__}.PronounReader.word_weights", f"{__name__}.first_of_all"
+    read, first = f"{__name__}.word_weights", f"{__name__}.first_of_all"
     steps = (
-        *_attention_steps(reader, used, own),
-        Step("relations", "How much the one word takes from the other", "sum of the weights of a word's pieces",
+        *_attention_steps(bundle, own),
+        Step("relations", "How much the one word takes from the other", "the weight between them",
              weights, OVER, encoder, read, "", labels),
         Step("counts.untrained", "In how many such sentences the head attends there most, before training", "count",
              before, OVER, (), first, "", labels),
         Step("counts", "In how many such sentences the head attends there more than to any other word", "count",
              after, OVER, (), first, "", labels, said=tuple(said)),
     )  # fmt: skip
-    return Worked(steps, tuple(_assumption_lines(reader, used, sentences, bundle is None)))
+    return Worked(steps, tuple(_assumption_lines(bundle, sentences)))
 
 
-def _check(bundle: Bundle, text: str) -> None:
-    check_transformer(bundle)
-    language, tokenizer = bundle.settings.source_language or "zh", bundle.tokenizers.source
-    if not language.startswith("zh") or tokenizer.unknown_id in tokenizer.encode(text):
-        raise UsageError(
-            "this example is a Chinese sentence, and the bundle does not read Chinese",
-            hint="give a bundle that translates from Chinese; without --bundle a small model is trained on the spot",
-            code="U049",
-        )
-
-
-def _counted(reader: PronounReader, sentences: Sequence[Sentence], relations: Sequence[Relation]) -> np.ndarray:
+def _counted(
+    bundle: Bundle, model: SequenceModel, sentences: Sequence[Sentence], relations: Sequence[Relation]
+) -> np.ndarray:
     found = []
     for sentence in sentences:
-        between_words = reader.word_weights(sentence)
+        between_words = word_weights(bundle, model, sentence)
         found.append([first_of_all(between_words, *relation.places(sentence)) for relation in relations])
     return np.sum(found, axis=0)
 
 
-def _attention_steps(reader: PronounReader, bundle: Bundle, own: Sentence) -> list[Step]:
+def _attention_steps(bundle: Bundle, own: Sentence) -> list[Step]:
     """What all heads make of the document's own sentence: self-attention layer by layer, the last cross-attention."""
-    target = bundle.tokenizers.target
-    ids = [target.start_id, *BatchTranslator.of(bundle).translate([reader.text(own)])[0][0].pieces]
-    steps = reader.forward(own, ids, [target.piece(one) for one in ids])
+    ids = [bundle.tokenizers.target.start_id, *BatchTranslator.of(bundle).translate([text_of(own)])[0][0].pieces]
+    steps = forward(bundle, bundle.model, own, ids)
     cross = [step for step in steps if step.name.endswith("cross_attention.weights")]
     return [replace(step, inputs=()) for step in (*filter(is_encoders, steps), cross[-1])]
 
@@ -220,29 +183,18 @@ def _said(counts: Counts, row: int, relation: Relation) -> Statement:
     )
 
 
-def _assumption_lines(
-    reader: PronounReader, bundle: Bundle, sentences: Sequence[Sentence], ours: bool
-) -> Iterator[str]:
-    texts = [reader.text(sentence) for sentence in sentences]
+def _assumption_lines(bundle: Bundle, sentences: Sequence[Sentence]) -> Iterator[str]:
+    texts = list(map(text_of, sentences))
     made = BatchTranslator.of(bundle).best(texts)
     right = sum(translation == sentence.target for translation, sentence in zip(made, sentences, strict=True))
-    if ours:
-        yield msg(
-            f"The model was trained on the spot: seed {SEED}, {STEPS} updates, {len(divided().training)} sentences of "
-            "a small grammar from Chinese to German, where 它 becomes er, sie or es."
-        )
-        yield msg(
-            f"Of {len(texts)} such sentences that it has never seen, those shown among them, it translates {right} "
-            "without a mistake. Between the words are spaces."
-        )
-    else:
-        yield msg(
-            f"The model is the bundle's. Besides the document's sentence it reads {len(texts) - 1} of the same form."
-        )
-        yield msg(
-            "Where a word has several pieces, their weights are summed where it is the key, and averaged where it is "
-            "the query."
-        )
+    yield msg(
+        f"The model was trained on the spot: seed {SEED}, {STEPS} updates, {len(divided().training)} sentences of "
+        "a small grammar from Chinese to German, where 它 becomes er, sie or es."
+    )
+    yield msg(
+        f"Of {len(texts)} such sentences that it has never seen, those shown among them, it translates {right} "
+        "without a mistake. Between the words are spaces."
+    )
     yield msg(f"It translates {texts[0]} as: {made[0]}")
     yield msg(f"and {texts[1]} as: {made[1]}")
     yield msg(

@@ -4,10 +4,9 @@ The pass is a real one: the paper's base model with one layer on each side, in f
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
@@ -15,60 +14,17 @@ import torch
 import openwork
 from openwork.base.messages import msg
 from openwork.base.symbols import SYMBOL_IDS
+from openwork.inspection.plots import Figures
 from openwork.inspection.recorder import Recorder
 from openwork.inspection.trace import Trace, bridged
 from openwork.inspection.tracing import trace_forward
 from openwork.models.build import build_transformer
 from openwork.models.presets import BASE, PRESETS
 from openwork.models.settings import TransformerSettings
-from openwork.study.studies.study import Figures
+from openwork.study.paper.contents import CONTENTS
 
+SCHEMA = 2  # of `Page.to_json`; a change that readers must know of raises it
 _ABOVE = Path(openwork.__file__).resolve().parents[1]  # the folder that holds the package
-
-
-class Computed(NamedTuple):
-    """The numbers of an object, made by the production code: steps of a calculation, tables, plain values.
-
-    `drawing`: the lines of a figure.
-    """
-
-    trace: Trace | None = None
-    tables: tuple[Figures, ...] = ()
-    values: Mapping[str, Any] = MappingProxyType({})
-    drawing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    """One object, by its name in the list of contents; the formula is empty where the object is none.
-
-    `text` says in paragraphs what the object says and where ours departs from it. `code` holds the functions and
-    classes that are this object here, and `tests` what holds them to it, as FILE::FUNCTION from the repository's root.
-    """
-
-    name: str
-    formula: str
-    text: tuple[str, ...]
-    code: tuple[Callable[..., Any], ...]
-    tests: tuple[str, ...]
-    compute: Callable[[], Computed]
-
-
-EXHIBITS: dict[str, Exhibit] = {}
-
-
-def exhibit(
-    name: str, code: tuple[Callable[..., Any], ...], *tests: str, formula: str = ""
-) -> Callable[[Callable[[], Computed]], Callable[[], Computed]]:
-    """Makes an exhibit of the function that computes its numbers; the function's docstring is the exhibit's text."""
-
-    def add(compute: Callable[[], Computed]) -> Callable[[], Computed]:
-        paragraphs = (inspect.getdoc(compute) or "").split("\n\n")
-        text = tuple(" ".join(paragraph.split()) for paragraph in paragraphs)
-        EXHIBITS[name] = Exhibit(name, formula, text, code, tests, compute)
-        return compute
-
-    return add
 
 
 @dataclass(frozen=True)
@@ -103,6 +59,62 @@ def code_lines(made: Callable[..., Any]) -> CodeLines:
     file = Path(inspect.getfile(plain)).resolve().relative_to(_ABOVE)
     text = inspect.cleandoc("\n" + "".join(lines)).splitlines()
     return CodeLines(plain.__module__, plain.__qualname__, file.as_posix(), first, first + len(lines) - 1, tuple(text))
+
+
+class Computed(NamedTuple):
+    """The numbers of an object, made by the production code: steps of a calculation, and tables."""
+
+    trace: Trace | None = None
+    tables: tuple[Figures, ...] = ()
+
+
+class Page(NamedTuple):
+    """All that is shown of one object, its numbers and lines of code made just now.
+
+    `formula` is empty where the object is none. `text` says in paragraphs what the object says and where ours departs
+    from it. `code` has the functions and classes that are this object here, and `tests` what holds them to it, as
+    FILE::FUNCTION from the repository's root.
+    """
+
+    name: str
+    title: str
+    section: str
+    formula: str
+    text: tuple[str, ...]
+    code: tuple[CodeLines, ...]
+    tests: tuple[str, ...]
+    trace: Trace | None
+    tables: tuple[Figures, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "schema": SCHEMA,
+            **self._asdict(),
+            "code": [one.to_json() for one in self.code],
+            "trace": None if self.trace is None else self.trace.to_json(),
+            "tables": [table._asdict() | {"rows": [list(row) for row in table.rows]} for table in self.tables],
+        }
+
+
+EXHIBITS: dict[str, Callable[[], Page]] = {}
+
+
+def exhibit(
+    name: str, code: tuple[Callable[..., Any], ...], *tests: str, formula: str = ""
+) -> Callable[[Callable[[], Computed]], Callable[[], Computed]]:
+    """Makes an exhibit of the function that computes its numbers; the function's docstring is the page's text."""
+    listed = next(one for one in CONTENTS if one.name == name)
+
+    def add(compute: Callable[[], Computed]) -> Callable[[], Computed]:
+        paragraphs = (inspect.getdoc(compute) or "").split("\n\n")
+        text = tuple(" ".join(paragraph.split()) for paragraph in paragraphs)
+        EXHIBITS[name] = lambda: Page(
+            name, listed.title, listed.section, formula, text, tuple(map(code_lines, code)), tests, *compute()
+        )
+        return compute
+
+    return add
 
 
 SEED = 1

@@ -1,23 +1,21 @@
-"""The paper's figures: their boxes, each with the part that is it here, its weights and its shape, drawn as text."""
+"""The paper's figures: their boxes, each with the part that is it here, its weights and its shape."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from torch import nn
 
 from openwork.base.phrases import AsIs
-from openwork.cost.table3 import VOCABULARY
+from openwork.inspection.plots import Figures
 from openwork.inspection.trace_table import shape_text
 from openwork.models.build import build_model
 from openwork.models.families import model_settings
-from openwork.models.presets import BASE, PRESETS
+from openwork.models.presets import BASE, PRESETS, VOCABULARY
 from openwork.models.seq2seq import Transformer
 from openwork.models.weights import empty_weights
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.kernels.reference import attention, attention_scores, masked_scores, softmax_over, weighted_sum
+from openwork.nn.kernels.reference import attention_scores, masked_scores, softmax_over, weighted_sum
 from openwork.nn.layers import DecoderLayer, EncoderLayer
-from openwork.study.paper.exhibit import DECODER, GIVEN, RIGHT, SOURCE, Computed, exhibit, forward_trace, names_of
-from openwork.study.studies.study import figures
+from openwork.study.paper.exhibit import DECODER, Computed, exhibit, forward_trace
 
 
 class Box(NamedTuple):
@@ -84,62 +82,6 @@ def _code_of(model: Transformer, box: Box) -> str:
     return type(model.get_submodule(box.part)).__name__ if box.part else f"{type(model).__name__}.project"
 
 
-CELL, MARK = 24, 4  # columns of a name, and of the mark before it
-
-
-class Drawn(NamedTuple):
-    """A box: the name of its part, and how many of it there are; boxes of which there are several make a layer."""
-
-    name: str
-    copies: int
-
-
-def draw_stacks(left: Sequence[Drawn], right: Sequence[Drawn], reads: int, ends: tuple[str, str, str]) -> list[str]:
-    """Two stacks side by side, given from below; the box `reads` of the right one reads what the left one gives.
-
-    That box is below the top of the left stack. `ends`: what goes in on the left and on the right, and what comes
-    out on the right.
-    """
-
-    def line(left: str, joint: str, right: str) -> str:
-        return f"{left:<{MARK + 2 + CELL}}{joint:<6}{right}".rstrip()
-
-    top = len(left) - 1
-    source, target, output = (" " * (MARK + 2) + end for end in ends)
-    joints = dict.fromkeys(range(reads + 1, top), " │") | {top: "─┐", reads: " └──▶"}  # down from the top of the left
-    rows = [line(_cell(left, at), joints.get(at, ""), _cell(right, at)) for at in reversed(range(len(right)))]
-    return [line("", "", output), *rows, line(source, "", target)]
-
-
-def _cell(stack: Sequence[Drawn], place: int) -> str:
-    """A box's name; the layers are held together by a bracket, with their number at its lower end."""
-    if place >= len(stack):
-        return ""
-    box = stack[place]
-    if box.copies == 1:
-        return " " * (MARK + 2) + box.name
-    layered = [at for at, other in enumerate(stack) if other.copies > 1]
-    bracket = {layered[0]: "└ ", layered[-1]: "┌ "}.get(place, "│ ")
-    mark = f"{box.copies} × " if place == layered[0] else ""
-    return f"{mark:<{MARK}}{bracket}{box.name}"
-
-
-def draw_attention(heads: int) -> list[str]:
-    """Both halves of figure 2: equation 1 by the functions of the reference kernel, and the heads around it."""
-    values = CELL + MARK  # the column in which the values go up
-    above = f"{weighted_sum.__name__} ◀{'─' * (values - len(weighted_sum.__name__) - 2)}┐"
-    rows = (
-        (above, "output"),
-        (f"{softmax_over.__name__:<{values}}│", MultiHeadAttention.join.__name__),
-        (f"{masked_scores.__name__:<{values}}│", f"{heads} × {attention.__name__}"),
-        (f"{attention_scores.__name__ + ', scale':<{values}}│", MultiHeadAttention.split.__name__),
-        (f"{'Q, K':<{values}}V", "query, key, value"),
-    )
-    up = f"{'▲':<{values}}│"
-    lines = [f"{left:<{values + 5}}{right}" for row in rows for left, right in ((up, "▲"), row)]
-    return lines[1:]
-
-
 @exhibit(
     "figure 1",
     (EncoderLayer, DecoderLayer, Transformer.encode, Transformer.advance),
@@ -161,22 +103,15 @@ def _figure_1() -> Computed:
     """
     model = base_model()
     trace = forward_trace(*(box.step for box in MODEL))
-    counted = counted_boxes(model)
-    boxes = figures(
+    boxes = Figures(
         f"the boxes from below to above, encoder first; weights of the base model at a vocabulary of {VOCABULARY:,}",
         ("box", "part of ours", "how many", "weights", "what it gives"),
         [
             (box.words, AsIs(_code_of(model, box)), f"{copies}", f"{weights:,}", shape_text(trace.step(box.step), str))
-            for box, copies, weights in counted
+            for box, copies, weights in counted_boxes(model)
         ],
     )
-    drawn = {box: Drawn(_code_of(model, box), copies) for box, copies, _ in counted}
-    left = [box for box in MODEL if box.part.startswith(("source", "encoder"))]
-    right = [box for box in MODEL if box not in left]
-    reads = next(place for place, box in enumerate(right) if box.part.endswith("cross_attention"))
-    ends = (" ".join(names_of(SOURCE)), " ".join(names_of(GIVEN)), " ".join(names_of(RIGHT)))
-    drawing = draw_stacks([drawn[box] for box in left], [drawn[box] for box in right], reads, ends)
-    return Computed(trace, (boxes,), drawing=tuple(drawing))
+    return Computed(trace, (boxes,))
 
 
 @exhibit(
@@ -193,6 +128,4 @@ def _figure_2() -> Computed:
     The numbers are those of the decoder's attention to itself, which has the mask.
     """
     parts = ("query", "key", "value", "products", "scores", "masked", "weights", "heads", "output")
-    trace = forward_trace(*parts, within=f"{DECODER}.self_attention.")
-    heads = trace.step(f"{DECODER}.self_attention.heads").value.shape[0]
-    return Computed(trace, drawing=tuple(draw_attention(heads)))
+    return Computed(forward_trace(*parts, within=f"{DECODER}.self_attention."))

@@ -162,9 +162,9 @@ def _positions() -> Computed:
     """Attention alone does not know the order of its input, so a vector that depends on the position is added to each
     embedding: sines and cosines whose wavelengths grow from 2 pi to 10000 times 2 pi.
 
-    The vectors of two positions that are k apart are turned into each other by a rotation that depends on k alone;
-    `openwork study position-rotation` shows it. The table is made in float64, because in float32 far positions would be
-    off in the fourth decimal, and it grows when a sentence is longer.
+    The vectors of two positions that are k apart are turned into each other by a rotation that depends on k alone. The
+    table is made in float64, because in float32 far positions would be off in the fourth decimal, and it grows when a
+    sentence is longer.
     """
     table = worked("sinusoids", "The first positions at a width of 8, small enough to be read whole",
                    "sin(pos / 10000^(2i / d_model)), cos(pos / 10000^(2i / d_model))",

@@ -1,7 +1,6 @@
 """The page of an object of the paper: as JSON, for a terminal, and for docs/paper.md, in the reader's language."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from openwork.base.pages import render, translator
 from openwork.base.phrases import AsIs, Joined
@@ -9,64 +8,17 @@ from openwork.inspection.trace import Trace
 from openwork.inspection.trace_table import shape_text
 from openwork.inspection.trace_text import NARROWEST, trace_text, wrapped
 from openwork.study.paper import figures, formulas, methods, tables, training
-from openwork.study.paper.contents import CONTENTS
-from openwork.study.paper.exhibit import EXHIBITS, CodeLines, Exhibit, code_lines
+from openwork.study.paper.exhibit import EXHIBITS, CodeLines, Page
 from openwork.study.studies.showing import table_lines
-from openwork.study.studies.study import Figures
 
-SCHEMA = 1  # of `to_json`; a change that readers must know of raises it
 FILES = (formulas, methods, figures, tables, training)  # imported, they fill EXHIBITS
 
 Translate = Callable[[str], str]
 
 
-class Page(NamedTuple):
-    """All that is shown of one object, its numbers and lines of code made just now."""
-
-    name: str
-    title: str
-    section: str
-    formula: str
-    text: tuple[str, ...]
-    code: tuple[CodeLines, ...]
-    tests: tuple[str, ...]
-    trace: Trace | None
-    tables: tuple[Figures, ...]
-    values: Mapping[str, Any]
-    drawing: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "schema": SCHEMA,
-            **self._asdict(),
-            "code": [one.to_json() for one in self.code],
-            "trace": None if self.trace is None else self.trace.to_json(),
-            "values": dict(self.values),
-            "tables": [
-                {"title": table.title, "columns": table.columns, "rows": [[row.name, *row.cells] for row in table.rows]}
-                for table in self.tables
-            ],
-        }
-
-
 def page_of(name: str) -> Page:
     """The page of an object of the list of contents."""
-    listed = next(one for one in CONTENTS if one.name == name)
-    return _page(EXHIBITS[name], listed.title, listed.section)
-
-
-def row_page(row: str) -> Page:
-    """The page of one row of table 3. UsageError: there is no such row."""
-    counted = tables.find_row(row)
-    listed = next(one for one in CONTENTS if one.name == "table 3")
-    title = Joined(listed.title, *([": ", AsIs(counted.note)] if counted.note else []))
-    return _page(tables.row_exhibit(counted), title, listed.section)
-
-
-def _page(one: Exhibit, title: str, section: str) -> Page:
-    code = tuple(map(code_lines, one.code))
-    return Page(one.name, title, section, one.formula, one.text, code, one.tests, *one.compute())
+    return EXHIBITS[name]()
 
 
 def page_text(page: Page, width: int, translate: Translate) -> str:
@@ -76,8 +28,6 @@ def page_text(page: Page, width: int, translate: Translate) -> str:
     lines = list(wrapped(translate(heading), width, ""))
     if page.formula:
         lines += ["", *wrapped(f"  {page.formula}", width, "    ")]
-    if page.drawing:
-        lines += ["", *(f"  {line}" for line in page.drawing)]
     for paragraph in page.text:
         lines += ["", *wrapped(translate(paragraph), width, "")]
     lines += ["", translate("code")]
@@ -126,7 +76,4 @@ def document(pages: Sequence[Page], language: str) -> str:
             for step in trace.steps
         ]
 
-    def rows(table: Figures) -> list[tuple[str, ...]]:
-        return [(translate(row.name), *row.cells) for row in table.rows]
-
-    return render("paper.md", language, pages=pages, overview=overview, steps=steps, rows=rows).rstrip() + "\n"
+    return render("paper.md", language, pages=pages, overview=overview, steps=steps).rstrip() + "\n"

@@ -1,21 +1,21 @@
-"""The paper's tables, and rows of table 3 by themselves: what it states, cited, next to what is counted or run here."""
+"""The paper's tables: what it states, cited, next to what is counted or run here."""
+
+from typing import NamedTuple
 
 from openwork.base.config import read_run_file
-from openwork.base.errors import UsageError
-from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
-from openwork.cost.cost import Machine, cost_of
-from openwork.cost.table3 import NEARER, VOCABULARY, CountedRow, count_table
+from openwork.cost.cost import Machine, cost_of, weights_of
 from openwork.decoding.settings import DecodingSettings
+from openwork.inspection.plots import Figures
 from openwork.models.families import model_settings
-from openwork.models.presets import BASE, PRESETS, TRAININGS
+from openwork.models.presets import BASE, PRESETS, ROWS, TRAININGS, VOCABULARY, Row
 from openwork.runs.file.recipes import recipes
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.plan import P100, capacity, make_plan
 from openwork.study.paper.cited import OTHERS, PARSER_MODEL, PARSER_SEARCH, PARSER_VOCABULARIES, PARSERS, TRANSFORMERS
-from openwork.study.paper.exhibit import Computed, Exhibit, exhibit
+from openwork.study.paper.exhibit import Computed, exhibit
 from openwork.study.studies.layers import KINDS, TABLE_1, measure
-from openwork.study.studies.study import Figures, Variant, figures
+from openwork.study.studies.study import Variant
 from openwork.study.studies.table import LayerStudySettings
 
 LENGTHS = (16, 32, 64)  # at which layers are counted
@@ -46,18 +46,12 @@ def _table_1() -> Computed:
         rows.append((kind.words, stated.complexity, ", ".join(ratios), stated.serial, serial, stated.path, path))
     restricted = Variant("restricted", "self-attention to r neighbours")
     rows.append((restricted.words, "O(r n d)", "", "O(1)", "", "O(n/r)", ""))
-    table = figures(
+    table = Figures(
         f"what the paper states, and what layers of ours count at n = {', '.join(map(str, LENGTHS))}",
         ("layer", "operations", "counted for each stated", "serial steps", "counted", "path", "counted"),
         rows,
     )
-    # the time is this machine's and this moment's, so it is left to the study
-    fields = ("length", "operations", "serial", "path")
-    counted = {
-        key: [{field: getattr(one, field) for field in fields} for one in measured]
-        for key, measured in data.layers.items()
-    }
-    return Computed(tables=(table,), values={"width": data.width, "kernel": data.kernel, "layers": counted})
+    return Computed(tables=(table,))
 
 
 @exhibit(
@@ -84,7 +78,7 @@ def _table_2() -> Computed:
     machine = Machine(P100, devices=8)
     plans = {name: make_plan(resolve_run(read_run_file(path)), machine) for name, path in files.items()}
     tables = (
-        figures(
+        Figures(
             "cited: what the paper reports",
             ("system of table 2", "BLEU to German", "BLEU to French", "operations, German", "operations, French"),
             [
@@ -96,7 +90,7 @@ def _table_2() -> Computed:
                 for one, flops in systems.items()
             ],
         ),
-        figures(
+        Figures(
             "the recipes of its two models, which this project has not run",
             ("recipe", "weights", "updates of the weights", "operations by our formulas"),
             [
@@ -104,7 +98,7 @@ def _table_2() -> Computed:
                 for name, plan in plans.items()
             ],
         ),
-        figures(
+        Figures(
             f"the paper's own count: hours on 8 devices that sustain {P100:.1e} operations a second",
             ("model of the paper", "hours of training", "calculated", "stated"),
             [
@@ -113,33 +107,53 @@ def _table_2() -> Computed:
             ],
         ),
     )
-    values = {
-        "cited": [one._asdict() for one in systems],
-        "recipes": {name: {"weights": plan.cost.weights, "flops": plan.bill.flops} for name, plan in plans.items()},
-    }
-    return Computed(tables=tables, values=values)
+    return Computed(tables=tables)
+
+
+NEARER = 41_000  # the vocabulary with which the counts agree with the paper's column
+
+
+class CountedRow(NamedTuple):
+    """A row of table 3, and its weights at both vocabularies."""
+
+    row: Row
+    weights: int
+    nearer: int
+
+    @property
+    def note(self) -> str:
+        """The settings that the row changes."""
+        changes = {f"model.{key}": value for key, value in self.row.changes.items()}
+        changes |= {f"training.{key}": value for key, value in self.row.training.items()}
+        return ", ".join(f"{key} = {value}" for key, value in changes.items())
+
+
+def count_table() -> list[CountedRow]:
+    """All rows of table 3."""
+    sizes = (VOCABULARY, NEARER)
+    return [CountedRow(row, *(weights_of(model_settings(PRESETS[row.preset]), size) for size in sizes)) for row in ROWS]
 
 
 @exhibit(
     "table 3",
     (count_table, cost_of),
     "tests/cost/test_model_info.py::test_the_rows_are_counted_as_the_model_is_built",
-    "tests/cost/test_model_info.py::test_at_41000_all_rows_but_big_meet_the_column",
+    "tests/study/paper/test_paper.py::test_at_41000_all_rows_but_big_meet_the_column",
     "tests/cost/test_cost.py::test_weights_are_those_of_the_model",
 )
 def _table_3() -> Computed:
     """The base model with one thing changed at a time, and the big model: heads in A, their width in B, sizes in C,
-    dropout and label smoothing in D, learned positions in E. Rows are named by their group and their place in it:
-    `openwork paper table 3 --row C2` shows one.
+    dropout and label smoothing in D, learned positions in E. Rows are named by their group and their place in it.
 
     Perplexity and BLEU are the paper's, on newstest2013; where it leaves the millions blank they are the base's. Each
-    row that changes the model is a preset and can be trained: --set model.preset=table3-c-n4.
+    row that changes the model is a preset: `openwork info table3-c-n4` shows it, --set model.preset=table3-c-n4 trains
+    it.
 
     At the vocabulary of section 5.1 the counts of all but the big model lie below the column; at 41,000 nearly all
     round to it. The paper does not say which vocabulary it counted.
     """
     counted = count_table()
-    table = figures(
+    table = Figures(
         f"weights counted at vocabularies of {VOCABULARY:,} and {NEARER:,}; cited from the paper: millions, PPL, BLEU",
         ("row", "preset", f"at {VOCABULARY:,}", f"at {NEARER:,}", "paper", "PPL", "BLEU", "what is changed"),
         [
@@ -151,7 +165,7 @@ def _table_3() -> Computed:
             for one in counted
         ],
     )
-    return Computed(tables=(table,), values={"vocabulary": VOCABULARY, "rows": [one.to_json() for one in counted]})
+    return Computed(tables=(table,))
 
 
 @exhibit("table 4", (cost_of,), "tests/cost/test_cost.py::test_weights_are_those_of_the_model")
@@ -168,102 +182,20 @@ def _table_4() -> Computed:
     keys = {f"model.{key}": value for key, value in PARSER_MODEL.items()}
     keys |= {f"decoding.{key}": getattr(search, key) for key in PARSER_SEARCH}
     tables = (
-        figures(
+        Figures(
             "cited: what the paper reports, F1 on section 23 of the Wall Street Journal",
             ("parser", "trained on", "F1"),
             [(one.name, one.training, f"{one.f1:.1f}") for one in PARSERS],
         ),
-        figures(
+        Figures(
             "the parser's model as ours would be: weights at the vocabulary of each training",
             ("trained on", "vocabulary of", "weights"),
             [(name, f"{PARSER_VOCABULARIES[name]:,}", f"{count:,}") for name, count in weights.items()],
         ),
-        figures(
+        Figures(
             "its settings that a run file can already have",
             ("key", "set to"),
             [(AsIs(key), str(value)) for key, value in keys.items()],
         ),
     )
-    return Computed(tables=tables, values={"cited": [one._asdict() for one in PARSERS], "weights": weights})
-
-
-def find_row(name: str) -> CountedRow:
-    """The row of that name (letters of either case), or of that preset. UsageError: there is none."""
-    counted = count_table()
-    wanted = name.lower()
-    found = [one for one in counted if one.row.name.lower() == wanted]
-    found = found or [one for one in counted if one.row.preset == wanted]
-    if not found:
-        raise UsageError(
-            f"table 3 has no row {name}", hint=f"its rows are {', '.join(one.row.name for one in counted)}", code="U062"
-        )
-    return found[0]
-
-
-def row_exhibit(counted: CountedRow) -> Exhibit:
-    """The row as an object of its own."""
-    row = counted.row
-    return Exhibit(
-        f"table 3 --row {row.name}",
-        "",
-        (
-            msg(
-                "One row of table 3 as our settings, with its weights counted by formula; the tests build its model "
-                "and count them there. Where the paper leaves a cell blank, it has the base's value."
-            ),
-            msg(
-                f"Perplexity and BLEU are the paper's. To train it: --set model.preset={row.preset} over the run file "
-                "of the base model, and the settings of the training that it changes."
-            ),
-        ),
-        (cost_of,),
-        (
-            "tests/cost/test_model_info.py::test_the_rows_are_counted_as_the_model_is_built",
-            "tests/cost/test_model_info.py::test_at_41000_all_rows_but_big_meet_the_column",
-        ),
-        lambda: Computed(
-            tables=_row_tables(counted),
-            values=counted.to_json() | {"model": model_settings(PRESETS[row.preset]).model_dump(mode="json")},
-        ),
-    )
-
-
-def _row_tables(counted: CountedRow) -> tuple[Figures, ...]:
-    """The settings that have a value, with those of the training that the row changes; weights; scores; parts."""
-    row = counted.row
-    base, own = (model_settings(PRESETS[preset]).model_dump(exclude_none=True) for preset in (BASE, row.preset))
-    settings = [
-        (AsIs(f"model.{key}"), AsIs(value), "" if base.get(key) == value else AsIs(base.get(key, "")))
-        for key, value in own.items()
-    ]
-    settings += [(AsIs(f"training.{key}"), AsIs(value), "") for key, value in row.training.items()]
-    millions = "" if row.millions is None else f"{row.millions:,}"
-    sizes = (VOCABULARY, counted.weights, counted.difference), (NEARER, counted.nearer, counted.nearer_difference)
-    parts = [part for part in counted.cost.parts if part.weights]
-    return (
-        figures("settings, and the base's where the row has another", ("key", "row", "the base's"), settings),
-        figures(
-            "millions of weights",
-            ("vocabulary of", "ours", "paper", "difference"),
-            [
-                (f"{size:,}", f"{weights / 1e6:.3f}", millions, "" if less is None else f"{less:+.3f}")
-                for size, weights, less in sizes
-            ],
-        ),
-        figures(
-            "cited: on newstest2013, from English to German",
-            ("row", "PPL", "BLEU"),
-            [
-                (AsIs(one.name), f"{one.perplexity:.2f}", f"{one.bleu:.1f}")
-                for one in {one.name: one for one in (count_table()[0].row, row)}.values()
-            ],
-        ),
-        figures(
-            f"weights part by part at a vocabulary of {VOCABULARY:,}",
-            ("part of the model", "how many", "each one", "together"),
-            [
-                *((one.name, f"{one.count}", f"{one.weights:,}", f"{one.count * one.weights:,}") for one in parts),
-                ("the whole", "", "", f"{counted.weights:,}"),
-            ],
-        ),
-    )
+    return Computed(tables=tables)

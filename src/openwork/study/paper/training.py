@@ -7,13 +7,13 @@ from openwork.base.config import read_run_file
 from openwork.base.fields import all_keys
 from openwork.base.phrases import AsIs
 from openwork.base.toml import write_value
+from openwork.inspection.plots import Figures
 from openwork.models.presets import BASE, BIG, TRAININGS
 from openwork.runs.file.keys import leaves
 from openwork.runs.file.recipes import recipes
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.file.settings import RunSettings
 from openwork.study.paper.exhibit import Computed, exhibit
-from openwork.study.studies.study import figures
 from openwork.training.optimisers import make_optimiser
 from openwork.training.schedules import make_schedule
 
@@ -79,7 +79,7 @@ def _training() -> Computed:
     # of keys that every family of models has, the Transformer's come first
     defaults = {key.name: key.default for key in reversed(list(all_keys(RunSettings)))}
     ours = {preset: recipe_values(name) for preset, name in RECIPES.items()}
-    table = figures(
+    table = Figures(
         "the paper's two models, our recipes for them, and our defaults",
         ("what", "section", "paper, base", "paper, big", "key", "recipe, base", "recipe, big", "default"),
         [
@@ -91,15 +91,7 @@ def _training() -> Computed:
             for one in STATED
         ],
     )
-    values = {
-        one.key or one.words: {
-            "section": one.section,
-            "paper": {BASE: one.base, BIG: one.big},
-            "recipes": {RECIPES[preset]: found.get(one.key) for preset, found in ours.items()},
-        }
-        for one in STATED
-    }
-    return Computed(tables=(table,), values=values)
+    return Computed(tables=(table,))
 
 
 def _plain(value: object) -> str:

@@ -2,7 +2,7 @@
 
 The Jacobian of x + F(x) is I + dF/dx: whatever dF/dx does, the identity is a way back for the gradient. That holds for
 the sum alone; the paper's norm after each sum multiplies the gradient as well, so that its way is not free. The
-documents reason with one number for dF/dx: (1 + f')^N, which at f' = -0.1 vanishes just as 0.9^N without the sum does.
+documents reason with one number for dF/dx (`openwork explain --example 002-6.4.2`).
 """
 
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from openwork.inspection.plots import Series
+from openwork.inspection.plots import Chart, Figures, Series
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.embedding import initialise
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.layers import EncoderLayer
 from openwork.nn.masks import EVERYTHING
 from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
-from openwork.study.studies.study import Chart, Claim, Result, Variant, figures
+from openwork.study.studies.study import Claim, Result, Variant
 from openwork.study.studies.table import DepthSettings
 
 NONE = Variant("none", "no residual")
@@ -26,7 +26,6 @@ PRE = Variant("pre_norm", "pre-norm")
 KINDS = (NONE, POST, PRE)
 
 VANISHED, FREE = 1e-6, 1e-2  # shares of the gradient: below the one it is gone, above the other the way is free
-FACTORS = (0.9, 1.0, 1.1)
 
 
 class NoResidual(nn.Module):
@@ -37,11 +36,6 @@ class NoResidual(nn.Module):
 
     def after(self, x: Tensor, sublayer_output: Tensor) -> Tensor:
         return sublayer_output
-
-
-def compound(factor: float, layers: int) -> float:
-    """What is left of a gradient that each of so many layers multiplies by the same factor."""
-    return factor**layers
 
 
 def connection(kind: Variant, width: int) -> SublayerConnection:
@@ -62,7 +56,6 @@ class DepthData:
     """For each kind the norm of the gradient by what enters layer 1, 2..., and last by what leaves the last one."""
 
     gradients: dict[str, tuple[float, ...]]
-    compounded: dict[str, float]  # factor of one layer -> factor of all
 
     def kept(self, kind: Variant) -> float:
         """What reaches the first layer, as a share of what enters the last from behind."""
@@ -88,7 +81,7 @@ def measure(sizes: DepthSettings) -> DepthData:
             layers = [encoder_layer(kind, sizes.width) for _ in range(sizes.layers)]
             x = torch.randn(sizes.batch, sizes.positions, sizes.width, dtype=torch.float64)
             gradients[kind.key] = gradient_norms(layers, x)
-    return DepthData(gradients, {f"{factor:g}": compound(factor, sizes.layers) for factor in FACTORS})
+    return DepthData(gradients)
 
 
 def run(sizes: DepthSettings) -> Result:
@@ -100,11 +93,7 @@ def run(sizes: DepthSettings) -> Result:
         Claim("post-norm loses more than pre-norm: its norms are in the way", data.kept(POST) < data.kept(PRE)),
     )
     shares = [(kind.words, f"{data.kept(kind):.3g}") for kind in KINDS]
-    powers = [(factor, f"{whole:.6g}") for factor, whole in data.compounded.items()]
-    tables = (
-        figures("gradient at the first layer", ("connection", "share of the last layer's"), shares),
-        figures("the same with one number a layer", ("factor of one layer", f"of {sizes.layers} layers"), powers),
-    )
+    table = Figures("gradient at the first layer", ("connection", "share of the last layer's"), shares)
     lines = tuple(Series(kind.words, list(enumerate(data.gradients[kind.key], 1))) for kind in KINDS)
     chart = Chart("Gradient through the layers", "layer", "norm of the gradient", lines, log_y=True)
-    return Result(data, claims, tables, (chart,))
+    return Result(data, claims, (table,), (chart,))

@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
-from openwork.inspection.plots import Series
-from openwork.nn.cells import CELLS, GateWeights, unroll
+from openwork.inspection.plots import Chart, Figures, Series
+from openwork.nn.convolution import CausalConvolution
 from openwork.nn.kernels import fused, reference
 from openwork.nn.masks import EVERYTHING
 from openwork.study.studies.recurrence import PlainSelfAttention, recurrent_layer
-from openwork.study.studies.study import Chart, Claim, Result, Variant, figures
+from openwork.study.studies.study import Claim, Result, Variant
 from openwork.study.studies.table import LayerStudySettings
 
 ATTENTION = Variant("self_attention", "self-attention")
@@ -49,17 +48,11 @@ TABLE_1 = {
 }
 
 
-class CausalConvolutionLayer(nn.Module):
-    """A convolution of each position with the `kernel` - 1 before it, `dilation` apart."""
-
-    def __init__(self, width: int, kernel: int, dilation: int = 1) -> None:
-        super().__init__()
-        self.before = (kernel - 1) * dilation
-        self.convolution = nn.Conv1d(width, width, kernel, dilation=dilation, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(batch, position, width) -> the same."""
-        return self.convolution(functional.pad(x.transpose(1, 2), (self.before, 0))).transpose(1, 2)
+def linear_of_ones(inputs: int, outputs: int) -> nn.Linear:
+    """The product of a convolution that adds up its window."""
+    layer = nn.Linear(inputs, outputs, bias=False)
+    nn.init.ones_(layer.weight)
+    return layer
 
 
 def layers_until_reached(length: int, kernel: int, *, dilated: bool) -> int:
@@ -72,10 +65,9 @@ def layers_until_reached(length: int, kernel: int, *, dilated: bool) -> int:
     x[0, 0] = 1
     layers = 0
     while not x[0, -1]:
-        layer = CausalConvolutionLayer(1, kernel, kernel**layers if dilated else 1).double()
-        nn.init.ones_(layer.convolution.weight)
+        layer = CausalConvolution(1, 1, kernel, kernel**layers if dilated else 1, linear=linear_of_ones).double()
         with torch.no_grad():
-            x = (layer(x) > 0).double()
+            x = (layer(x)[0] > 0).double()
         layers += 1
     return layers
 
@@ -120,7 +112,7 @@ def measure(sizes: LayerStudySettings) -> LayerData:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(sizes.seed)
         recurrent = recurrent_layer(width, 1.0)
-        near, far = (CausalConvolutionLayer(width, kernel, dilation).double() for dilation in (1, kernel))
+        near, far = (CausalConvolution(width, width, kernel, dilation).double() for dilation in (1, kernel))
         found: dict[str, list[Measured]] = {kind.key: [] for kind in KINDS}
         for length in sizes.lengths:
             x = torch.randn(1, length, width, dtype=torch.float64)
@@ -150,19 +142,24 @@ def _attention(x: Tensor, repeats: int) -> Measured:
 
 
 def _recurrent(layer: nn.RNN, x: Tensor, repeats: int) -> Measured:
-    """Step by step by the formula, so that each step is in the graph; timed with the framework's own loop."""
-    places = _places(x)
-    cell, weights = CELLS["rnn"], GateWeights.of(layer, "_l0")
-    start = cell.beginning(x, layer.hidden_size)
-    last = unroll(cell, places, start, weights)[1].hidden
-    operations = _operations(lambda: unroll(cell, places, start, weights))
+    """Step by step, so that each step is in the graph; timed with the framework's own loop."""
+    places, cell = _places(x), nn.RNNCell(layer.input_size, layer.hidden_size).double()
+    cell.load_state_dict({name.removesuffix("_l0"): weight for name, weight in layer.state_dict().items()})
+
+    def read() -> Tensor:
+        hidden = x.new_zeros(x.shape[0], layer.hidden_size)
+        for place in places:
+            hidden = cell(place, hidden)
+        return hidden
+
+    last, operations = read(), _operations(read)
     path, seconds = shortest_way(last, places[0]), _seconds(lambda: layer(x), repeats)
     return Measured(x.shape[1], operations, serial_products(last, places), path, seconds)
 
 
-def _convolution(layer: CausalConvolutionLayer, x: Tensor, path: int, repeats: int) -> Measured:
+def _convolution(layer: CausalConvolution, x: Tensor, path: int, repeats: int) -> Measured:
     places = _places(x)
-    serial = serial_products(layer(torch.stack(places, dim=1)), places)
+    serial = serial_products(layer(torch.stack(places, dim=1))[0], places)
     return Measured(x.shape[1], _operations(lambda: layer(x)), serial, path, _seconds(lambda: layer(x), repeats))
 
 
@@ -235,12 +232,12 @@ def run(sizes: LayerStudySettings) -> Result:
         ),
     )
     tables = (
-        figures(
+        Figures(
             "the paper's table 1, and operations counted for each of its",
             ("layer", "complexity", "serial steps", "path length", "counted / paper's"),
             [(kind.words, *TABLE_1[kind.key][:3], f"{data.ratios(kind)[0]:g}") for kind in KINDS],
         ),
-        figures(
+        Figures(
             f"measured at d = {data.width}, k = {data.kernel}",
             ("layer", "n", "operations", "serial steps", "path length", "microseconds"),
             [

@@ -7,18 +7,19 @@ inside attention, break this, and so does a causal mask.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from openwork.inspection.plots import Figures
 from openwork.models.parts import Parts
 from openwork.models.settings import TransformerSettings
 from openwork.nn.embedding import initialise
 from openwork.nn.kernels import fused
 from openwork.nn.layers import Encoder
-from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
-from openwork.study.studies.study import Claim, Result, Variant, figures
+from openwork.nn.masks import CAUSAL, EVERYTHING
+from openwork.study.studies.study import Claim, Result, Variant
 from openwork.study.studies.table import OrderSettings
 
 NONE = Variant("none", "no positions")
@@ -33,20 +34,8 @@ KINDS = (NONE, CAUSAL_ONLY, SINUSOIDAL, LEARNED, ROTARY, ALIBI, RELATIVE)
 ROUNDING, BROKEN = 1e-10, 1e-3  # differences that are rounding alone, and that are none
 
 
-class PositionedEncoder(NamedTuple):
-    """An encoder with the positions that are added before it, and its mask."""
-
-    positions: Callable[[Tensor], Tensor]
-    encoder: Encoder
-    mask: Mask
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """(batch, position, width) -> the same."""
-        return self.encoder(self.positions(x), self.mask)
-
-
-def build_reader(kind: Variant, sizes: OrderSettings) -> PositionedEncoder:
-    """Layers of the paper, with fresh weights, in float64."""
+def build_reader(kind: Variant, sizes: OrderSettings) -> Callable[[Tensor], Tensor]:
+    """Layers of the paper, with fresh weights, in float64: (batch, position, width) -> the same."""
     positions: Any = "none" if kind in (NONE, CAUSAL_ONLY) else kind.key
     settings = TransformerSettings(
         width=sizes.width,
@@ -64,7 +53,7 @@ def build_reader(kind: Variant, sizes: OrderSettings) -> PositionedEncoder:
     for part in (added, encoder):
         initialise(part)
         part.double()
-    return PositionedEncoder(added, encoder, CAUSAL if kind == CAUSAL_ONLY else EVERYTHING)
+    return lambda x: encoder(added(x), CAUSAL if kind == CAUSAL_ONLY else EVERYTHING)
 
 
 def difference(read: Callable[[Tensor], Tensor], x: Tensor, order: Tensor) -> float:
@@ -113,5 +102,5 @@ def run(sizes: OrderSettings) -> Result:
         ),
     )
     rows = [(kind.words, *(f"{found[kind.key]:.3g}" for found in (data.shifted, data.reversed))) for kind in KINDS]
-    table = figures("largest number in f(P x) - P f(x)", ("positions", "P: last one first", "P: reversed"), rows)
+    table = Figures("largest number in f(P x) - P f(x)", ("positions", "P: last one first", "P: reversed"), rows)
     return Result(data, claims, (table,), ())

@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from openwork.base.messages import msg
-from openwork.inspection.plots import Series
+from openwork.inspection.plots import Chart, Figures, Series
 from openwork.nn.attention import Heads, MultiHeadAttention
 from openwork.nn.embedding import initialise
 from openwork.nn.kernels import Kernel, fused
 from openwork.nn.masks import CAUSAL
 from openwork.nn.recurrent import cell_layers
-from openwork.study.studies.study import Chart, Claim, Result, Variant, figures
+from openwork.study.studies.study import Claim, Result, Variant
 from openwork.study.studies.table import RecurrenceSettings
 
 RECURRENT = Variant("recurrent", "RNN")
@@ -125,7 +125,7 @@ def run(sizes: RecurrenceSettings) -> Result:
     for kind in KINDS:
         near, *_, far = data.gradients[kind.key][1:]
         rows.append((kind.words, *(f"{value:.3g}" for value in (near, far, data.kept(kind)))))
-    table = figures("norm of the gradient", ("layer", "one step back", f"{sizes.steps} steps back", "share kept"), rows)
+    table = Figures("norm of the gradient", ("layer", "one step back", f"{sizes.steps} steps back", "share kept"), rows)
     lines = [Series(kind.words, list(enumerate(data.gradients[kind.key]))[1:]) for kind in KINDS]
     lines.append(Series(msg("bound"), [(back, norm**back) for back in range(1, sizes.steps + 1)]))
     chart = Chart("Gradient of the last output", "steps back", "norm of the gradient", tuple(lines), log_y=True)

@@ -7,13 +7,14 @@ d_k. The softmax of scores far apart is nearly one and zeros, where its Jacobian
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from openwork.base.messages import msg
-from openwork.inspection.plots import Series
+from openwork.inspection.plots import Chart, Figures, Series
 from openwork.nn.kernels import scale_of
-from openwork.nn.kernels.backward import softmax_jacobian
 from openwork.nn.kernels.reference import attention_scores, softmax_over
-from openwork.study.studies.study import Chart, Claim, Result, figures
+from openwork.study.studies.study import Claim, Result
 from openwork.study.studies.table import ScaleSettings
 
 NEAR = 0.2  # how far a sample's variance may be from what is expected, as a share of it
@@ -46,7 +47,12 @@ class ScaleData:
     scaled: tuple[Attended, ...]
 
 
-def attend(query: torch.Tensor, key: torch.Tensor, scale: float) -> Attended:
+def softmax_jacobian(weights: Float[Tensor, "*rows key"]) -> Float[Tensor, "*rows key other_key"]:
+    """diag(a) - a a^T for each row a = softmax(s): how weight i changes with score j, a_i ([i = j] - a_j)."""
+    return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
+
+
+def attend(query: Tensor, key: Tensor, scale: float) -> Attended:
     """What the scores of (batch, head, position, head_width) queries and keys are like."""
     scores = attention_scores(query, key, scale)
     weights = softmax_over(scores, None)
@@ -87,7 +93,7 @@ def run(sizes: ScaleSettings) -> Result:
         ),
     )
     forms = {"variance": ".2f", "largest": ".3f", "entropy": ".3f", "jacobian": ".2e"}
-    table = figures(
+    table = Figures(
         "plain products, and each time beside them divided by sqrt(d_k)",
         (
             "d_k",

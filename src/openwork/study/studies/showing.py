@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from markupsafe import Markup
-
 from openwork.base.messages import msg
-from openwork.base.pages import render, translator
+from openwork.base.pages import render
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
-from openwork.inspection.plots import Series, line_chart
-from openwork.study.studies.study import Chart, Figures, Result
+from openwork.inspection.plots import Figures
+from openwork.study.studies.study import Result
 from openwork.study.studies.table import Study
 
 _NUMBER = "+-0123456789"  # how a number begins
@@ -40,7 +38,7 @@ def result_lines(study: Study, result: Result) -> Iterator[str]:
 
 def table_lines(table: Figures) -> Iterator[str]:
     """Its title, and its rows in columns: numbers to the right, words to the left."""
-    rows = [table.columns, *((row.name, *row.cells) for row in table.rows)]
+    rows = [table.columns, *table.rows]
     columns = list(zip(*rows, strict=True))
     widths = [max(map(shown_width, column)) for column in columns]
     numbers = [all(not cell or cell[0] in _NUMBER for cell in column[1:]) for column in columns]
@@ -52,16 +50,4 @@ def table_lines(table: Figures) -> Iterator[str]:
 
 def page(study: Study, result: Result, language: str) -> str:
     """One HTML file that loads nothing: what to see, the claims, the charts, the tables."""
-
-    translate = translator(language)
-
-    def drawn(chart: Chart) -> Markup:
-        series = [Series(translate(line.name), line.points) for line in chart.lines]
-        title, across, upward = map(translate, (chart.title, chart.x_label, chart.y_label))
-        return Markup(line_chart(series, title, across, upward, log_x=chart.log_x, log_y=chart.log_y))
-
-    def rows(table: Figures) -> list[tuple[str, ...]]:
-        return [(translate(row.name), *row.cells) for row in table.rows]
-
-    parts = {"language": language, "study": study, "result": result, "drawn": drawn, "rows": rows}
-    return render("study.html", title=study.title, **parts)
+    return render("study.html", language, title=study.title, study=study, result=result)

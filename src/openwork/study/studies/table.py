@@ -65,15 +65,6 @@ class OrderSettings(Settings):
     seed: int = _SEED
 
 
-class RotationSettings(Settings):
-    """Of the sinusoids' rotation."""
-
-    width: int = Field(default=64, ge=2, le=_SIZE, multiple_of=2, description="numbers in a vector")
-    positions: int = Field(default=128, ge=2, le=_SIZE, description="positions that one matrix is tried at")
-    offsets: tuple[_Size, ...] = Field(default=(1, 5, 20), min_length=1, description="values of k")
-    seed: int = _SEED
-
-
 class LayerStudySettings(Settings):
     """Of the costs of layer types."""
 
@@ -158,15 +149,6 @@ _ALL = (
         "Vaswani et al. 2017, section 3.5; Lee et al. 2019, property 1",
         OrderSettings,
         "order",
-    ),
-    Study(
-        "position-rotation",
-        "PE(pos + k) as a rotation of PE(pos)",
-        "One rotation for each offset k moves the sinusoids of any position by k; that is why attention can learn to "
-        "attend a fixed distance away.",
-        "Vaswani et al. 2017, section 3.5",
-        RotationSettings,
-        "rotation",
     ),
     Study(
         "layer-costs",

@@ -1,25 +1,21 @@
-"""Probabilities, scores and beam search by their definitions, and a check that the fast searches find the same.
+"""Beam search by its definition, on tables of random logits.
 
-The check uses tables of random logits instead of the model. Thousands of steps then cost little, and stopping rules
-are tested with short and long targets of nearly the same score.
+Thousands of steps then cost little, and stopping rules are tested with short and long targets of nearly the same score.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from openwork.base.phrases import AsIs, Joined
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.checks.check import LargestDifference
-from openwork.checks.context import VerifyContext
-from openwork.decoding.search import decode
-from openwork.decoding.settings import DecodingSettings
-from openwork.models.interfaces import StepModel
+from openwork.decoding.settings import DecodingSettings, LengthRule
+
+LIMIT, VOCABULARY = 11, 9  # the most tokens of a target; the four symbols, and five pieces
+CLOSE = 1e-4  # nats: candidates closer than this may change their order in float32
 
 
 def penalty(length: int, settings: DecodingSettings) -> float:
@@ -42,24 +38,6 @@ def next_log_probabilities(logits: Tensor) -> Tensor:
     allowed[..., list(SYMBOL_IDS.forbidden)] = -torch.inf
     return allowed.log_softmax(-1)
 
-
-@torch.no_grad()
-def target_log_probability(
-    model: StepModel[Any], source: Tensor, lengths: Tensor, tokens: Sequence[int], *, ended: bool
-) -> float:
-    """log P(target | source) by teacher forcing: the sum over the target's tokens and, if `ended`, the end symbol."""
-    outputs = [*tokens, SYMBOL_IDS.end] if ended else list(tokens)
-    read = torch.tensor([[SYMBOL_IDS.start, *outputs[:-1]]], device=source.device)
-    logits, _ = model.step(read, model.start(source, lengths))
-    return sum(float(row[token]) for row, token in zip(next_log_probabilities(logits[0]), outputs, strict=True))
-
-
-TOLERANCE = 1e-3  # nats
-VOCABULARY = 9  # the four symbols, and five pieces
-LIMIT = 11  # the most tokens of a target
-ENDS = (-2.0, 0.0, 1.0)  # what is added to the end symbol's logits: late, sometimes and early ends
-CLOSE = 1e-4  # nats: candidates closer than this may change their order in float32
-SEED = 20170612
 
 Tokens = tuple[int, ...]
 
@@ -89,15 +67,14 @@ class Tables:
         return self.logits[state.tables[:, None], places, tokens], TableState(state.tables, int(places[-1]) + 1)
 
 
-def cases(own: DecodingSettings) -> Iterator[DecodingSettings]:
-    """Settings with the bundle's length penalty and with others, and with each stopping rule."""
-    alphas = sorted({own.length_penalty, 0.0, 2.0})
-    kinds = product((1, 2, 4), alphas, (1.0, 2.0), ("enough", "no-better"), ("last", "ranked"))
+def cases(length_rule: LengthRule) -> Iterator[DecodingSettings]:
+    """Settings of several length penalties, and with each stopping rule."""
+    kinds = product((1, 2, 4), (0.0, 0.6, 2.0), (1.0, 2.0), ("enough", "no-better"), ("last", "ranked"))
     for beam, alpha, patience, stopping, unfinished in kinds:
         for best in {1, beam}:
             if beam > 1 or (patience == 1 and unfinished == "last"):  # greedy search (beam 1) has neither
                 yield DecodingSettings(
-                    beam=beam, best=best, length_penalty=alpha, length_rule=own.length_rule, patience=patience,
+                    beam=beam, best=best, length_penalty=alpha, length_rule=length_rule, patience=patience,
                     stopping=stopping, unfinished=unfinished, maximum_length=LIMIT,
                 )  # fmt: skip
 
@@ -139,41 +116,3 @@ def plain_search(table: list[list[list[float]]], settings: DecodingSettings) -> 
 
 def _are_close(values: list[float]) -> bool:
     return any(abs(one - other) < CLOSE for one, other in pairwise(values))
-
-
-def searched(context: VerifyContext) -> LargestDifference:
-    """The fast searches find the same targets and scores as the plain search, for one sentence and for a batch."""
-    generator = torch.Generator().manual_seed(SEED)
-    logits = torch.randn(len(ENDS), LIMIT, VOCABULARY, VOCABULARY, generator=generator)
-    logits[..., SYMBOL_IDS.end] += torch.tensor(ENDS)[:, None, None]
-    tables, known = Tables(logits), next_log_probabilities(logits).tolist()
-    source = torch.arange(len(ENDS))[:, None]
-    lengths = torch.ones(len(ENDS), dtype=torch.int64)
-    worst = 0.0
-    for settings in cases(context.bundle.settings.decoding):
-        together = decode(tables, source, lengths, settings)
-        for number, table in enumerate(known):
-            expected = plain_search(table, settings)
-            if expected is None:
-                continue
-            (alone,) = decode(tables, source[number : number + 1], lengths[:1], settings)
-            for found in (together[number], alone):
-                listed = [(one.score, one.tokens) for one in found]
-                if [tokens for _, tokens in listed] != [tokens for _, tokens in expected]:
-                    return LargestDifference(worst, TOLERANCE, wrong=_other_reason(settings, listed, expected))
-                pairs = zip(listed, expected, strict=True)
-                apart = [abs(one - other) if math.isfinite(one) else math.inf for (one, _), (other, _) in pairs]
-                worst = max(worst, *apart)
-    return LargestDifference(worst, TOLERANCE)
-
-
-def _other_reason(
-    settings: DecodingSettings, found: list[tuple[float, Tokens]], expected: list[tuple[float, Tokens]]
-) -> str:
-    chosen = settings.model_dump(include={"beam", "best", "length_penalty", "patience", "stopping", "unfinished"})
-    given = ", ".join(f"{key} = {value}" for key, value in chosen.items())
-    return Joined(f"a search finds {_listed(found)} instead of {_listed(expected)}: ", AsIs(given))
-
-
-def _listed(found: list[tuple[float, Tokens]]) -> str:
-    return "; ".join(f"{' '.join(map(str, tokens)) or '-'} ({value:.3f})" for value, tokens in found) or "nothing"

@@ -2,7 +2,7 @@
 
 sigma is the logistic function, * the product number by number; each gate has a matrix W for the input x_t, a matrix U
 for the output h_{t-1} of the step before, and two biases b and d, whose sum is the bias of the papers. Models compute
-with the framework's fused layers, which the tests hold equal to these.
+with the framework's fused layers, which are held equal to these.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
+
+from openwork.nn import recurrent
 
 
 @dataclass(frozen=True)
@@ -85,18 +87,14 @@ def gru_step(x: Float[Tensor, "rows inputs"], before: Passed, weights: GateWeigh
 
 @dataclass(frozen=True)
 class Cell:
-    """A kind of cell: its step, and the framework's classes for one step and for stacks of layers.
+    """A kind of cell as models have it, with its step."""
 
-    `gates`: blocks of its matrices. `opened`: the number of the block whose bias begins with 1, so that at first
-    nothing is forgotten (Gers et al. 2000). `has_inner`: whether it passes on an inner value besides its output.
-    """
-
-    gates: int
     step: Callable[[Tensor, Passed, GateWeights], Passed]
+    gates: int
     one: type[nn.RNNCell | nn.LSTMCell | nn.GRUCell]
     stack: type[nn.RNN | nn.LSTM | nn.GRU]
-    opened: int | None = None
-    has_inner: bool = False
+    opened: int | None
+    has_inner: bool
 
     def beginning(self, x: Float[Tensor, "rows *rest"], width: int) -> Passed:
         """Zeros for as many rows as `x` has, in its type: nothing was read."""
@@ -104,11 +102,8 @@ class Cell:
         return Passed(nothing, nothing if self.has_inner else None)
 
 
-CELLS: dict[str, Cell] = {
-    "rnn": Cell(1, rnn_step, nn.RNNCell, nn.RNN),
-    "lstm": Cell(4, lstm_step, nn.LSTMCell, nn.LSTM, opened=1, has_inner=True),
-    "gru": Cell(3, gru_step, nn.GRUCell, nn.GRU),
-}
+STEPS = {"rnn": rnn_step, "lstm": lstm_step, "gru": gru_step}
+CELLS = {name: Cell(STEPS[name], *kind) for name, kind in recurrent.CELLS.items()}
 
 
 def unroll(
