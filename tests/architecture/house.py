@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("interop",),
     ("checks", "cost", "evaluation"),
     ("runs",),
-    ("demo", "migration", "study"),
+    ("demo", "experiments", "migration", "study"),
     ("cli",),
     ("api",),
 )

@@ -1,0 +1,173 @@
+"""Sections of a report with curves: the sensitivity to a setting, and the heads that a model can lose."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from openwork.base.messages import msg
+from openwork.base.phrases import AsIs, Joined, Translate
+from openwork.experiments.report_document import (
+    ReportFigure,
+    ReportSection,
+    ReportTable,
+    between,
+    counted,
+    number,
+    signed,
+)
+from openwork.experiments.report_published import published_score
+from openwork.experiments.report_results import Arm, ExperimentResults, Value
+from openwork.inspection.intervals import IntervalRow, interval_chart
+from openwork.inspection.plots import Chart, Series
+from openwork.metrics.estimates import mean_over_seeds
+
+RATIOS = 20  # values this far apart are shown on a logarithmic axis
+
+
+class CurvePoint(NamedTuple):
+    """One value of a setting, and the arm that has it."""
+
+    value: float
+    arm: Arm
+
+
+@dataclass(frozen=True)
+class SensitivityCurve:
+    """The points of one variant with all other settings the same, by value."""
+
+    name: str
+    variant: str
+    points: Sequence[CurvePoint]
+
+
+def sensitivity_section(results: ExperimentResults) -> ReportSection | None:
+    """A curve for each setting with two numbers or more, as the experiment varied it; None where there is none."""
+    if results.kind != "factors":
+        return None
+    found = [(key, curves) for key in _varied(results) if (curves := curves_of(results, key))]
+    if not found:
+        return None
+    parts = [
+        part for key, curves in found for part in (_curve_figure(results, key, curves), _table(results, key, curves))
+    ]
+    sentence = msg(
+        "The band of a curve is the 95 % interval of each mean over seeds, on the validation texts. Bands of single "
+        "points are no test of two of them; the tables of differences are."
+    )
+    return ReportSection(msg("Sensitivity"), [sentence], parts)
+
+
+def curves_of(results: ExperimentResults, key: str) -> list[SensitivityCurve]:
+    """The curves of a setting: arms that differ in nothing else belong together."""
+    kept: dict[tuple[str, str], list[CurvePoint]] = {}
+    for arm in results.arms:
+        value = arm.settings.get(key)
+        if arm.scores and isinstance(value, int | float) and not isinstance(value, bool):
+            others = {name: one for name, one in arm.settings.items() if name != key}
+            kept.setdefault((arm.variant, json.dumps(others, sort_keys=True)), []).append(CurvePoint(value, arm))
+    return [
+        SensitivityCurve(_curve_name(variant, json.loads(others)), variant, sorted(points, key=lambda one: one.value))
+        for (variant, others), points in kept.items()
+        if len(points) > 1
+    ]
+
+
+def _varied(results: ExperimentResults) -> list[str]:
+    return list(dict.fromkeys(key for arm in results.arms for key in arm.settings))
+
+
+def _curve_name(variant: str, others: Mapping[str, Value]) -> str:
+    return ", ".join([variant, *(f"{key.rpartition('.')[2]} = {value}" for key, value in others.items())])
+
+
+def _curve_figure(results: ExperimentResults, key: str, curves: Sequence[SensitivityCurve]) -> ReportFigure:
+    series, data = [], []
+    for curve in curves:
+        band = []
+        for value, arm in curve.points:
+            mean = mean_over_seeds(arm.scores) if len(arm.scores) > 1 else None
+            if mean is not None:
+                band.append((value, mean.low, mean.high))
+            bounds = (mean.low, mean.high) if mean else ("", "")
+            data.append([curve.name, value, float(np.mean(arm.scores)), *bounds, len(arm.scores)])
+        points = [(value, float(np.mean(arm.scores))) for value, arm in curve.points]
+        series.append(Series(AsIs(curve.name), points, band))
+    values = [point.value for curve in curves for point in curve.points]
+    logarithmic = min(values) > 0 and max(values) / min(values) >= RATIOS
+
+    chart = Chart(AsIs(key), AsIs(key), results.metric_name, tuple(series), log_x=logarithmic)
+    stem = "sensitivity-" + "".join(one if one.isalnum() else "-" for one in key.lower())
+    columns = ("variant", key, "mean", "low", "high", "seeds")
+    return ReportFigure(stem, AsIs(key), chart.drawn, columns, data)
+
+
+def _table(results: ExperimentResults, key: str, curves: Sequence[SensitivityCurve]) -> ReportTable:
+    rows = []
+    for curve in curves:
+        best = max(results.sign * float(np.mean(point.arm.scores)) for point in curve.points)
+        said = [published_score(curve.variant, key, point.value) for point in curve.points]
+        best_said = max((one for one in said if one is not None), default=None)
+        for (value, arm), figure in zip(curve.points, said, strict=True):
+            mean = float(np.mean(arm.scores))
+            interval = mean_over_seeds(arm.scores) if len(arm.scores) > 1 else None
+            bounds = between(interval.low, interval.high) if interval else msg("one seed")
+            below = number(None) if figure is None or best_said is None else signed(figure - best_said, 1)
+            cells = [number(mean), bounds, counted(len(arm.scores)), signed(results.sign * mean - best)]
+            rows.append([AsIs(curve.name), AsIs(f"{value:g}"), *cells, number(figure, 1), below])
+    columns = [
+        *(msg("variant"), AsIs(key), results.metric_name, msg("interval"), msg("seeds"), msg("below its best")),
+        *(msg("documents"), msg("documents, below their best")),
+    ]
+    note = msg("The documents' figures (9.2.1) are BLEU of WMT 2014, without a source; a dash: they have none.")
+    return ReportTable(AsIs(key), columns, rows, note)
+
+
+def heads_section(results: ExperimentResults) -> ReportSection | None:
+    """What a trained model loses without one of its heads; None of other experiments.
+
+    The whole model of a seed is compared with itself, so differences are taken seed by seed. Head 1 of one training has
+    nothing in common with head 1 of another, so means over seeds are those of an attention's heads together.
+    """
+    wholes = {trial.seed: trial.score for arm in results.arms if not arm.settings for trial in arm.counted}
+    losses: dict[str, dict[int, list[float]]] = {}
+    for arm in results.arms:
+        for trial in arm.counted if arm.settings and arm.group else ():
+            if (whole := wholes.get(trial.seed)) is not None and trial.score is not None:
+                losses.setdefault(arm.group or "", {}).setdefault(trial.seed, []).append(trial.score - whole)
+    if results.kind != "heads" or not losses:
+        return None
+    rows, drawn, data = [], [], []
+    for attention, by_seed in losses.items():
+        means = [float(np.mean(values)) for values in by_seed.values()]
+        every = [value for values in by_seed.values() for value in values]
+        estimate = mean_over_seeds(means) if len(means) > 1 else None
+        bounds = (estimate.low, estimate.high) if estimate else None
+        interval = between(*bounds) if bounds else msg("one seed")
+        heads = counted(max(map(len, by_seed.values())))
+        cells = [heads, counted(len(by_seed)), signed(float(np.mean(means))), interval]
+        rows.append([AsIs(attention), *cells, signed(min(every)), signed(max(every))])
+        drawn.append(IntervalRow(attention, every, float(np.mean(means)), bounds))
+        data += [[attention, seed, place, value] for seed, values in by_seed.items()
+                 for place, value in enumerate(values, start=1)]  # fmt: skip
+    columns = [
+        *(msg("attention"), msg("heads"), msg("seeds"), msg("mean difference"), msg("interval")),
+        *(msg("least"), msg("greatest")),
+    ]
+    title = msg("Difference from the whole model, without one head")
+    draw = partial(_drawn_heads, drawn, title, results.metric_name)
+    figure = ReportFigure("heads", title, draw, ("attention", "seed", "head", "difference"), data)
+    sentence = msg(
+        "Each model is compared with itself, on the same validation texts. Heads of several trainings have no common "
+        "numbers, so what is averaged over seeds is the mean of an attention's heads."
+    )
+    whole = ", ".join(f"{score:.2f} (seed {seed})" for seed, score in sorted(wholes.items()))
+    sentences = [sentence, Joined(msg("whole model"), ": ", AsIs(whole))]
+    return ReportSection(msg("Removed heads"), sentences, [ReportTable(title, columns, rows), figure])
+
+
+def _drawn_heads(rows: Sequence[IntervalRow], title: str, metric: str, translate: Translate) -> str:
+    return interval_chart(rows, translate(title), translate(metric))

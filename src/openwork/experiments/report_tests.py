@@ -1,0 +1,295 @@
+"""Sections of a report about differences: which were shown, by which test, and which question that test answers."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from openwork.base.messages import msg
+from openwork.base.phrases import AsIs
+from openwork.experiments.report_counterfactuals import (
+    lost_by_correction,
+    of_failures,
+    of_other_texts,
+    of_two_systems,
+    of_validation,
+    single_seeds,
+)
+from openwork.experiments.report_document import ReportSection, ReportTable, between, number, probability, signed
+from openwork.experiments.report_findings import (
+    Protocol,
+    Ranking,
+    against_base,
+    base_arm,
+    on_new_texts,
+    protocols,
+    ranking_on_test,
+    ranking_on_validation,
+    two_systems,
+)
+from openwork.experiments.report_published import published_change
+from openwork.experiments.report_results import ExperimentResults
+from openwork.metrics.estimates import MethodDifference, holm
+from openwork.metrics.significance import Difference
+
+SHOWN = {True: msg("shown"), False: msg("not shown")}
+
+
+@dataclass(frozen=True)
+class AllTests:
+    """Everything that was tested; `base` is the arm that an ablation's others are compared with."""
+
+    validation: Ranking | None = None
+    test: Ranking | None = None
+    base: str | None = None
+    with_base: Sequence[MethodDifference] = ()
+    by_model: Sequence[MethodDifference] = ()
+    by_bootstrap: Sequence[MethodDifference] = ()
+    systems: tuple[str, str, Difference] | None = None
+    protocols: Sequence[Protocol] = ()
+
+    @property
+    def main(self) -> Ranking | None:
+        """On the test set, for validation has chosen settings and checkpoints; else on the validation texts."""
+        return self.test if self.is_on_test_set else self.validation
+
+    @property
+    def is_on_test_set(self) -> bool:
+        """Whether the test set ranks every arm that the validation texts do."""
+        return self.test is not None and (
+            self.validation is None or self.test.scores.keys() >= self.validation.scores.keys()
+        )
+
+
+def all_tests(results: ExperimentResults) -> AllTests:
+    """Every test that the results allow. Heads are compared elsewhere: those of one model are no methods."""
+    if results.kind == "heads":
+        return AllTests()
+    tests = AllTests(ranking_on_validation(results), ranking_on_test(results))
+    base = base_arm(results)
+    return replace(
+        tests,
+        base=base.name if base else None,
+        with_base=against_base(base.name, tests.main.scores) if base and tests.main else (),
+        by_model=on_new_texts(results, by_bootstrap=False),
+        by_bootstrap=on_new_texts(results, by_bootstrap=True),
+        systems=two_systems(results, tests.validation) if tests.validation else None,
+        protocols=protocols(results, tested=tests.is_on_test_set),
+    )
+
+
+def found_section(results: ExperimentResults, tests: AllTests) -> ReportSection | None:
+    """The conclusions that follow by rule; None where there is none."""
+    sentences = list(_conclusions(results, tests))
+    return ReportSection(msg("What was found"), sentences) if sentences else None
+
+
+def _conclusions(results: ExperimentResults, tests: AllTests) -> Iterator[str]:
+    if not results.trials:
+        yield msg("No trial has a result yet: there is nothing to compare.")
+        return
+    if all(trial.score is None for trial in results.trials):
+        yield msg(f"None of the {len(results.trials)} trials has finished with a figure: there is nothing to compare.")
+        return
+    if tests.main is None:
+        if results.kind != "heads":
+            yield msg("No two variants have two seeds each, so no difference between variants can be tested.")
+        return
+    found = tests.main
+    yield msg(f"{found.best} has the highest mean.") if results.sign > 0 else msg(f"{found.best} has the lowest mean.")
+    tied = [name for name in found.scores if name in found.tied and name != found.best]
+    if tied:
+        yield msg(f"No difference was shown between {found.best} and: {', '.join(tied)}.")
+    if shown := [one.second for one in found.with_best if one.is_shown]:
+        yield msg(f"Shown to differ from {found.best}: {', '.join(shown)}.")
+    yield msg("These sentences hold for new seeds and for the texts that were scored.")
+    new = [one for one in tests.by_bootstrap or tests.by_model if found.best in (one.first, one.second)]
+    if hidden := [one.first if one.second == found.best else one.second for one in new if not one.is_shown]:
+        yield msg(f"For other texts like these, no difference is shown between {found.best} and: {', '.join(hidden)}.")
+
+
+def differences_section(results: ExperimentResults, tests: AllTests) -> ReportSection | None:
+    """A table for each test, each with the question that it answers; None where nothing could be tested."""
+    if tests.main is None:
+        return None
+    tables = [_these_texts(tests.main, is_test=tests.is_on_test_set)]
+    if tests.with_base and tests.base:
+        tables.append(_base_table(results, tests.base, tests.with_base))
+    tables += [
+        _pairs_table(title, comparisons, note)
+        for title, comparisons, note in (
+            (msg("New seeds and new texts: scores of sentences"), tests.by_model, _BY_MODEL),
+            (msg("New seeds and new texts: score of the corpus"), tests.by_bootstrap, _BY_BOOTSTRAP),
+        )
+        if comparisons
+    ]
+    if tests.systems:
+        tables.append(_systems_table(*tests.systems))
+    return ReportSection(msg("Differences"), (), tables)
+
+
+_BY_MODEL = msg(
+    "The question: trained again with other seeds and scored on other texts like these, would the score of a sentence "
+    "differ on average? A mixed model of seeds and sentences. The mean over sentences is not the score of the corpus."
+)
+_BY_BOOTSTRAP = msg(
+    "The same question about the score of the corpus: seeds and sentences are resampled. Of all tests here it answers "
+    "most, and needs the largest differences."
+)
+
+
+def _these_texts(found: Ranking, *, is_test: bool) -> ReportTable:
+    note = msg(
+        "The question: trained again with other seeds, would the difference stay on these texts? Welch's t-test over "
+        f"the scores of the seeds. p is Holm's, corrected for all {len(found.comparisons)} pairs, since the data chose "
+        "the best. It says nothing of other texts."
+    )
+    title = msg("New seeds, the test set") if is_test else msg("New seeds, the validation texts")
+    return _pairs_table(title, found.with_best, note)
+
+
+def _pairs_table(title: str, comparisons: Sequence[MethodDifference], note: str) -> ReportTable:
+    columns = [
+        *(msg("variant"), msg("against"), msg("difference"), msg("interval"), "p", msg("p, corrected")),
+        msg("is it shown?"),
+    ]
+    rows = [
+        [AsIs(one.second), AsIs(one.first), signed(one.estimate.value), between(one.estimate.low, one.estimate.high),
+         probability(one.estimate.p), probability(one.adjusted), SHOWN[one.is_shown]]
+        for one in comparisons
+    ]  # fmt: skip
+    return ReportTable(title, columns, rows, note, frozenset({0, 1, 6}))
+
+
+def _base_table(results: ExperimentResults, base: str, comparisons: Sequence[MethodDifference]) -> ReportTable:
+    """Each change of the base beside what the documents and the paper say of it."""
+    arms = {arm.name: arm for arm in results.arms}
+    columns = [
+        *(msg("variant"), msg("difference"), msg("interval"), msg("p, corrected"), msg("is it shown?")),
+        *(msg("documents"), msg("paper")),
+    ]
+    rows = []
+    for one in comparisons:
+        arm = arms[one.second]
+        published = published_change(arm.variant, {**results.changed_by(arm.variant), **arm.settings})
+        figures = [number(figure, 1) if figure is None else signed(figure, 1) for figure in published]
+        bounds = between(one.estimate.low, one.estimate.high)
+        rows.append(
+            [
+                AsIs(one.second),
+                signed(one.estimate.value),
+                bounds,
+                probability(one.adjusted),
+                SHOWN[one.is_shown],
+                *figures,
+            ]
+        )
+    note = msg(
+        "The question: trained again with other seeds, would the change cost or gain on these texts? Each is compared "
+        f"with {base}, which was chosen beforehand, so p is corrected for these {len(rows)} comparisons only. The "
+        "documents' figures (9.2.2, without a source) and those of the paper's table 3 are BLEU of WMT 2014."
+    )
+    return ReportTable(msg("What each change costs"), columns, rows, note, frozenset({0, 4}))
+
+
+def _systems_table(first: str, second: str, found: Difference) -> ReportTable:
+    columns = [
+        msg("system"),
+        msg("against"),
+        msg("difference"),
+        msg("p, bootstrap"),
+        msg("p, randomisation"),
+        msg("is it shown?"),
+    ]
+    row = [AsIs(second), AsIs(first), signed(found.value), probability(found.bootstrap),
+           probability(found.randomisation), SHOWN[found.significant]]  # fmt: skip
+    note = msg(
+        "The question: are these two trained systems different on texts like these? Paired bootstrap and paired "
+        "randomisation over sentences, both below 5 %. It says nothing of other seeds, and so nothing of the methods."
+    )
+    return ReportTable(msg("Two given systems, new texts"), columns, [row], note, frozenset({0, 1, 5}))
+
+
+def protocol_section(tests: AllTests) -> ReportSection | None:
+    """The gain of structure, of tuning, and their interaction, in place of a division in percent."""
+    if not tests.protocols:
+        return None
+    tables = []
+    for found in tests.protocols:
+        rows = []
+        adjusted = holm([gain.estimate.p if gain.estimate else math.nan for gain in found.gains])
+        for gain, p in zip(found.gains, adjusted, strict=True):
+            one = gain.estimate
+            cells = [signed(one.value), between(one.low, one.high), probability(p)] if one else [number(None)] * 3
+            rows.append([gain.words, *cells, number(None) if gain.published is None else signed(gain.published, 1)])
+        columns = [msg("gain"), msg("difference"), msg("interval"), msg("p, corrected"), msg("documents")]
+        title = msg(f"{found.structure} against {found.baseline}")
+        tables.append(ReportTable(title, columns, rows, _PROTOCOL))
+    sentence = msg(
+        "Where tuning and structure interact, no share of the gain belongs to one of them alone: with other settings "
+        "the structure gains something else. The documents' 70 % and 30 % do not follow from their own figures either."
+    )
+    return ReportSection(msg("What the structure gains, and what the tuning gains"), [sentence], tables)
+
+
+_PROTOCOL = msg(
+    "The question: trained again with other seeds, would the gain stay on these texts? Welch's t over the seeds of the "
+    "cells; p is Holm's, corrected for the gains of this table. The documents' figures (9.1) are BLEU of WMT 2014, "
+    "without a source."
+)
+
+
+def counterfactual_section(results: ExperimentResults, tests: AllTests) -> ReportSection | None:
+    """What would have changed the conclusion; None where there is none."""
+    found = tests.main
+    if found is None:
+        return None
+    sentences = list(single_seeds(found, results.sign))
+    sentences += lost_by_correction(tests.with_base or found.comparisons)
+    sentences += of_other_texts(found.comparisons, tests.by_bootstrap or tests.by_model)
+    if tests.systems:
+        sentences += of_two_systems(*tests.systems, found.comparisons)
+    sentences += of_validation(tests.validation, tests.test)
+    sentences += of_failures(results)
+    return ReportSection(msg("What would have changed the conclusion"), sentences)
+
+
+def importance_section(results: ExperimentResults) -> ReportSection | None:
+    """How much each setting matters, as the search measured it."""
+    if not results.importance:
+        return None
+    tables = []
+    for study, shares in results.importance.items():
+        ordered = sorted(shares.items(), key=lambda one: -one[1])
+        rows = [[AsIs(key), number(100 * share, 1)] for key, share in ordered]
+        title = AsIs(study) if study else msg("Shares of the settings")
+        tables.append(ReportTable(title, [msg("setting"), "%"], rows))
+    sentence = msg(
+        "How much of the variation of the trials' figures each setting accounts for, as the search estimates it from "
+        "its own trials: a description of this search, not a test."
+    )
+    return ReportSection(msg("Importance of the settings"), [sentence], tables)
+
+
+def touched_section(results: ExperimentResults) -> ReportSection:
+    """Whether, when and by which trials the test set was touched."""
+    if results.test is None:
+        return ReportSection(msg("The test set"), [msg("The test set has not been touched.")])
+    scored = [str(trial.number) for trial in results.trials if trial.test is not None]
+    sentences = [
+        msg("The test set has been touched: once, at the end, the trials that validation chose are scored on it."),
+        msg(f"Trials that were scored on it: {', '.join(scored)}."),
+    ]
+    rows = [
+        [AsIs(key), AsIs(_plain(value))] for key, value in results.test.items() if key != "trials" and _plain(value)
+    ]
+    table = ReportTable(msg("What is noted of it"), [msg("name"), msg("value")], rows, "", frozenset({0, 1}))
+    return ReportSection(msg("The test set"), sentences, [table] if rows else [])
+
+
+def _plain(value: object) -> str:
+    """A value that can be shown in a line; empty for anything nested."""
+    if isinstance(value, Mapping):
+        return ""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) if all(isinstance(one, int | str) for one in value) else ""
+    return str(value)

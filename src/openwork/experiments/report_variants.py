@@ -1,0 +1,226 @@
+"""Sections of a report about its arms: their scores and cost, the trials that do not count, and what all of it took."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from openwork.base.messages import msg
+from openwork.base.phrases import AsIs, Joined, Translate
+from openwork.experiments.report_document import (
+    ReportFigure,
+    ReportSection,
+    ReportTable,
+    between,
+    counted,
+    number,
+)
+from openwork.experiments.report_findings import Ranking
+from openwork.experiments.report_results import Arm, ExperimentResults, ReportedTrial
+from openwork.inspection.intervals import IntervalRow, interval_chart
+from openwork.metrics.estimates import mean_over_seeds
+from openwork.metrics.mixed_model import Components, take_apart
+
+MOST_SINGLE = 20  # arms with one seed that are shown
+RULE = msg(
+    "A trial counts where it has finished with a figure. Failed trials and trials that were ended early are counted "
+    "here, and are in no mean, interval or test."
+)
+
+
+def variants_section(results: ExperimentResults, validation: Ranking | None, test: Ranking | None) -> ReportSection:
+    """The arms with two seeds or more, those with one, and a picture of both."""
+    shown = [*results.compared] or list(results.arms)
+    shown = [arm for arm in shown if arm.scores]
+    single = [arm for arm in results.arms if len(arm.scores) == 1 and arm not in shown]
+    sentences = list(_variants_sentences(results, shown))
+    parts: list[ReportTable | ReportFigure] = [_arms_table(results, shown, validation, test)]
+    if shown:
+        parts.append(_picture("variants", results, {arm.name: arm.scores for arm in shown}, msg("validation texts")))
+    if tested := {arm.name: arm.test_scores for arm in shown if arm.test_scores}:
+        parts.append(_picture("variants-test", results, tested, msg("test set")))
+    if parted := {arm.name: take_apart(table).components for arm in shown if (table := arm.sentences) is not None}:
+        parts.append(_variances_table(parted))
+        sentences += [Joined(AsIs(name), ": ", one.words) for name, one in parted.items()]
+    if single:
+        parts.append(_single_table(results, single))
+    return ReportSection(msg("Variants"), sentences, parts)
+
+
+def _variants_sentences(results: ExperimentResults, shown: Sequence[Arm]) -> Iterator[str]:
+    """How the table is to be read, what all arms share, and what their sentences' scores vary with."""
+    yield msg(
+        "Intervals have 95 %, are of the mean over seeds, and hold for the texts that were scored. Tied (≈) are "
+        "the best mean and every variant that no test distinguishes from it."
+    )
+    if results.sign < 0:
+        yield msg("A lower figure is better.")
+    if results.is_searched:
+        yield msg(
+            "The settings were chosen by the validation figures of the first seed, which flatters these: "
+            "only the test set has chosen nothing."
+        )
+    same = {key: value for key, value in _changes(results, shown[0]).items() if key not in _differing(results, shown)}
+    if same and len(shown) > 1:
+        yield Joined("The same for all: ", AsIs(_settings_text(same)))
+
+
+def _arms_table(
+    results: ExperimentResults, arms: Sequence[Arm], validation: Ranking | None, test: Ranking | None
+) -> ReportTable:
+    metric = results.metric_name
+    texts = Joined(metric, ", ", msg("validation texts"))
+    head = [msg("variant"), msg("settings that differ"), msg("seeds"), texts, msg("interval"), msg("tied")]
+    if test or any(arm.test_scores for arm in arms):
+        head += [Joined(metric, ", ", msg("test set")), msg("interval"), msg("tied")]
+    head += [msg("weights"), msg("updates"), msg("core-hours"), msg("FLOPs")]
+    differing = _differing(results, arms)
+    rows = []
+    for arm in arms:
+        changes = {key: value for key, value in _changes(results, arm).items() if key in differing}
+        row = [AsIs(arm.name), AsIs(_settings_text(changes)), counted(len(arm.scores))]
+        row += _score_cells(arm.name, arm.scores, validation)
+        if len(head) > 10:
+            row += _score_cells(arm.name, arm.test_scores, test)
+        row += [counted(_typical(arm.counted, "weights")), counted(_typical(arm.counted, "updates"))]
+        hours = [trial.core_hours for trial in arm.counted]
+        row += [number(_total(hours)), counted(_total([trial.flops for trial in arm.counted]))]
+        rows.append(row)
+    note = msg("Weights and updates are those of one training; core-hours and FLOPs those of all seeds together.")
+    return ReportTable(msg("Means over seeds"), head, rows, note, frozenset({0, 1}))
+
+
+def _score_cells(name: str, scores: Sequence[float], found: Ranking | None) -> list[str]:
+    """Mean, interval, and whether it is tied with the best."""
+    if not scores:
+        return [number(None), "", ""]
+    if len(scores) == 1:
+        return [number(scores[0]), msg("one seed"), ""]
+    estimate = mean_over_seeds(scores)
+    mark = "≈" if found is not None and name in found.tied else ""
+    return [number(estimate.value), between(estimate.low, estimate.high), AsIs(mark)]
+
+
+def _picture(stem: str, results: ExperimentResults, scores: Mapping[str, Sequence[float]], texts: str) -> ReportFigure:
+    rows = []
+    for name, values in scores.items():
+        interval = mean_over_seeds(values) if len(values) > 1 else None
+        bounds = (interval.low, interval.high) if interval else None
+        rows.append(IntervalRow(name, values, float(np.mean(values)), bounds))
+
+    def draw(translate: Translate) -> str:
+        metric = translate(results.metric_name)
+        return interval_chart(rows, f"{metric}, {translate(texts)}", metric)
+
+    data = [
+        [row.name, seed, value, row.mean, *(row.interval or ("", ""))]
+        for row in rows for seed, value in enumerate(row.values, start=1)
+    ]  # fmt: skip
+    columns = ("variant", "training", results.metric, "mean", "low", "high")
+    note = msg("Dots are single trainings, the bar is their mean with its 95 % interval over seeds.")
+    title = Joined(results.metric_name, ", ", texts)
+    return ReportFigure(stem, title, draw, columns, data, note)
+
+
+def _variances_table(parted: Mapping[str, Components]) -> ReportTable:
+    columns = [
+        *(msg("variant"), msg("between seeds"), msg("interval"), msg("between sentences"), msg("interval")),
+        *(msg("interaction"), msg("interval")),
+    ]
+    rows = []
+    for name, one in parted.items():
+        cells = [
+            cell for part in (one.seeds, one.sentences, one.interaction)
+            for cell in (number(part.variance**0.5), between(part.low**0.5, part.high**0.5))
+        ]  # fmt: skip
+        rows.append([AsIs(name), *cells])
+    note = msg("Standard deviations, in points of the score; analysis of variance of seeds crossed with sentences.")
+    return ReportTable(msg("What the score of a sentence varies with, on the test set"), columns, rows, note)
+
+
+def _single_table(results: ExperimentResults, arms: Sequence[Arm]) -> ReportTable:
+    ordered = sorted(arms, key=lambda arm: -results.sign * arm.scores[0])[:MOST_SINGLE]
+    rows = [[AsIs(arm.name), AsIs(_settings_text(arm.settings)), number(arm.scores[0])] for arm in ordered]
+    note = msg(
+        f"The {len(rows)} best of {len(arms)} trials of a search; with one seed each, their order is not tested."
+    )
+    columns = [msg("variant"), msg("settings"), results.metric_name]
+    return ReportTable(msg("Settings with one seed"), columns, rows, note, frozenset({0, 1}))
+
+
+def trials_section(results: ExperimentResults) -> ReportSection:
+    """How many trials finished, failed and were ended early, the rule, and why those failed."""
+    states = Counter(trial.state for trial in results.trials)
+    without = [trial for trial in results.trials if trial.state == "finished" and trial.score is None]
+    sentences = [
+        msg(
+            f"{states['finished']} trials have finished, {states['failed']} have failed, {states['pruned']} were ended "
+            f"early, {len(without)} finished without a figure."
+        ),
+        RULE,
+    ]
+    lost = [trial for trial in results.trials if trial.score is None]
+    if not lost:
+        return ReportSection(msg("Trials that do not count"), sentences)
+    rows = [
+        [counted(trial.number), AsIs(trial.variant), counted(trial.seed), AsIs(_settings_text(trial.settings)),
+         msg("ended early") if trial.state == "pruned" else msg("failed") if trial.state == "failed"
+         else msg("no figure"), _problem(trial)]
+        for trial in lost
+    ]  # fmt: skip
+    columns = [msg("trial"), msg("variant"), msg("seed"), msg("settings"), msg("state"), msg("problem")]
+    table = ReportTable(msg("Trials that do not count"), columns, rows, "", frozenset({0, 1, 3, 4, 5}))
+    return ReportSection(msg("Trials that do not count"), sentences, [table])
+
+
+def cost_section(results: ExperimentResults) -> ReportSection:
+    """Machines, core-hours and FLOPs of all trials, those that do not count included."""
+    machines = Counter(trial.machine for trial in results.trials if trial.machine)
+    rows = [
+        [label, counted(len(trials)), number(_total([trial.core_hours for trial in trials])),
+         number(_total([None if trial.seconds is None else trial.seconds / 3600 for trial in trials])),
+         counted(_total([trial.flops for trial in trials]))]
+        for label, trials in (
+            (msg("trials that count"), [trial for trial in results.trials if trial.score is not None]),
+            (msg("trials that do not count"), [trial for trial in results.trials if trial.score is None]),
+            (msg("all"), list(results.trials)),
+        )
+    ]  # fmt: skip
+    columns = [msg("trials"), msg("number"), msg("core-hours"), msg("hours"), msg("FLOPs")]
+    sentences = [Joined(msg("machine"), ": ", AsIs(f"{name} ({times})")) for name, times in machines.items()]
+    if results.budget:
+        sentences.append(Joined(msg("budget of each trial"), ": ", AsIs(_settings_text(results.budget))))
+    return ReportSection(msg("Cost"), sentences, [ReportTable(msg("What the trials took"), columns, rows)])
+
+
+def _changes(results: ExperimentResults, arm: Arm) -> dict[str, object]:
+    """All that an arm changes of the base, by its variant and by its own settings."""
+    return {**results.changed_by(arm.variant), **arm.settings}
+
+
+def _differing(results: ExperimentResults, arms: Sequence[Arm]) -> set[str]:
+    """The settings that are not the same for all arms."""
+    changes = [_changes(results, arm) for arm in arms]
+    keys = {key for one in changes for key in one}
+    return {key for key in keys if len({repr(one.get(key)) for one in changes}) > 1}
+
+
+def _settings_text(settings: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in settings.items() if value is not None)
+
+
+def _problem(trial: ReportedTrial) -> str:
+    problem = trial.problem
+    if problem is None:
+        return ""
+    return Joined(problem.what, " (", problem.why, ")") if problem.why else problem.what
+
+
+def _typical(trials: Sequence[ReportedTrial], name: str) -> float | None:
+    known = [value for trial in trials if (value := getattr(trial, name)) is not None]
+    return float(np.median(known)) if known else None
+
+
+def _total(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
