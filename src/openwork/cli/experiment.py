@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -51,27 +51,35 @@ class WorkerOptions:
 def run(
     named: Annotated[Path, Argument(metavar="FILE-OR-FOLDER", help="An experiment file, or the folder of one.")],
     out: Annotated[Path | None, Option("--out", "-o", help="Folder of the experiment; else the file's name.")] = None,
+    assignments: Annotated[
+        list[str] | None, Option("--set", help="Change a key, such as budget.updates=500; repeatable.")
+    ] = None,
     *,
     who: WorkerOptions,
 ) -> None:
     """Carry out an experiment, or go on with one.
 
-    openwork experiment run recipes/experiments/grid-documents.toml --out grid
+    openwork experiment run experiments/grid-documents --out grid
 
     openwork experiment run grid --workers 2
     """
     from openwork.experiments.folder import ExperimentFolder, is_experiment
+    from openwork.runs.file.recipes import find_run_file
 
     who.check()
     if who.worker is not None:
         _work_for(who.worker, ExperimentFolder(named))
         return
     if is_experiment(named):
-        if out is not None and out.resolve() != named.resolve():
-            raise UsageError(f"{named}: an experiment goes on in its own folder", hint="leave --out out", code="U128")
+        if assignments or (out is not None and out.resolve() != named.resolve()):
+            raise UsageError(
+                f"{named}: an experiment goes on in its own folder, as it is",
+                hint="leave --out and --set out",
+                code="U128",
+            )
         _go_on(named, None, who)
     else:
-        _go_on(out or Path(named.stem), named, who)
+        _go_on(out or Path(named.stem), find_run_file(named), who, assignments or ())
 
 
 def resume(folder: Named, *, who: WorkerOptions) -> None:
@@ -120,28 +128,47 @@ def report_(folder: Named) -> None:
 
 
 def power(
-    difference: Annotated[float, Argument(help="The difference that is to be found, in points of the metric.")],
-    folder: Annotated[
-        Path | None, Option("--experiment", help="Take the variances from the trials of this experiment.")
+    differences: Annotated[
+        list[float] | None,
+        Argument(metavar="[DIFFERENCE]...", min=0.01, max=100, help="In points of the score.", show_default=False),
     ] = None,
+    *,
+    experiment: Annotated[Path | None, Option(help="Take the deviations that this experiment measured.")] = None,
+    seeds: Annotated[float | None, Option(help="Standard deviation of a method's score between seeds.")] = None,
+    sentences: Annotated[
+        float | None, Option(help="Standard deviation of a sentence's difference between methods.")
+    ] = None,
+    both: Annotated[float, Option(help="Standard deviation of a sentence's score between seeds.")] = 0.0,
 ) -> None:
     """Say how many seeds and sentences a difference needs.
 
-    openwork experiment power 0.5
+    openwork experiment power --seeds 0.4 --sentences 12
 
-    openwork experiment power 1 --experiment grid
+    openwork experiment power 0.5 1 --experiment ablation
     """
-    from openwork.metrics.power import power_lines
+    from openwork.experiments.folder import experiment_folder
+    from openwork.experiments.power import DIFFERENCES, power_lines, spread_of_experiment
+    from openwork.metrics.power import Spread
 
-    print_lines(power_lines(difference, folder))
+    if (experiment is None) == (seeds is None and sentences is None):
+        raise UsageError(
+            "how much scores vary is measured or given",
+            hint="name a finished experiment, --experiment FOLDER, or give --seeds and --sentences",
+            code="U129",
+        )
+    if experiment is not None:
+        spread = spread_of_experiment(experiment_folder(experiment).path)
+    else:
+        spread = Spread(seeds or 0.0, sentences or 0.0, both)
+    print_lines(power_lines(spread, differences or DIFFERENCES))
 
 
-def _go_on(out: Path, file: Path | None, who: WorkerOptions) -> None:
+def _go_on(out: Path, file: Path | None, who: WorkerOptions, assignments: Sequence[str] = ()) -> None:
     from openwork.experiments.file import read_experiment
     from openwork.experiments.folder import ExperimentFolder
 
     folder = ExperimentFolder(out)
-    experiment = read_experiment(file or folder.settings_file)
+    experiment = read_experiment(file or folder.settings_file, assignments)
     experiment.check()
     if experiment.settings.experiment.kind in ("search", "protocol"):
         from openwork.experiments.search.studies import Studies

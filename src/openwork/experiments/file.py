@@ -4,11 +4,11 @@ No torch and no Optuna here, so that a wrong file is refused at once.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from openwork.base.config import Layer, build, read_run_file
+from openwork.base.config import Layer, apply_assignments, build, read_run_file
 from openwork.base.errors import ConfigError
 from openwork.base.outputs import is_run
 from openwork.base.toml import ValueOrigin
@@ -23,9 +23,12 @@ NOT_CHANGED = ("base", "training.seed", "training.steps", "training.metric")  # 
 Flat = dict[str, Any]
 
 
-def read_experiment(path: Path) -> Experiment:
-    """The experiment of a file. ConfigError for a mistake in it, in its base, or in one of its variants."""
-    layer = _prepared(read_run_file(path), path)
+def read_experiment(path: Path, assignments: Sequence[str] = ()) -> Experiment:
+    """The experiment of a file, with other values such as "budget.updates=500".
+
+    ConfigError for a mistake in it, in its base, or in one of its variants.
+    """
+    layer = _prepared(apply_assignments(read_run_file(path), assignments), path)
     settings = build(ExperimentSettings, layer.mapping, layer.origins)
     for place, key in _changed_keys(settings):
         _check_key(place, key, layer.origins)

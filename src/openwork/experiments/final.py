@@ -22,6 +22,7 @@ from openwork.experiments.folder import FORMAT, ExperimentFolder, read_json, wri
 from openwork.experiments.plan import Search, chosen
 from openwork.metrics.ratio import exact_match
 from openwork.metrics.translation import bleu, bleu_metric, bleu_tokenisation, chrf, chrf_metric
+from openwork.metrics.two_way_bootstrap import corpus_metric
 
 HYPOTHESES = "test.txt"
 RULE = "the best by validation of each variant, group and seed"
@@ -95,24 +96,23 @@ def test_scores(
 ) -> dict[str, Any]:
     """The scores of the whole, and the score of each sentence by the metric's form for sentences, from 0 to 100.
 
-    Of BLEU that is sacreBLEU's, which leaves out n-grams that a short sentence has none of. `statistics`: what each
-    sentence adds to the score of the whole (counts of n-grams, lengths).
+    Of BLEU that is sacreBLEU's, which leaves out n-grams that a short sentence has none of. `statistics`: what the
+    score of the whole is made of, from each sentence.
     """
     whole, characters = bleu(hypotheses, references, language=language), chrf(hypotheses, references)
-    exact = 100 * exact_match(hypotheses, references).value
-    pairs, scores = list(zip(hypotheses, references, strict=True)), {"bleu": whole.value, "chrf": characters.value}
+    scores = {"bleu": whole.value, "chrf": characters.value, "exact": 100 * exact_match(hypotheses, references).value}
+    pairs, tokenisation = list(zip(hypotheses, references, strict=True)), bleu_tokenisation(language, references)
     if metric == "exact":
         sentences = [100.0 * (one == other) for one, other in pairs]
-        return {"scores": {**scores, "exact": exact}, "signature": "exact", "sentences": sentences, "statistics": []}
-    scorer = chrf_metric() if metric == "chrf" else bleu_metric(bleu_tokenisation(language, references))
-    statistics = scorer._extract_corpus_statistics(list(hypotheses), [list(references)])
+        return {"scores": scores, "signature": "exact", "sentences": sentences, "statistics": []}
+    scorer = chrf_metric() if metric == "chrf" else bleu_metric(tokenisation)
     if metric == "bleu":
         scorer.effective_order = True
     return {
-        "scores": {**scores, "exact": exact},
+        "scores": scores,
         "signature": whole.signature if metric == "bleu" else characters.signature,
         "sentences": [round(float(scorer.sentence_score(one, [other]).score), 6) for one, other in pairs],
-        "statistics": statistics,
+        "statistics": corpus_metric(metric, tokenisation).statistics(hypotheses, references).tolist(),
     }
 
 
