@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from experiments.samples import GRID, HEAD, begun, carried_out
-from openwork.base.errors import ConfigError
+from openwork.base.errors import ConfigError, OpenworkError
 from openwork.experiments.claims import Claims
 from openwork.experiments.experiment import Experiment, Point
 from openwork.experiments.final import write_importance
 from openwork.experiments.folder import ExperimentFolder, read_json
 from openwork.experiments.search import studies
-from openwork.experiments.search.studies import StorageError, Studies
+from openwork.experiments.search.studies import Studies
 
 optuna = pytest.importorskip("optuna", reason="needs the extra experiments")
 
@@ -129,7 +129,7 @@ def test_a_locked_storage_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(studies, "PATIENCE", 0.1)
     with sqlite3.connect(folder.database) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(StorageError, match="keeps the storage of this experiment locked") as refused:
+        with pytest.raises(OpenworkError, match="keeps the storage of this experiment locked") as refused:
             Claims(experiment, folder).next()
         other.rollback()
     assert refused.value.code == "E067"
@@ -139,7 +139,7 @@ def test_a_locked_storage_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_damaged_storage_is_named_and_can_be_removed(tmp_path: Path):
     experiment, folder = opened(tmp_path)
     folder.database.write_bytes(b"no database at all" * 100)
-    with pytest.raises(StorageError, match="the storage of this experiment cannot be used") as refused:
+    with pytest.raises(OpenworkError, match="the storage of this experiment cannot be used") as refused:
         Claims(experiment, folder).next()
     assert refused.value.code == "E068" and "remove the file" in str(refused.value.hint)
     folder.database.unlink()
@@ -148,7 +148,7 @@ def test_a_damaged_storage_is_named_and_can_be_removed(tmp_path: Path):
 
 @pytest.mark.parametrize("url", ["sqlite:////nowhere/at/all.db", "postgresql://nobody@127.0.0.1:1/none", "odd"])
 def test_a_storage_that_is_not_there_is_named(tmp_path: Path, url: str):
-    with pytest.raises(StorageError) as refused:
+    with pytest.raises(OpenworkError) as refused:
         carried_out(*begun(tmp_path, search("random", more=f'storage = "{url}"')), loss_of_rate)
     assert refused.value.code == "E068" and "check the URL" in str(refused.value.hint)
 

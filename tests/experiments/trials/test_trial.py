@@ -13,7 +13,6 @@ from openwork.base.errors import OpenworkError
 from openwork.experiments.claims import Claims, Work
 from openwork.experiments.file import read_experiment
 from openwork.experiments.folder import ExperimentFolder, Record
-from openwork.experiments.search.studies import StorageError
 from openwork.experiments.trials import trial
 from openwork.experiments.trials.trial import TrialRunner
 from openwork.runs.file.resolve import resolve_run
@@ -66,8 +65,8 @@ def test_an_error_is_the_result_of_its_trial(
 
 
 def test_a_storage_that_fails_is_no_fault_of_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(StorageError):
-        first_result(tmp_path, monkeypatch, StorageError("locked", code="E067"))
+    with pytest.raises(OpenworkError):
+        first_result(tmp_path, monkeypatch, OpenworkError("locked", code="E067"))
     folder = ExperimentFolder(tmp_path / "out")
     assert folder.board().records == {} and not folder.trial(1).is_held
 

@@ -32,10 +32,7 @@ REPEATS = 10  # proposals that were tried before, after which one of them is tak
 STARTUP = 10  # trials by chance before a sampler's model is used, at most
 TOP = 0.25  # share of the trials that are good, for the importance of settings
 LEAST_FOR_IMPORTANCE = 8
-
-
-class StorageError(OpenworkError):
-    """The storage of the searches cannot be used: no trial is to blame."""
+STORAGE_CODES = ("E067", "E068")  # of a storage that cannot be used: no trial is to blame
 
 
 class Studies:
@@ -86,15 +83,15 @@ class Studies:
             cause = getattr(error, "orig", None) or error.__cause__ or error
             raise self._refused(one_line(str(getattr(cause, "orig", None) or cause))) from error
 
-    def _refused(self, why: str) -> StorageError:
+    def _refused(self, why: str) -> OpenworkError:
         if "locked" in why:
-            return StorageError(
+            return OpenworkError(
                 f"{self.url}: another program keeps the storage of this experiment locked",
                 why=why,
                 hint="end that program, and run the same command again: nothing is lost",
                 code="E067",
             )
-        return StorageError(
+        return OpenworkError(
             f"{self.url}: the storage of this experiment cannot be used",
             why=why,
             hint="remove the file and run the same command again: it is filled from the trials' folders"

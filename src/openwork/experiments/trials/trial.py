@@ -23,7 +23,7 @@ from openwork.experiments.experiment import Experiment
 from openwork.experiments.folder import Claim, ExperimentFolder, Record, TrialFolder, write_json
 from openwork.experiments.plan import WHOLE
 from openwork.experiments.search.pruning import Pruned, PruningObserver
-from openwork.experiments.search.studies import StorageError
+from openwork.experiments.search.studies import STORAGE_CODES
 from openwork.experiments.trials.budget import batches_of, cost_in, with_budget
 from openwork.experiments.trials.corpora import Corpora, link_tree
 from openwork.experiments.trials.heads import HEAD, without_head
@@ -65,9 +65,9 @@ class TrialRunner:
         with work.lock:
             try:
                 found = self._result(claim, trial)
-            except StorageError:
-                raise
             except OpenworkError as error:
+                if error.code in STORAGE_CODES:
+                    raise
                 found = self._failed(claim, error)
             except Exception as error:
                 found = self._failed(claim, _unexpected(error, trial.path))
