@@ -1,6 +1,7 @@
 """Whole experiments by the command line: each kind from its file to its report, as `make experiments-smoke` has it."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -153,3 +154,12 @@ def test_what_promises_little_is_ended_early(tmp_path: Path):
     assert [one["state"] for one in trials] == ["finished"] * 3 + ["pruned", "finished"]
     assert trials[3]["validation"]["loss"] > trials[2]["validation"]["loss"] and trials[3]["updates"] < 20
     assert not list((tmp_path / "out").glob("trials/*/checkpoints"))
+
+
+def test_workers_of_ray(tmp_path: Path):
+    if find_spec("ray") is None:
+        pytest.skip("needs the extra scale")
+    out = tmp_path / "out"
+    result = openwork("experiment", "run", SMOKE / "factors.toml", "--out", out, "--on", "ray", "--workers", "2")
+    assert result.code == 0, result.err
+    assert [one["state"] for one in Done("factors", out).trials] == ["finished"] * KINDS["factors"]

@@ -30,7 +30,7 @@ class Range(Settings):
     def _is_a_range(self) -> "Range":
         if self.low >= self.high or (self.log and self.low <= 0):
             raise RuleError(
-                f"from {self.low} to {self.high} there is no range{' of ratios' if self.log else ''}",
+                f"from {self.low} to {self.high} there is no range",
                 hint="low must be less than high, and with log = true more than 0",
                 code="C150",
             )

@@ -70,14 +70,14 @@ def with_budget(
         return with_steps(settings, budget.updates, kept), None
     batches = batches_of(settings, corpus)
     if budget.tokens is not None:
-        given, unit, each = float(budget.tokens), "target tokens", batches.target_tokens
+        key, given, each = "tokens", float(budget.tokens), batches.target_tokens
     else:
         assert budget.flops is not None, "a budget has one length"
         each = cost_in(settings, corpus, batches).training_flops * batches.target_tokens
-        given, unit = budget.flops, "operations"
+        key, given = "flops", budget.flops
     if each > given:
         raise ConfigError(
-            f"a budget of {given:,.0f} {unit} is less than one update of this run",
+            f"budget.{key} = {given:,.0f} is less than one update of this run",
             why=f"an update takes {each:,.0f}",
             hint="give a larger budget, a smaller model, or smaller batches",
             code="C160",
