@@ -26,7 +26,7 @@ SEARCH = HEAD.format(kind="search", more="")
         (FACTORS + '[factors]\n"training.leaning_rate" = [0.1]\n', "C154", "unknown setting", "training.learning_rate"),
         (FACTORS + '[factors]\ndropout = [0.1]\n', "C154", "unknown setting dropout", "model.dropout"),
         (FACTORS + '[[variants]]\nname = "a"\nsettings = {"model.haeds" = 1}\n', "C154", "model.haeds", "model.heads"),
-        (GRID.replace('"base.toml"', '"another"'), "C155", "neither a run file nor a recipe", "recipes"),
+        (GRID.replace('"base.toml"', '"qqq"'), "C155", "neither a run file nor a recipe", "recipes"),
     ],
 )  # fmt: skip
 def test_what_a_file_names_must_be_there(tmp_path: Path, text: str, code: str, words: str, near: str):

@@ -48,7 +48,7 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path: Path, text: str, co
     ("text", "words"),
     [
         (GRID.replace("seeds", "sedes"), "did you mean seeds"),
-        (GRID.replace('"search"', '"serach"'), "search"),
+        (GRID.replace('"search"', '"serach"'), 'experiment.kind = "serach" is not allowed'),
         (GRID.replace("[1, 2]\nsampler", "[]\nsampler"), "seeds"),
         (GRID.replace("updates = 4", "updates = 0"), "updates"),
         (GRID.replace("[0.0, 0.1]", "[]"), "model.dropout"),

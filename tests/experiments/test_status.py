@@ -14,7 +14,7 @@ def test_trials_are_counted_and_named(tmp_path: Path):
     carried_out(experiment, folder, lambda point: None if point.settings["model.dropout"] else 20.0, most=2)
     running = claims.next()
     lines = state_lines(read_state(experiment, folder))
-    assert lines[0] == "2 of about 5 trials are over, 1 failed, 1 running; about 0 s are left"
+    assert lines[0] == "2 of about 5 trials are over, 1 failed, 1 running; about 0s are left"
     assert lines[1:] == [
         "   1  finished  bleu 20.00  base, model.heads = 1, model.dropout = 0.0, seed 1",
         "   2  failed  base, model.heads = 1, model.dropout = 0.1, seed 1: not enough memory",

@@ -22,6 +22,7 @@ FACTORS = HEAD.format(kind="factors", more="") + '[[variants]]\nname = "one"\n'
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     folder = tmp_path_factory.mktemp("budget")
     settings = read_experiment(write_experiment(folder, FACTORS)).run_settings(Point("one", None, {}, 1))
+    (folder / "corpus").mkdir()
     return settings, prepare_corpus(settings, RunFolder(folder / "corpus"), lambda line: None)
 
 

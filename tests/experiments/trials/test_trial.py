@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from experiments.samples import HEAD, write_experiment
 from journeys.command import TINY
@@ -49,7 +48,7 @@ def first_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Excepti
     [
         (OpenworkError("a reason", why="a cause", hint="", code="E001"), "E001", "a reason"),
         (ZeroDivisionError("by nothing"), "E008", "unexpected ZeroDivisionError: by nothing"),
-        (torch.OutOfMemoryError(), "E007", "not enough memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "E007", "not enough memory"),
     ],
 )
 def test_an_error_is_the_result_of_its_trial(
@@ -76,7 +75,7 @@ def test_heads_of_a_model_whose_data_have_changed(tmp_path: Path):
     """The vocabulary that its run's data give now is another."""
     (tmp_path / "run.toml").write_text(TINY, encoding="utf-8")
     train_bundle(resolve_run(read_run_file(tmp_path / "run.toml")), tmp_path / "run", lambda line: None)
-    (tmp_path / "run" / "run.toml").write_text(TINY.replace("= 400", "= 30"), encoding="utf-8")
+    (tmp_path / "run" / "run.toml").write_text(TINY.replace("[text]", '[text]\nkind = "characters"'), encoding="utf-8")
     text = HEAD.format(kind="heads", more="").partition("[budget]")[0].replace("base.toml", "run")
     runner = runner_of(write_experiment(tmp_path, text), tmp_path / "out")
     record = runner.carry_out(taken(runner.claims))

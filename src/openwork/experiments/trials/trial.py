@@ -61,21 +61,25 @@ class TrialRunner:
 
         An error of the trial is its result; one of the storage is raised.
         """
-        claim, trial = work.claim, self.folder.trial(work.claim.number)
-        with work.lock:
-            try:
-                found = self._result(claim, trial)
-            except OpenworkError as error:
-                if error.code in STORAGE_CODES:
-                    raise
-                found = self._failed(claim, error)
-            except Exception as error:
-                found = self._failed(claim, _unexpected(error, trial.path))
-            if found is not None:
-                write_json(trial.record, found.to_json())
-                self.claims.tell(claim, found)
-                self.tidy(trial)
-            return found
+        try:
+            return self._recorded(work.claim, self.folder.trial(work.claim.number))
+        finally:
+            work.lock.release()
+
+    def _recorded(self, claim: Claim, trial: TrialFolder) -> Record | None:
+        try:
+            found = self._result(claim, trial)
+        except OpenworkError as error:
+            if error.code in STORAGE_CODES:
+                raise
+            found = self._failed(claim, error)
+        except Exception as error:
+            found = self._failed(claim, _unexpected(error, trial.path))
+        if found is not None:
+            write_json(trial.record, found.to_json())
+            self.claims.tell(claim, found)
+            self.tidy(trial)
+        return found
 
     def tidy(self, trial: TrialFolder) -> None:
         """Removes the checkpoints of a trial that is over."""
