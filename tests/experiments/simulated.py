@@ -64,4 +64,6 @@ def make_test_set(folder: Path, rates: Mapping[str, Sequence[float]], count: int
             statistics = metric.statistics(wrong, references)
             score = float(metric.score(statistics.sum(axis=0)))
             score_on_test_set(next(places), score, metric.score(statistics), statistics)
-    (folder / "test.json").write_text(json.dumps({"when": "2026-05-01 12:00 UTC", "trials": [1, 2]}), "utf-8")
+    (folder / "test.json").write_text(
+        json.dumps({"trials": [1, 2], "started": 1_777_636_800.0, "ended": 1_777_636_900.0}), "utf-8"
+    )

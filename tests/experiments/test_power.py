@@ -9,6 +9,8 @@ from openwork.base.errors import DataError
 from openwork.experiments.power import power_lines, spread_of_experiment
 from openwork.metrics.power import Spread, seeds_needed
 
+pytest.importorskip("scipy", reason="the extra experiments is not installed")
+
 
 def test_the_tables():
     spread = Spread(0.3, 11.0, 12.0)

@@ -4,10 +4,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from openwork.inspection.intervals import IntervalRow, interval_chart
+from openwork.inspection.intervals import IntervalChart, IntervalRow
 
 SVG = "{http://www.w3.org/2000/svg}"
-ROWS = [IntervalRow("full", [10.0, 20.0], 15.0, (12.0, 18.0)), IntervalRow("one seed", [20.0], 20.0)]
+ROWS = (IntervalRow("full", [10.0, 20.0], 15.0, (12.0, 18.0)), IntervalRow("one seed", [20.0], 20.0))
 
 
 def parts(root: ElementTree.Element, part: str) -> list[ElementTree.Element]:
@@ -16,7 +16,7 @@ def parts(root: ElementTree.Element, part: str) -> list[ElementTree.Element]:
 
 def test_dots_means_and_intervals_stand_on_one_axis():
     """Worked by hand: 15 is half the way from 10 to 20, 12 and 18 a fifth of it from the ends."""
-    root = ElementTree.fromstring(interval_chart(ROWS, "Title", "BLEU"))
+    root = ElementTree.fromstring(IntervalChart("Title", "BLEU", ROWS).drawn(str))
     assert root.findtext(f"{SVG}title") == "Title"
     first, last, alone = (float(dot.get("cx", "")) for dot in parts(root, "value"))
     assert alone == last > first
@@ -31,18 +31,18 @@ def test_dots_means_and_intervals_stand_on_one_axis():
 
 
 def test_rows_stand_below_each_other():
-    root = ElementTree.fromstring(interval_chart(ROWS, "Title", "BLEU"))
+    root = ElementTree.fromstring(IntervalChart("Title", "BLEU", ROWS).drawn(str))
     upper, lower = (float(name.get("y", "")) for name in parts(root, "name"))
     assert upper < lower < float(root.get("height", ""))
 
 
 def test_no_name_becomes_markup_and_no_number_is_too_strange():
-    rows = [IntervalRow("<script>alert(1)</script>", [float("nan"), 1.0], float("inf"), (0.0, float("inf")))]
-    chart = interval_chart(rows, "<b>", "x")
+    rows = (IntervalRow("<script>alert(1)</script>", [float("nan"), 1.0], float("inf"), (0.0, float("inf"))),)
+    chart = IntervalChart("<b>", "x", rows).drawn(str)
     assert "<script>" not in chart and "<b>" not in chart
     root = ElementTree.fromstring(chart)
     assert len(parts(root, "value")) == 1 and parts(root, "mean") == parts(root, "interval") == []
 
 
 def test_without_rows_there_is_an_empty_chart():
-    assert ElementTree.fromstring(interval_chart([], "none", "x")).findtext(f"{SVG}title") == "none"
+    assert ElementTree.fromstring(IntervalChart("none", "x", ()).drawn(str)).findtext(f"{SVG}title") == "none"

@@ -7,6 +7,8 @@ import pytest
 from openwork.base.errors import UsageError
 from openwork.metrics.power import Spread, power, seeds_needed, sentences_needed
 
+pytest.importorskip("scipy", reason="the extra experiments is not installed")
+
 SPREAD = Spread(seeds=0.4, sentences=11.0)
 
 

@@ -18,6 +18,8 @@ from openwork.metrics.two_way_bootstrap import (
     two_way_difference,
 )
 
+pytest.importorskip("scipy", reason="the extra experiments is not installed")
+
 REFERENCES = ["the boat left the harbour early", "two children play with a ball", "she reads the letter again"]
 WORSE = ["a boat left the harbour", "two children play with ball", "she reads letter again"]
 

@@ -9,9 +9,16 @@ import numpy as np
 from openwork.base.errors import DataError
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
-from openwork.experiments.report_results import read_results
+from openwork.experiments.report.results import read_results
 from openwork.metrics.power import LEAST_SEEDS, MOST_SEEDS, POWER, Spread, seeds_needed, sentences_needed
-from openwork.metrics.two_way_bootstrap import corpus_metric, mean_score, mean_statistics, measured_spread, resample
+from openwork.metrics.two_way_bootstrap import (
+    CORPUS_METRICS,
+    corpus_metric,
+    mean_score,
+    mean_statistics,
+    measured_spread,
+    resample,
+)
 
 DIFFERENCES = (0.3, 0.5, 1.0, 2.0, 3.0)  # points of BLEU or chrF
 SENTENCES = (500, 1_000, 2_000, 3_000)
@@ -53,9 +60,9 @@ def spread_of_experiment(folder: Path) -> Spread:
     DataError: fewer than two arms have sentences of the test set with two seeds.
     """
     results = read_results(folder)
-    by_corpus = results.metric in ("bleu", "chrf") and any(arm.statistics is not None for arm in results.arms)
+    by_corpus = results.metric in CORPUS_METRICS and any(arm.statistics is not None for arm in results.distinct)
     score = corpus_metric(results.metric).score if by_corpus else mean_score
-    known = [table for arm in results.arms if (table := arm.statistics if by_corpus else arm.sentences) is not None]
+    known = [table for arm in results.distinct if (table := arm.statistics if by_corpus else arm.sentences) is not None]
     drawn = [resample(table if by_corpus else mean_statistics(table), score) for table in known]
     found = [measured_spread(one, other) for one, other in combinations(drawn, 2)]
     if not found:

@@ -1,7 +1,8 @@
 """Means with intervals as SVG: a row for each of several things, a dot for each observation of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from openwork.base.pages import paint, stroke
 from openwork.inspection.plots import Axis, axis_for, tick_text
@@ -23,19 +24,27 @@ class IntervalRow:
     interval: tuple[float, float] | None = None
 
 
-def interval_chart(rows: Sequence[IntervalRow], title: str, x_label: str) -> str:
-    """The rows from top to bottom over one axis; returns SVG. Observations are pale dots, a mean is a bar across."""
-    names = [shortened(row.name, LONGEST_NAME) for row in rows]
-    left = EDGE + 12 + max((text_width(name, SMALL) for name in names), default=0.0)
-    height = TOP + ROW * max(len(rows), 1) + BOTTOM
-    shown = [value for row in rows for value in (*row.values, row.mean, *(row.interval or ()))]
-    across = axis_for(shown, left, left + PLOT, rounded=True)
-    parts = [
-        element("text", title, x=EDGE, y=24, font_size=16, font_weight=600, **paint("ink")),
-        *_frame(across, height - BOTTOM, x_label),
-        *(_row(row, names[place], TOP + ROW * (place + 0.5), across) for place, row in enumerate(rows)),
-    ]
-    return figure(across.end + EDGE, height, title, *parts)
+class IntervalChart(NamedTuple):
+    """The rows from top to bottom over one axis. Observations are pale dots, a mean is a bar across."""
+
+    title: str
+    x_label: str
+    rows: tuple[IntervalRow, ...]
+
+    def drawn(self, translate: Callable[[str], str]) -> Markup:
+        """The picture as SVG, with its words in the reader's language."""
+        title, x_label = map(translate, (self.title, self.x_label))
+        names = [shortened(translate(row.name), LONGEST_NAME) for row in self.rows]
+        left = EDGE + 12 + max((text_width(name, SMALL) for name in names), default=0.0)
+        height = TOP + ROW * max(len(self.rows), 1) + BOTTOM
+        shown = [value for row in self.rows for value in (*row.values, row.mean, *(row.interval or ()))]
+        across = axis_for(shown, left, left + PLOT, rounded=True)
+        parts = [
+            element("text", title, x=EDGE, y=24, font_size=16, font_weight=600, **paint("ink")),
+            *_frame(across, height - BOTTOM, x_label),
+            *(_row(row, names[place], TOP + ROW * (place + 0.5), across) for place, row in enumerate(self.rows)),
+        ]
+        return figure(across.end + EDGE, height, title, *parts)
 
 
 def _frame(across: Axis, bottom: float, x_label: str) -> list[Markup]:

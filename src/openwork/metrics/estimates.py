@@ -41,20 +41,19 @@ class Estimate:
     error: float
     freedom: float
 
-    def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """The bounds that hold the true value with probability 1 - level, by t."""
-        half = t_quantile(1 - level / 2, self.freedom) * self.error if self.error > 0 else 0.0
-        return self.value - half, self.value + half
-
     @property
     def low(self) -> float:
-        """The lower bound of the 95 % interval."""
-        return self.interval()[0]
+        """The lower bound of the 95 % interval, by t."""
+        return self.value - self._half
 
     @property
     def high(self) -> float:
         """The upper bound of the 95 % interval."""
-        return self.interval()[1]
+        return self.value + self._half
+
+    @property
+    def _half(self) -> float:
+        return t_quantile(1 - LEVEL / 2, self.freedom) * self.error if self.error > 0 else 0.0
 
     @property
     def p(self) -> float:
@@ -79,6 +78,14 @@ def satterthwaite(value: float, terms: Sequence[VarianceTerm]) -> Estimate:
 def mean_over_seeds(scores: Sequence[float]) -> Estimate:
     """The mean of the seeds' scores; its error is s / sqrt(k) with k - 1 degrees of freedom. DataError: one seed."""
     return contrast([(1.0, scores)])
+
+
+def mean_with_interval(scores: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
+    """The mean over seeds and the bounds of its interval; of one seed there are none."""
+    if len(scores) < 2:
+        return scores[0], None
+    found = mean_over_seeds(scores)
+    return found.value, (found.low, found.high)
 
 
 def difference_over_seeds(first: Sequence[float], second: Sequence[float]) -> Estimate:

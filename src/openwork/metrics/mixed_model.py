@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openwork.base.errors import DataError
-from openwork.base.messages import msg
 from openwork.metrics.distributions import f_quantile
 from openwork.metrics.estimates import LEVEL, Estimate, MeanSquare, VarianceTerm, check_seeds, satterthwaite
 
@@ -51,17 +50,6 @@ class Components:
         total = sum(variances)
         one, two, three = (variance / total if total else math.nan for variance in variances)
         return one, two, three
-
-    @property
-    def words(self) -> str:
-        """The shares as a sentence."""
-        if math.isnan(self.shares[0]):
-            return msg("The scores of all sentences are the same for every seed: there is no variance to be divided.")
-        seed, sentence, both = (f"{100 * share:.1f} %" for share in self.shares)
-        return msg(
-            f"Of the variance of a sentence's score, {seed} is between seeds, {sentence} between sentences, "
-            f"and {both} is their interaction: which sentences go well changes from seed to seed."
-        )
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ Statistics = NDArray[np.float64]
 """What each seed's translation of each sentence adds to the corpus score: (seeds, sentences, numbers)."""
 CorpusScore = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """Scores (...) from 0 to 100 of the sums (..., numbers) over sentences."""
+CORPUS_METRICS = ("bleu", "chrf")  # scores of a corpus that are no means over sentences
 _BLOCK = 1 << 22  # counts of sentences in memory at once
 
 

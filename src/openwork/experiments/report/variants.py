@@ -6,19 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from openwork.base.messages import msg
-from openwork.base.phrases import AsIs, Joined, Translate
-from openwork.experiments.report_document import (
+from openwork.base.phrases import AsIs, Joined
+from openwork.experiments.report.document import (
     ReportFigure,
     ReportSection,
     ReportTable,
     between,
     counted,
     number,
+    over_seeds,
 )
-from openwork.experiments.report_findings import Ranking
-from openwork.experiments.report_results import Arm, ExperimentResults, ReportedTrial
-from openwork.inspection.intervals import IntervalRow, interval_chart
-from openwork.metrics.estimates import mean_over_seeds
+from openwork.experiments.report.findings import Ranking
+from openwork.experiments.report.results import Arm, ExperimentResults, ReportedTrial
+from openwork.inspection.intervals import IntervalChart, IntervalRow
+from openwork.metrics.estimates import mean_with_interval
 from openwork.metrics.mixed_model import Components, take_apart
 
 MOST_SINGLE = 20  # arms with one seed that are shown
@@ -33,7 +34,6 @@ def variants_section(results: ExperimentResults, validation: Ranking | None, tes
     shown = [*results.compared] or list(results.arms)
     shown = [arm for arm in shown if arm.scores]
     single = [arm for arm in results.arms if len(arm.scores) == 1 and arm not in shown]
-    sentences = list(_variants_sentences(results, shown))
     parts: list[ReportTable | ReportFigure] = [_arms_table(results, shown, validation, test)]
     if shown:
         parts.append(_picture("variants", results, {arm.name: arm.scores for arm in shown}, msg("validation texts")))
@@ -41,26 +41,25 @@ def variants_section(results: ExperimentResults, validation: Ranking | None, tes
         parts.append(_picture("variants-test", results, tested, msg("test set")))
     if parted := {arm.name: take_apart(table).components for arm in shown if (table := arm.sentences) is not None}:
         parts.append(_variances_table(parted))
-        sentences += [Joined(AsIs(name), ": ", one.words) for name, one in parted.items()]
     if single:
         parts.append(_single_table(results, single))
-    return ReportSection(msg("Variants"), sentences, parts)
+    return ReportSection(msg("Variants"), [*_variants_sentences(results, shown)], parts)
 
 
 def _variants_sentences(results: ExperimentResults, shown: Sequence[Arm]) -> Iterator[str]:
-    """How the table is to be read, what all arms share, and what their sentences' scores vary with."""
+    """How the table is to be read, and what all arms share."""
     yield msg(
         "Intervals have 95 %, are of the mean over seeds, and hold for the texts that were scored. Tied (≈) are "
         "the best mean and every variant that no test distinguishes from it."
     )
     if results.sign < 0:
         yield msg("A lower figure is better.")
-    if results.is_searched:
+    if results.choosing_seed is not None:
         yield msg(
-            "The settings were chosen by the validation figures of the first seed, which flatters these: "
-            "only the test set has chosen nothing."
+            f"The settings were chosen by the validation figures of seed {results.choosing_seed}. It flatters what it "
+            "has chosen, on the validation texts most of all, and on the test set by as much as the training was lucky."
         )
-    same = {key: value for key, value in _changes(results, shown[0]).items() if key not in _differing(results, shown)}
+    same = {key: value for key, value in results.changes(shown[0]).items() if key not in _differing(results, shown)}
     if same and len(shown) > 1:
         yield Joined("The same for all: ", AsIs(_settings_text(same)))
 
@@ -71,17 +70,18 @@ def _arms_table(
     metric = results.metric_name
     texts = Joined(metric, ", ", msg("validation texts"))
     head = [msg("variant"), msg("settings that differ"), msg("seeds"), texts, msg("interval"), msg("tied")]
-    if test or any(arm.test_scores for arm in arms):
+    is_tested = any(arm.test_scores for arm in arms)
+    if is_tested:
         head += [Joined(metric, ", ", msg("test set")), msg("interval"), msg("tied")]
     head += [msg("weights"), msg("updates"), msg("core-hours"), msg("FLOPs")]
-    differing = _differing(results, arms)
+    differing, names = _differing(results, arms), {arm.trainings: arm.name for arm in results.distinct}
     rows = []
     for arm in arms:
-        changes = {key: value for key, value in _changes(results, arm).items() if key in differing}
+        changes = {key: value for key, value in results.changes(arm).items() if key in differing}
         row = [AsIs(arm.name), AsIs(_settings_text(changes)), counted(len(arm.scores))]
-        row += _score_cells(arm.name, arm.scores, validation)
-        if len(head) > 10:
-            row += _score_cells(arm.name, arm.test_scores, test)
+        row += _score_cells(names[arm.trainings], arm.scores, validation)
+        if is_tested:
+            row += _score_cells(names[arm.trainings], arm.test_scores, test)
         row += [counted(_typical(arm.counted, "weights")), counted(_typical(arm.counted, "updates"))]
         hours = [trial.core_hours for trial in arm.counted]
         row += [number(_total(hours)), counted(_total([trial.flops for trial in arm.counted]))]
@@ -94,47 +94,41 @@ def _score_cells(name: str, scores: Sequence[float], found: Ranking | None) -> l
     """Mean, interval, and whether it is tied with the best."""
     if not scores:
         return [number(None), "", ""]
-    if len(scores) == 1:
-        return [number(scores[0]), msg("one seed"), ""]
-    estimate = mean_over_seeds(scores)
+    mean, interval = mean_with_interval(scores)
     mark = "≈" if found is not None and name in found.tied else ""
-    return [number(estimate.value), between(estimate.low, estimate.high), AsIs(mark)]
+    return [number(mean), over_seeds(interval), AsIs(mark)]
 
 
 def _picture(stem: str, results: ExperimentResults, scores: Mapping[str, Sequence[float]], texts: str) -> ReportFigure:
-    rows = []
-    for name, values in scores.items():
-        interval = mean_over_seeds(values) if len(values) > 1 else None
-        bounds = (interval.low, interval.high) if interval else None
-        rows.append(IntervalRow(name, values, float(np.mean(values)), bounds))
-
-    def draw(translate: Translate) -> str:
-        metric = translate(results.metric_name)
-        return interval_chart(rows, f"{metric}, {translate(texts)}", metric)
-
+    rows = [IntervalRow(AsIs(name), values, *mean_with_interval(values)) for name, values in scores.items()]
     data = [
         [row.name, seed, value, row.mean, *(row.interval or ("", ""))]
         for row in rows for seed, value in enumerate(row.values, start=1)
     ]  # fmt: skip
     columns = ("variant", "training", results.metric, "mean", "low", "high")
     note = msg("Dots are single trainings, the bar is their mean with its 95 % interval over seeds.")
-    title = Joined(results.metric_name, ", ", texts)
-    return ReportFigure(stem, title, draw, columns, data, note)
+    chart = IntervalChart(Joined(results.metric_name, ", ", texts), results.metric_name, tuple(rows))
+    return ReportFigure(stem, chart, columns, data, note)
 
 
 def _variances_table(parted: Mapping[str, Components]) -> ReportTable:
-    columns = [
-        *(msg("variant"), msg("between seeds"), msg("interval"), msg("between sentences"), msg("interval")),
-        *(msg("interaction"), msg("interval")),
-    ]
+    """The variance of a sentence's score, divided: shares, and standard deviations with their intervals."""
+    columns = [msg("variant")]
+    for name in (msg("between seeds"), msg("between sentences"), msg("interaction")):
+        columns += ["%", name, msg("interval")]
     rows = []
-    for name, one in parted.items():
+    for name, found in parted.items():
+        parts = zip(found.shares, (found.seeds, found.sentences, found.interaction), strict=True)
         cells = [
-            cell for part in (one.seeds, one.sentences, one.interaction)
-            for cell in (number(part.variance**0.5), between(part.low**0.5, part.high**0.5))
+            cell for share, part in parts
+            for cell in (number(100 * share, 1), number(part.variance**0.5), between(part.low**0.5, part.high**0.5))
         ]  # fmt: skip
         rows.append([AsIs(name), *cells])
-    note = msg("Standard deviations, in points of the score; analysis of variance of seeds crossed with sentences.")
+    note = msg(
+        "Shares of the variance, and standard deviations in points of the score with their 95 % intervals: analysis of "
+        "variance of seeds crossed with sentences. The interaction: which sentences go well changes from seed to seed. "
+        "The wide intervals between seeds say how little few seeds know of it."
+    )
     return ReportTable(msg("What the score of a sentence varies with, on the test set"), columns, rows, note)
 
 
@@ -193,14 +187,9 @@ def cost_section(results: ExperimentResults) -> ReportSection:
     return ReportSection(msg("Cost"), sentences, [ReportTable(msg("What the trials took"), columns, rows)])
 
 
-def _changes(results: ExperimentResults, arm: Arm) -> dict[str, object]:
-    """All that an arm changes of the base, by its variant and by its own settings."""
-    return {**results.changed_by(arm.variant), **arm.settings}
-
-
 def _differing(results: ExperimentResults, arms: Sequence[Arm]) -> set[str]:
     """The settings that are not the same for all arms."""
-    changes = [_changes(results, arm) for arm in arms]
+    changes = [results.changes(arm) for arm in arms]
     keys = {key for one in changes for key in one}
     return {key for key in keys if len({repr(one.get(key)) for one in changes}) > 1}
 

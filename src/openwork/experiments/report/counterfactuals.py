@@ -4,13 +4,12 @@ All of it is computed from the results; a sentence stands only where it follows 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 
 import numpy as np
 
 from openwork.base.messages import msg
-from openwork.experiments.report_findings import Ranking
-from openwork.experiments.report_results import ExperimentResults
+from openwork.experiments.report.findings import Ranking, ordered
+from openwork.experiments.report.results import ExperimentResults
 from openwork.metrics.estimates import MethodDifference
 from openwork.metrics.significance import Difference
 
@@ -18,9 +17,9 @@ MOST_SHOWN = 10  # names or pairs in a sentence
 
 
 def single_seeds(found: Ranking, sign: int) -> Iterator[str]:
-    """What an experiment with one seed would have found: its ranking, and how often it contradicts the means."""
-    order = sorted(found.scores, key=lambda name: -sign * float(np.mean(found.scores[name])))
-    first = sorted(found.scores, key=lambda name: -sign * found.scores[name][0])
+    """What an experiment with one seed would have found: its order, and how often the best mean comes first."""
+    order = ordered(found.scores, sign)
+    first = ordered({name: values[:1] for name, values in found.scores.items()}, sign)
     if first == order:
         yield msg("With the first seed alone the order of the means would have been the same.")
     else:
@@ -31,16 +30,20 @@ def single_seeds(found: Ranking, sign: int) -> Iterator[str]:
     yield msg(
         f"With one seed drawn for each, {found.best} would have come out first in {100 * share:.0f} % of the cases."
     )
-    for other in order[1 : 1 + MOST_SHOWN]:
-        against, pairs = contradictions(found.scores[found.best], found.scores[other], sign)
-        if against:
-            yield msg(f"{other} is ahead of {found.best} in {against} of their {pairs} comparisons of single seeds.")
 
 
-def contradictions(best: Sequence[float], other: Sequence[float], sign: int) -> tuple[int, int]:
-    """In how many pairs of single seeds the other one is ahead, and of how many pairs."""
-    pairs = list(product(best, other))
-    return sum(sign * (two - one) > 0 for one, two in pairs), len(pairs)
+def without_choosing_seed(results: ExperimentResults, found: Ranking, *, tested: bool) -> Iterator[str]:
+    """Where the seed whose figures chose the settings decides the order: it flatters what it has chosen."""
+    seed = results.choosing_seed
+    figures = {arm.name: arm.figures(tested=tested) for arm in results.arms if arm.name in found.scores}
+    others = {name: [one for at, one in by_seed.items() if at != seed] for name, by_seed in figures.items()}
+    if seed is None or not all(others.values()):
+        return
+    order, without = ordered(found.scores, results.sign), ordered(others, results.sign)
+    if order == without:
+        yield msg(f"Without seed {seed}, which chose the settings, the order of the means would have been the same.")
+    else:
+        yield msg(f"Without seed {seed}, which chose the settings, the order would have been: {_listed(without)}.")
 
 
 def share_that_wins(name: str, scores: Mapping[str, Sequence[float]], sign: int) -> float:

@@ -6,18 +6,20 @@ from pathlib import Path
 import pytest
 
 from experiments.simulated import arms, experiment, make_test_set, trial
-from openwork.experiments.report_findings import (
+from openwork.experiments.report.findings import (
     against_base,
-    base_arm,
+    base_of,
     on_new_texts,
     protocols,
+    rank,
     ranking,
-    ranking_on_test,
-    ranking_on_validation,
     two_systems,
+    with_reference,
 )
-from openwork.experiments.report_results import read_results
-from openwork.metrics.estimates import contrast
+from openwork.experiments.report.results import read_results
+from openwork.metrics.estimates import contrast, holm
+
+pytest.importorskip("scipy", reason="the extra experiments is not installed")
 
 BASE = '[[variants]]\nname = "full"\n[[variants]]\nname = "one head"\nsettings = {"model.heads" = 1}\n'
 
@@ -35,21 +37,23 @@ def protocol(folder: Path, cells: dict[tuple[str, str], list[float]], **more: ob
 
 
 def test_the_best_and_what_is_tied_with_it():
-    found = ranking({"a": [30.0, 30.2], "b": [30.1, 29.9], "c": [10.0, 10.1], "single": [99.0]}, sign=1)
+    found = rank({"a": [30.0, 30.2], "b": [30.1, 29.9], "c": [10.0, 10.1], "single": [99.0]}, sign=1)
     assert found is not None and found.best == "a" and found.tied == {"a", "b"}
-    assert [(one.first, one.second) for one in found.with_best] == [("a", "b"), ("a", "c")]
-    assert found.with_best[1].estimate.value == pytest.approx(-20.05)
-    lower = ranking({"a": [2.0, 2.1], "b": [1.0, 1.1]}, sign=-1)
+    with_best = with_reference("a", found.comparisons)
+    assert [(one.first, one.second) for one in with_best] == [("a", "b"), ("a", "c")]
+    assert with_best[1].estimate.value == pytest.approx(-20.05)
+    lower = rank({"a": [2.0, 2.1], "b": [1.0, 1.1]}, sign=-1)
     assert lower is not None and lower.best == "b"
-    assert lower.with_best[0].estimate.value == pytest.approx(1.0) and lower.with_best[0].second == "a"
-    assert ranking({"a": [1.0, 2.0], "b": [1.0]}, sign=1) is None
+    (turned,) = with_reference("b", lower.comparisons)
+    assert (turned.first, turned.second, turned.estimate.value) == ("b", "a", pytest.approx(1.0))
+    assert turned.estimate.p == lower.comparisons[0].estimate.p
+    assert rank({"a": [1.0, 2.0], "b": [1.0]}, sign=1) is None
 
 
 def test_the_base_of_an_ablation_changes_nothing(tmp_path: Path):
     folder = arms(experiment(tmp_path / "e", more=BASE), {"full": [30.0, 31.0, 32.0], "one head": [28.0, 29.0, 30.0]})
     results = read_results(folder)
-    base = base_arm(results)
-    assert base is not None and base.name == "full"
+    assert base_of(results) == "full"
     scores = {arm.name: arm.scores for arm in results.arms}
     (found,) = against_base("full", scores)
     assert (found.first, found.second, found.estimate.value) == ("full", "one head", -2)
@@ -58,7 +62,7 @@ def test_the_base_of_an_ablation_changes_nothing(tmp_path: Path):
 
 
 def test_two_arms_that_change_nothing_are_no_base(tmp_path: Path):
-    assert base_arm(read_results(arms(experiment(tmp_path / "e"), {"a": [1.0, 2.0], "b": [1.0, 2.0]}))) is None
+    assert base_of(read_results(arms(experiment(tmp_path / "e"), {"a": [1.0, 2.0], "b": [1.0, 2.0]}))) is None
 
 
 CELLS = {
@@ -72,12 +76,15 @@ CELLS = {
 def test_the_gains_of_four_cells_by_hand(tmp_path: Path):
     """Means 25, 28, 32 and 26: structure 3, tuning 4 and 1, both 6, interaction 4 - 1."""
     (found,) = protocols(read_results(protocol(tmp_path / "e", CELLS)), tested=False)
-    assert (found.baseline, found.structure, len(found.cells)) == ("lstm", "tf", 4)
+    assert (found.baseline, found.structure) == ("lstm", "tf")
     values = [gain.estimate.value for gain in found.gains if gain.estimate]
     assert values == pytest.approx([3, 4, 1, 6, 3])
     interaction = found.gains[-1].estimate
     by_hand = contrast([(-1, [27, 28, 29]), (1, [30, 32, 34]), (1, [24, 25, 26]), (-1, [25, 26, 27])])
     assert interaction == by_hand and by_hand.error == pytest.approx(math.sqrt((1 + 4 + 1 + 1) / 3))
+    assert [gain.without for gain in found.gains] == pytest.approx([3, 4.5, 1, 6.5, 3.5]), "means 25.5, 28.5, 33, 26.5"
+    by_holm = holm([gain.estimate.p for gain in found.gains if gain.estimate])
+    assert [gain.adjusted for gain in found.gains] == by_holm
     assert [gain.published for gain in found.gains] == pytest.approx([2.3, 1.6, None, 3.9, None], abs=0.01)
 
 
@@ -120,11 +127,34 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_new_texts_by_both_ways(scored: Path):
     results = read_results(scored)
     for by_bootstrap in (False, True):
-        found = {(one.first, one.second): one.is_shown for one in on_new_texts(results, by_bootstrap=by_bootstrap)}
+        found = {
+            (one.first, one.second): one.is_shown for one in on_new_texts(results, None, by_bootstrap=by_bootstrap)
+        }
         assert found == {("full", "one head"): False, ("full", "poor"): True, ("one head", "poor"): True}
     corpus = {arm.name: sum(arm.test_scores) / 3 for arm in results.arms}
-    (first, *_) = on_new_texts(results, by_bootstrap=True)
+    (first, *_) = on_new_texts(results, None, by_bootstrap=True)
     assert first.estimate.value == pytest.approx(corpus["one head"] - corpus["full"])
+
+
+def test_new_texts_with_a_base_are_a_family_of_their_own(scored: Path):
+    """Two comparisons, so that the larger p stays what it is."""
+    results = read_results(scored)
+    for by_bootstrap in (False, True):
+        found = on_new_texts(results, "full", by_bootstrap=by_bootstrap)
+        assert [(one.first, one.second) for one in found] == [("full", "one head"), ("full", "poor")]
+        assert found[0].adjusted == found[0].estimate.p and found[1].adjusted == pytest.approx(2 * found[1].estimate.p)
+    assert on_new_texts(results, "absent", by_bootstrap=False) == []
+
+
+def test_all_gains_of_a_report_are_one_family(tmp_path: Path):
+    """Two structures against one baseline: corrected for ten gains, not for five."""
+    cells = {
+        **CELLS,
+        **{(f"{variant}2", group): scores for (variant, group), scores in CELLS.items() if variant == "tf"},
+    }
+    one, other = protocols(read_results(protocol(tmp_path / "e", cells)), tested=False)
+    p = [gain.estimate.p for gain in [*one.gains, *other.gains] if gain.estimate]
+    assert len(p) == 10 and [gain.adjusted for gain in [*one.gains, *other.gains]] == holm(p)
 
 
 def test_two_given_systems_are_those_that_validation_chose(scored: Path):
@@ -132,7 +162,7 @@ def test_two_given_systems_are_those_that_validation_chose(scored: Path):
     not.
     """
     results = read_results(scored)
-    validation = ranking_on_validation(results)
+    validation = ranking(results, tested=False)
     assert validation is not None
     found = two_systems(results, validation)
     assert found is not None and found[:2] == ("full", "one head")
@@ -142,12 +172,12 @@ def test_two_given_systems_are_those_that_validation_chose(scored: Path):
 
 
 def test_a_ranking_on_the_test_set(scored: Path):
-    found = ranking_on_test(read_results(scored))
+    found = ranking(read_results(scored), tested=True)
     assert found is not None and "poor" not in found.tied
 
 
 def test_without_sentences_there_is_no_test_on_new_texts(tmp_path: Path):
     results = read_results(arms(experiment(tmp_path / "e"), {"a": [1.0, 2.0], "b": [1.0, 3.0]}))
-    validation = ranking_on_validation(results)
-    assert on_new_texts(results, by_bootstrap=True) == on_new_texts(results, by_bootstrap=False) == []
+    validation = ranking(results, tested=False)
+    assert on_new_texts(results, None, by_bootstrap=True) == on_new_texts(results, None, by_bootstrap=False) == []
     assert validation is not None and two_systems(results, validation) is None

@@ -91,6 +91,12 @@ class ReportedTrial(_Read):
         return value if self.state == "finished" and value is not None and math.isfinite(value) else None
 
     @property
+    def tested(self) -> float | None:
+        """The corpus score of the test set; None where there is none."""
+        value = self.test.scores.get(self.metric) if self.test else None
+        return value if value is not None and math.isfinite(value) else None
+
+    @property
     def core_hours(self) -> float | None:
         """Hours times cores; None where either is unknown."""
         return None if self.seconds is None or self.cores is None else self.seconds * self.cores / 3600
@@ -114,13 +120,17 @@ class Arm:
     @cached_property
     def scores(self) -> list[float]:
         """The validation figures of the trials that count, by seed."""
-        return [trial.score for trial in self.counted if trial.score is not None]
+        return [*self.figures(tested=False).values()]
 
     @cached_property
     def test_scores(self) -> list[float]:
         """The corpus scores of the test set, by seed."""
-        found = (trial.test.scores.get(trial.metric) for trial in self.counted if trial.test)
-        return [score for score in found if score is not None and math.isfinite(score)]
+        return [*self.figures(tested=True).values()]
+
+    def figures(self, *, tested: bool) -> dict[int, float]:
+        """Seed -> validation figure, or score of the test set where there is one."""
+        found = {trial.seed: trial.tested if tested else trial.score for trial in self.counted}
+        return {seed: score for seed, score in found.items() if score is not None}
 
     @property
     def trainings(self) -> tuple[int, ...]:
@@ -146,7 +156,7 @@ class ExperimentResults:
     file: Mapping[str, Any]
     trials: tuple[ReportedTrial, ...]
     test: Mapping[str, Any] | None = None
-    importance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by study; of a single one by ""
+    importance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by study
 
     @property
     def name(self) -> str:
@@ -159,9 +169,9 @@ class ExperimentResults:
         return str(self._section.get("kind", ""))
 
     @property
-    def is_searched(self) -> bool:
-        """Whether settings were chosen by the validation figures of the first seed."""
-        return self.kind in ("search", "protocol")
+    def choosing_seed(self) -> int | None:
+        """The seed by whose validation figures settings were chosen; None where none were searched."""
+        return next(iter(self._section.get("seeds", ())), None) if self.kind in ("search", "protocol") else None
 
     @property
     def metric(self) -> str:
@@ -196,9 +206,10 @@ class ExperimentResults:
     def _variants(self) -> list[Mapping[str, Any]]:
         return [one for one in self.file.get("variants", []) if isinstance(one, Mapping)]
 
-    def changed_by(self, variant: str) -> Mapping[str, Value]:
-        """The settings of the base that the variant changes."""
-        return next((one.get("settings", {}) for one in self._variants if one.get("name") == variant), {})
+    def changes(self, arm: Arm) -> dict[str, Value]:
+        """All that an arm changes of the base, by its variant and by its own settings."""
+        variant = next((one for one in self._variants if one.get("name") == arm.variant), {})
+        return {**variant.get("settings", {}), **arm.settings}
 
     @cached_property
     def arms(self) -> tuple[Arm, ...]:
@@ -209,8 +220,15 @@ class ExperimentResults:
             kept.setdefault(key, []).append(trial)
         return tuple(
             Arm(name, trials[0].variant, trials[0].group, trials[0].settings, tuple(sorted(trials, key=_by_seed)))
-            for name, trials in zip(_names([*kept.values()], self.is_searched), kept.values(), strict=True)
+            for name, trials in zip(
+                _names([*kept.values()], self.choosing_seed is not None), kept.values(), strict=True
+            )
         )
+
+    @cached_property
+    def distinct(self) -> tuple[Arm, ...]:
+        """The arms without those that are the same trainings as an earlier one, under another name."""
+        return tuple({arm.trainings: arm for arm in reversed(self.arms)}.values())[::-1]
 
     @cached_property
     def compared(self) -> tuple[Arm, ...]:
@@ -264,10 +282,10 @@ def check_comparable(trials: Iterable[ReportedTrial]) -> None:
 
 
 def _by_study(importance: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    studies = {key: value for key, value in importance.items() if isinstance(value, Mapping)} or {"": importance}
     shares = {
         study: {key: float(share) for key, share in values.items() if isinstance(share, int | float)}
-        for study, values in studies.items()
+        for study, values in importance.items()
+        if isinstance(values, Mapping)
     }
     return {study: values for study, values in shares.items() if values}
 

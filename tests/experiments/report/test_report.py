@@ -13,12 +13,14 @@ from experiments.simulated import arms, experiment, make_test_set, score_on_test
 from openwork.base.errors import DataError
 from openwork.base.messages import catalogue
 from openwork.base.phrases import AsIs
-from openwork.experiments import report_findings
-from openwork.experiments.report import report_of, write_report
-from openwork.experiments.report_document import ReportDocument, ReportTable
-from openwork.experiments.report_results import read_results
+from openwork.experiments.report import findings
+from openwork.experiments.report.document import ReportDocument, ReportTable
+from openwork.experiments.report.report import report_of, write_report
+from openwork.experiments.report.results import read_results
 from openwork.metrics.significance import Effort
 from openwork.metrics.two_way_bootstrap import Draws, resample
+
+pytest.importorskip("scipy", reason="the extra experiments is not installed")
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 ABLATION = '[[variants]]\nname = "full"\n[[variants]]\nname = "one head"\nsettings = {"model.heads" = 1}\n'
@@ -28,8 +30,8 @@ SCORES = {"full": [30.0, 31.0, 30.5], "one head": [28.2, 28.4, 28.3], "other": [
 @pytest.fixture(autouse=True)
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """How many resamples are drawn is not what these tests look at."""
-    monkeypatch.setattr(report_findings, "resample", partial(resample, draws=Draws(50)))
-    monkeypatch.setattr(report_findings, "PAIRED", Effort(50, 50))
+    monkeypatch.setattr(findings, "resample", partial(resample, draws=Draws(50)))
+    monkeypatch.setattr(findings, "PAIRED", Effort(50, 50))
 
 
 class Page(HTMLParser):
@@ -183,7 +185,7 @@ def test_what_is_said_of_an_ablation(tmp_path: Path):
     assert found[0] == "full has the highest mean."
     assert "No difference was shown between full and: other full." in found
     assert "Shown to differ from full: one head." in found
-    sentences, tables = section(document, "Variants")
+    _, tables = section(document, "Variants")
     means = tables["Means over seeds"]
     assert [row[0] for row in means.rows] == ["full", "one head", "other full"]
     first = dict(zip(means.columns, means.rows[0], strict=False))
@@ -192,11 +194,14 @@ def test_what_is_said_of_an_ablation(tmp_path: Path):
     assert first["FLOPs"] == "3.00e+12"
     assert means.rows[0][3:6] == ["30.50", "29.26 … 31.74", "≈"], "s = 0.5, t = 4.303"
     assert means.rows[1][5] == "" and means.rows[2][8] == "≈"
-    assert sum("of the variance of a sentence's score" in sentence.lower() for sentence in sentences) == 3
+    parted = tables["What the score of a sentence varies with, on the test set"]
+    assert [row[0] for row in parted.rows] == [row[0] for row in means.rows]
+    for row in parted.rows:
+        assert sum(float(share) for share in row[1::3]) == pytest.approx(100, abs=0.2)
     _, tests = section(document, "Differences")
     costs = tests["What each change costs"]
     assert [row[0] for row in costs.rows] == ["one head", "other full"]
-    assert list(costs.rows[0][5:]) == ["-2.3", "-0.9"] and list(costs.rows[1][5:]) == ["–", "–"]
+    assert list(costs.rows[0][6:]) == ["-2.3", "-0.9"] and list(costs.rows[1][6:]) == ["–", "–"]
     assert all("The question" in table.note or "The same question" in table.note for table in tests.values())
     assert set(tests) == {
         *("New seeds, the test set", "What each change costs", "Two given systems, new texts"),
@@ -214,6 +219,9 @@ def test_trials_that_do_not_count_are_shown_with_the_rule(tmp_path: Path):
         ("10", "failed", "it diverged (full)"),
         ("11", "ended early", ""),
     ]
+    said = section(document, "The test set")[0]
+    assert "Trials that were scored on it: 1, 2, 3, 4, 5, 6, 7, 8, 9." in said
+    assert said[-1] == "Scored on it from 2026-05-01 12:00 UTC."
     _, cost = section(document, "Cost")
     assert [list(row[1:3]) for row in cost["What the trials took"].rows] == [
         ["9", "1.80"],
@@ -228,7 +236,9 @@ def test_the_gains_of_the_protocol(tmp_path: Path):
     assert "no share of the gain belongs to one of them alone" in sentences[0]
     rows = tables["tf against lstm"].rows
     assert [row[1] for row in rows] == ["+2.30", "+1.60", "+0.40", "+3.50", "+1.20"]
-    assert [row[4] for row in rows] == ["+2.3", "+1.6", "–", "+3.9", "–"]
+    assert [row[5] for row in rows] == ["+2.30", "+1.60", "+0.40", "+3.50", "+1.20"], "all seeds gain the same"
+    assert [row[6] for row in rows] == ["+2.3", "+1.6", "–", "+3.9", "–"]
+    assert "without seed 1" in tables["tf against lstm"].columns
     _, variants = section(document, "Variants")
     assert [list(row) for row in variants["Settings with one seed"].rows] == [
         ["lstm (settings of lstm, width = 32)", "model.width = 32", "10.00"]
@@ -236,6 +246,20 @@ def test_the_gains_of_the_protocol(tmp_path: Path):
     _, importance = section(document, "Importance of the settings")
     assert [list(row) for row in importance["lstm"].rows] == [["model.width", "75.0"], ["model.dropout", "25.0"]]
     assert section(document, "The test set")[0] == ["The test set has not been touched."]
+
+
+def test_the_same_trainings_under_two_names_are_compared_once(tmp_path: Path):
+    folder = experiment(tmp_path / "e", "protocol", more='[[variants]]\nname = "lstm"\nbaseline = true\n')
+    for seed, score in enumerate((25.0, 25.2, 25.1), start=1):
+        trial(folder, seed, "lstm", seed, score, group="settings of lstm")
+        trial(folder, 3 + seed, "tf", seed, score - 10, group="settings of lstm")
+        trial(folder, 6 + seed, "lstm", seed, score, group="own settings", copy_of=seed)
+    document = report_of(read_results(folder))
+    _, tables = section(document, "Differences")
+    (only,) = tables["New seeds, the validation texts"].rows
+    assert only[0] == "tf (settings of lstm)" and only[4] == only[5], "one comparison"
+    _, tables = section(document, "Variants")
+    assert [row[5] for row in tables["Means over seeds"].rows] == ["≈", "", "≈"]
 
 
 def test_curves_stand_beside_the_documents(tmp_path: Path):
@@ -263,6 +287,21 @@ def test_heads_are_compared_with_their_own_model(tmp_path: Path):
     assert rows[0] == ["encoder.layers.0.self_attention", "2", "2", "-1.12", "-5.89 … 3.64", "-2.00", "-0.50"]
     assert rows[1][3] == "-4.50" and rows[1][5:] == ["-8.00", "-2.00"]
     assert "Differences" not in [one.title for one in document.sections]
+
+
+def test_a_head_that_failed_leaves_the_others_their_numbers(tmp_path: Path):
+    folder = heads(tmp_path / "e")
+    (folder / "trials" / "0002" / "trial.json").unlink()
+    write_report(folder)
+    rows = [*csv.reader((folder / "figures" / "heads.csv").read_text("utf-8").splitlines())]
+    assert rows[1] == ["encoder.layers.0.self_attention", "1", "2", "-1.0"]
+
+
+def test_a_test_set_whose_scoring_was_interrupted_says_so(tmp_path: Path):
+    folder = ablation(tmp_path / "e")
+    (folder / "test.json").write_text('{"trials": [1], "started": 0, "ended": null}', "utf-8")
+    said = section(report_of(read_results(folder)), "The test set")[0]
+    assert said[-1] == "The scoring has not ended: it was interrupted, or is under way."
 
 
 def test_what_would_have_changed_the_conclusion(tmp_path: Path):

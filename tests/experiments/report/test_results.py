@@ -7,7 +7,7 @@ import pytest
 
 from experiments.simulated import arms, experiment, score_on_test_set, trial
 from openwork.base.errors import DataError
-from openwork.experiments.report_results import read_results
+from openwork.experiments.report.results import read_results
 
 
 def test_trials_of_one_variant_and_settings_are_an_arm(tmp_path: Path):
@@ -118,11 +118,13 @@ def test_a_damaged_experiment_is_refused(tmp_path: Path):
         read_results(folder)
 
 
-def test_importance_of_one_search_or_of_several(tmp_path: Path):
+def test_importance_by_study(tmp_path: Path):
     folder = experiment(tmp_path / "e")
-    for values, expected in (
-        ({"model.width": 0.7, "note": "x"}, {"": {"model.width": 0.7}}),
-        ({"lstm": {"model.width": 0.7}, "tf": {}}, {"lstm": {"model.width": 0.7}}),
-    ):
-        (folder / "importance.json").write_text(json.dumps(values), "utf-8")
-        assert read_results(folder).importance == expected
+    values = {"lstm": {"model.width": 0.7, "note": "x"}, "tf": {}, "format": 1}
+    (folder / "importance.json").write_text(json.dumps(values), "utf-8")
+    assert read_results(folder).importance == {"lstm": {"model.width": 0.7}}
+
+
+def test_the_seed_that_chooses_is_the_first_of_a_search(tmp_path: Path):
+    kinds = {"search": 1, "protocol": 1, "factors": None, "heads": None}
+    assert {kind: read_results(experiment(tmp_path / kind, kind)).choosing_seed for kind in kinds} == kinds

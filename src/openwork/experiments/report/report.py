@@ -8,10 +8,8 @@ from pathlib import Path
 
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
-from openwork.experiments.report_curves import heads_section, sensitivity_section
-from openwork.experiments.report_document import ReportDocument, ReportSection, counted, write_document
-from openwork.experiments.report_results import ExperimentResults, read_results
-from openwork.experiments.report_tests import (
+from openwork.experiments.report.curves import heads_section, sensitivity_section
+from openwork.experiments.report.differences import (
     all_tests,
     counterfactual_section,
     differences_section,
@@ -20,7 +18,9 @@ from openwork.experiments.report_tests import (
     protocol_section,
     touched_section,
 )
-from openwork.experiments.report_variants import cost_section, trials_section, variants_section
+from openwork.experiments.report.document import ReportDocument, ReportSection, counted, write_document
+from openwork.experiments.report.results import ExperimentResults, read_results
+from openwork.experiments.report.variants import cost_section, trials_section, variants_section
 
 KINDS = {
     "search": msg("A search for the best settings"),
@@ -63,7 +63,7 @@ def _sections(results: ExperimentResults) -> Iterator[ReportSection]:
         yield variants_section(results, tests.validation, tests.test)
     for section in (
         differences_section(results, tests),
-        protocol_section(tests),
+        protocol_section(results, tests),
         sensitivity_section(results),
         heads_section(results),
         importance_section(results),

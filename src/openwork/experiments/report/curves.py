@@ -3,27 +3,26 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from openwork.base.messages import msg
-from openwork.base.phrases import AsIs, Joined, Translate
-from openwork.experiments.report_document import (
+from openwork.base.phrases import AsIs, Joined
+from openwork.experiments.report.document import (
     ReportFigure,
     ReportSection,
     ReportTable,
-    between,
     counted,
     number,
+    over_seeds,
     signed,
 )
-from openwork.experiments.report_published import published_score
-from openwork.experiments.report_results import Arm, ExperimentResults, Value
-from openwork.inspection.intervals import IntervalRow, interval_chart
+from openwork.experiments.report.published import published_score
+from openwork.experiments.report.results import Arm, ExperimentResults, Value
+from openwork.inspection.intervals import IntervalChart, IntervalRow
 from openwork.inspection.plots import Chart, Series
-from openwork.metrics.estimates import mean_over_seeds
+from openwork.metrics.estimates import mean_with_interval
 
 RATIOS = 20  # values this far apart are shown on a logarithmic axis
 
@@ -87,22 +86,17 @@ def _curve_name(variant: str, others: Mapping[str, Value]) -> str:
 def _curve_figure(results: ExperimentResults, key: str, curves: Sequence[SensitivityCurve]) -> ReportFigure:
     series, data = [], []
     for curve in curves:
-        band = []
-        for value, arm in curve.points:
-            mean = mean_over_seeds(arm.scores) if len(arm.scores) > 1 else None
-            if mean is not None:
-                band.append((value, mean.low, mean.high))
-            bounds = (mean.low, mean.high) if mean else ("", "")
-            data.append([curve.name, value, float(np.mean(arm.scores)), *bounds, len(arm.scores)])
-        points = [(value, float(np.mean(arm.scores))) for value, arm in curve.points]
-        series.append(Series(AsIs(curve.name), points, band))
+        points = [(value, len(arm.scores), *mean_with_interval(arm.scores)) for value, arm in curve.points]
+        band = [(value, *interval) for value, _, _, interval in points if interval]
+        series.append(Series(AsIs(curve.name), [(value, mean) for value, _, mean, _ in points], band))
+        data += [[curve.name, value, mean, *(interval or ("", "")), seeds] for value, seeds, mean, interval in points]
     values = [point.value for curve in curves for point in curve.points]
     logarithmic = min(values) > 0 and max(values) / min(values) >= RATIOS
 
     chart = Chart(AsIs(key), AsIs(key), results.metric_name, tuple(series), log_x=logarithmic)
     stem = "sensitivity-" + "".join(one if one.isalnum() else "-" for one in key.lower())
     columns = ("variant", key, "mean", "low", "high", "seeds")
-    return ReportFigure(stem, AsIs(key), chart.drawn, columns, data)
+    return ReportFigure(stem, chart, columns, data)
 
 
 def _table(results: ExperimentResults, key: str, curves: Sequence[SensitivityCurve]) -> ReportTable:
@@ -112,11 +106,9 @@ def _table(results: ExperimentResults, key: str, curves: Sequence[SensitivityCur
         said = [published_score(curve.variant, key, point.value) for point in curve.points]
         best_said = max((one for one in said if one is not None), default=None)
         for (value, arm), figure in zip(curve.points, said, strict=True):
-            mean = float(np.mean(arm.scores))
-            interval = mean_over_seeds(arm.scores) if len(arm.scores) > 1 else None
-            bounds = between(interval.low, interval.high) if interval else msg("one seed")
+            mean, interval = mean_with_interval(arm.scores)
             below = number(None) if figure is None or best_said is None else signed(figure - best_said, 1)
-            cells = [number(mean), bounds, counted(len(arm.scores)), signed(results.sign * mean - best)]
+            cells = [number(mean), over_seeds(interval), counted(len(arm.scores)), signed(results.sign * mean - best)]
             rows.append([AsIs(curve.name), AsIs(f"{value:g}"), *cells, number(figure, 1), below])
     columns = [
         *(msg("variant"), AsIs(key), results.metric_name, msg("interval"), msg("seeds"), msg("below its best")),
@@ -133,33 +125,31 @@ def heads_section(results: ExperimentResults) -> ReportSection | None:
     nothing in common with head 1 of another, so means over seeds are those of an attention's heads together.
     """
     wholes = {trial.seed: trial.score for arm in results.arms if not arm.settings for trial in arm.counted}
-    losses: dict[str, dict[int, list[float]]] = {}
+    losses: dict[str, dict[int, dict[str, float]]] = {}  # attention -> seed -> head -> difference
     for arm in results.arms:
         for trial in arm.counted if arm.settings and arm.group else ():
             if (whole := wholes.get(trial.seed)) is not None and trial.score is not None:
-                losses.setdefault(arm.group or "", {}).setdefault(trial.seed, []).append(trial.score - whole)
+                head = str(next(iter(arm.settings.values()))).rpartition(".")[2]
+                losses.setdefault(arm.group or "", {}).setdefault(trial.seed, {})[head] = trial.score - whole
     if results.kind != "heads" or not losses:
         return None
     rows, drawn, data = [], [], []
     for attention, by_seed in losses.items():
-        means = [float(np.mean(values)) for values in by_seed.values()]
-        every = [value for values in by_seed.values() for value in values]
-        estimate = mean_over_seeds(means) if len(means) > 1 else None
-        bounds = (estimate.low, estimate.high) if estimate else None
-        interval = between(*bounds) if bounds else msg("one seed")
+        means = [float(np.mean([*values.values()])) for values in by_seed.values()]
+        every = [value for values in by_seed.values() for value in values.values()]
+        mean, interval = mean_with_interval(means)
         heads = counted(max(map(len, by_seed.values())))
-        cells = [heads, counted(len(by_seed)), signed(float(np.mean(means))), interval]
+        cells = [heads, counted(len(by_seed)), signed(mean), over_seeds(interval)]
         rows.append([AsIs(attention), *cells, signed(min(every)), signed(max(every))])
-        drawn.append(IntervalRow(attention, every, float(np.mean(means)), bounds))
-        data += [[attention, seed, place, value] for seed, values in by_seed.items()
-                 for place, value in enumerate(values, start=1)]  # fmt: skip
+        drawn.append(IntervalRow(AsIs(attention), every, mean, interval))
+        data += [[attention, seed, *one] for seed, values in by_seed.items() for one in values.items()]
     columns = [
         *(msg("attention"), msg("heads"), msg("seeds"), msg("mean difference"), msg("interval")),
         *(msg("least"), msg("greatest")),
     ]
     title = msg("Difference from the whole model, without one head")
-    draw = partial(_drawn_heads, drawn, title, results.metric_name)
-    figure = ReportFigure("heads", title, draw, ("attention", "seed", "head", "difference"), data)
+    chart = IntervalChart(title, results.metric_name, tuple(drawn))
+    figure = ReportFigure("heads", chart, ("attention", "seed", "head", "difference"), data)
     sentence = msg(
         "Each model is compared with itself, on the same validation texts. Heads of several trainings have no common "
         "numbers, so what is averaged over seeds is the mean of an attention's heads."
@@ -167,7 +157,3 @@ def heads_section(results: ExperimentResults) -> ReportSection | None:
     whole = ", ".join(f"{score:.2f} (seed {seed})" for seed, score in sorted(wholes.items()))
     sentences = [sentence, Joined(msg("whole model"), ": ", AsIs(whole))]
     return ReportSection(msg("Removed heads"), sentences, [ReportTable(title, columns, rows), figure])
-
-
-def _drawn_heads(rows: Sequence[IntervalRow], title: str, metric: str, translate: Translate) -> str:
-    return interval_chart(rows, translate(title), translate(metric))

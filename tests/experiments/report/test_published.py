@@ -2,7 +2,7 @@
 
 import pytest
 
-from openwork.experiments.report_published import (
+from openwork.experiments.report.published import (
     ABLATIONS,
     BASELINE,
     COMPLETE,

@@ -1,34 +1,35 @@
 """Sections of a report about differences: which were shown, by which test, and which question that test answers."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
-from openwork.experiments.report_counterfactuals import (
+from openwork.experiments.report.counterfactuals import (
     lost_by_correction,
     of_failures,
     of_other_texts,
     of_two_systems,
     of_validation,
     single_seeds,
+    without_choosing_seed,
 )
-from openwork.experiments.report_document import ReportSection, ReportTable, between, number, probability, signed
-from openwork.experiments.report_findings import (
+from openwork.experiments.report.document import ReportSection, ReportTable, between, number, probability, signed
+from openwork.experiments.report.findings import (
     Protocol,
     Ranking,
     against_base,
-    base_arm,
+    base_of,
     on_new_texts,
     protocols,
-    ranking_on_test,
-    ranking_on_validation,
+    ranking,
     two_systems,
+    with_reference,
 )
-from openwork.experiments.report_published import published_change
-from openwork.experiments.report_results import ExperimentResults
-from openwork.metrics.estimates import MethodDifference, holm
+from openwork.experiments.report.published import published_change
+from openwork.experiments.report.results import ExperimentResults
+from openwork.metrics.estimates import MethodDifference
 from openwork.metrics.significance import Difference
 
 SHOWN = {True: msg("shown"), False: msg("not shown")}
@@ -53,6 +54,11 @@ class AllTests:
         return self.test if self.is_on_test_set else self.validation
 
     @property
+    def on_new_texts(self) -> Sequence[MethodDifference]:
+        """For new seeds and new texts: of the corpus score, else of the sentences' scores."""
+        return self.by_bootstrap or self.by_model
+
+    @property
     def is_on_test_set(self) -> bool:
         """Whether the test set ranks every arm that the validation texts do."""
         return self.test is not None and (
@@ -64,14 +70,12 @@ def all_tests(results: ExperimentResults) -> AllTests:
     """Every test that the results allow. Heads are compared elsewhere: those of one model are no methods."""
     if results.kind == "heads":
         return AllTests()
-    tests = AllTests(ranking_on_validation(results), ranking_on_test(results))
-    base = base_arm(results)
+    tests = AllTests(*(ranking(results, tested=tested) for tested in (False, True)), base_of(results))
     return replace(
         tests,
-        base=base.name if base else None,
-        with_base=against_base(base.name, tests.main.scores) if base and tests.main else (),
-        by_model=on_new_texts(results, by_bootstrap=False),
-        by_bootstrap=on_new_texts(results, by_bootstrap=True),
+        with_base=against_base(tests.base, tests.main.scores) if tests.base and tests.main else (),
+        by_model=on_new_texts(results, tests.base, by_bootstrap=False),
+        by_bootstrap=on_new_texts(results, tests.base, by_bootstrap=True),
         systems=two_systems(results, tests.validation) if tests.validation else None,
         protocols=protocols(results, tested=tests.is_on_test_set),
     )
@@ -99,23 +103,32 @@ def _conclusions(results: ExperimentResults, tests: AllTests) -> Iterator[str]:
     tied = [name for name in found.scores if name in found.tied and name != found.best]
     if tied:
         yield msg(f"No difference was shown between {found.best} and: {', '.join(tied)}.")
-    if shown := [one.second for one in found.with_best if one.is_shown]:
+    if shown := [one.second for one in with_reference(found.best, found.comparisons) if one.is_shown]:
         yield msg(f"Shown to differ from {found.best}: {', '.join(shown)}.")
+    if shown := [one.second for one in tests.with_base if one.is_shown]:
+        yield msg(f"Changes of {tests.base} that are shown to cost or to gain: {', '.join(shown)}.")
     yield msg("These sentences hold for new seeds and for the texts that were scored.")
-    new = [one for one in tests.by_bootstrap or tests.by_model if found.best in (one.first, one.second)]
-    if hidden := [one.first if one.second == found.best else one.second for one in new if not one.is_shown]:
-        yield msg(f"For other texts like these, no difference is shown between {found.best} and: {', '.join(hidden)}.")
+    name = tests.base or found.best
+    if hidden := [one.second for one in with_reference(name, tests.on_new_texts) if not one.is_shown]:
+        yield msg(f"For other texts like these, no difference is shown between {name} and: {', '.join(hidden)}.")
 
 
 def differences_section(results: ExperimentResults, tests: AllTests) -> ReportSection | None:
     """A table for each test, each with the question that it answers; None where nothing could be tested."""
-    if tests.main is None:
+    found = tests.main
+    if found is None:
         return None
-    tables = [_these_texts(tests.main, is_test=tests.is_on_test_set)]
-    if tests.with_base and tests.base:
+    title = msg("New seeds, the test set") if tests.is_on_test_set else msg("New seeds, the validation texts")
+    note = msg(
+        "The question: trained again with other seeds, would the difference stay on these texts? Welch's t-test over "
+        f"the scores of the seeds. p is Holm's, corrected for all {len(found.comparisons)} pairs, since the data chose "
+        "the best. It says nothing of other texts."
+    )
+    tables = [_pairs_table(title, found.best, found.comparisons, note)]
+    if tests.base and tests.with_base:
         tables.append(_base_table(results, tests.base, tests.with_base))
     tables += [
-        _pairs_table(title, comparisons, note)
+        _pairs_table(title, tests.base or found.best, comparisons, note)
         for title, comparisons, note in (
             (msg("New seeds and new texts: scores of sentences"), tests.by_model, _BY_MODEL),
             (msg("New seeds and new texts: score of the corpus"), tests.by_bootstrap, _BY_BOOTSTRAP),
@@ -129,7 +142,8 @@ def differences_section(results: ExperimentResults, tests: AllTests) -> ReportSe
 
 _BY_MODEL = msg(
     "The question: trained again with other seeds and scored on other texts like these, would the score of a sentence "
-    "differ on average? A mixed model of seeds and sentences. The mean over sentences is not the score of the corpus."
+    "differ on average? A mixed model of seeds and sentences, corrected like the table over seeds. The mean over "
+    "sentences is not the score of the corpus."
 )
 _BY_BOOTSTRAP = msg(
     "The same question about the score of the corpus: seeds and sentences are resampled. Of all tests here it answers "
@@ -137,67 +151,48 @@ _BY_BOOTSTRAP = msg(
 )
 
 
-def _these_texts(found: Ranking, *, is_test: bool) -> ReportTable:
-    note = msg(
-        "The question: trained again with other seeds, would the difference stay on these texts? Welch's t-test over "
-        f"the scores of the seeds. p is Holm's, corrected for all {len(found.comparisons)} pairs, since the data chose "
-        "the best. It says nothing of other texts."
-    )
-    title = msg("New seeds, the test set") if is_test else msg("New seeds, the validation texts")
-    return _pairs_table(title, found.with_best, note)
-
-
-def _pairs_table(title: str, comparisons: Sequence[MethodDifference], note: str) -> ReportTable:
+def _pairs_table(title: str, reference: str, comparisons: Sequence[MethodDifference], note: str) -> ReportTable:
+    """The comparisons of one arm; p is corrected for the whole family."""
     columns = [
         *(msg("variant"), msg("against"), msg("difference"), msg("interval"), "p", msg("p, corrected")),
         msg("is it shown?"),
     ]
     rows = [
-        [AsIs(one.second), AsIs(one.first), signed(one.estimate.value), between(one.estimate.low, one.estimate.high),
-         probability(one.estimate.p), probability(one.adjusted), SHOWN[one.is_shown]]
-        for one in comparisons
-    ]  # fmt: skip
+        [AsIs(one.second), AsIs(one.first), *_difference_cells(one)] for one in with_reference(reference, comparisons)
+    ]
     return ReportTable(title, columns, rows, note, frozenset({0, 1, 6}))
+
+
+def _difference_cells(one: MethodDifference) -> list[str]:
+    """The difference, its interval, p, p corrected, and whether it is shown."""
+    found = one.estimate
+    cells = [signed(found.value), between(found.low, found.high), probability(found.p), probability(one.adjusted)]
+    return [*cells, SHOWN[one.is_shown]]
 
 
 def _base_table(results: ExperimentResults, base: str, comparisons: Sequence[MethodDifference]) -> ReportTable:
     """Each change of the base beside what the documents and the paper say of it."""
     arms = {arm.name: arm for arm in results.arms}
     columns = [
-        *(msg("variant"), msg("difference"), msg("interval"), msg("p, corrected"), msg("is it shown?")),
+        *(msg("variant"), msg("difference"), msg("interval"), "p", msg("p, corrected"), msg("is it shown?")),
         *(msg("documents"), msg("paper")),
     ]
     rows = []
     for one in comparisons:
-        arm = arms[one.second]
-        published = published_change(arm.variant, {**results.changed_by(arm.variant), **arm.settings})
-        figures = [number(figure, 1) if figure is None else signed(figure, 1) for figure in published]
-        bounds = between(one.estimate.low, one.estimate.high)
-        rows.append(
-            [
-                AsIs(one.second),
-                signed(one.estimate.value),
-                bounds,
-                probability(one.adjusted),
-                SHOWN[one.is_shown],
-                *figures,
-            ]
-        )
+        published = published_change(arms[one.second].variant, results.changes(arms[one.second]))
+        figures = [number(None) if figure is None else signed(figure, 1) for figure in published]
+        rows.append([AsIs(one.second), *_difference_cells(one), *figures])
     note = msg(
         "The question: trained again with other seeds, would the change cost or gain on these texts? Each is compared "
         f"with {base}, which was chosen beforehand, so p is corrected for these {len(rows)} comparisons only. The "
         "documents' figures (9.2.2, without a source) and those of the paper's table 3 are BLEU of WMT 2014."
     )
-    return ReportTable(msg("What each change costs"), columns, rows, note, frozenset({0, 4}))
+    return ReportTable(msg("What each change costs"), columns, rows, note, frozenset({0, 5}))
 
 
 def _systems_table(first: str, second: str, found: Difference) -> ReportTable:
     columns = [
-        msg("system"),
-        msg("against"),
-        msg("difference"),
-        msg("p, bootstrap"),
-        msg("p, randomisation"),
+        *(msg("system"), msg("against"), msg("difference"), msg("p, bootstrap"), msg("p, randomisation")),
         msg("is it shown?"),
     ]
     row = [AsIs(second), AsIs(first), signed(found.value), probability(found.bootstrap),
@@ -209,21 +204,26 @@ def _systems_table(first: str, second: str, found: Difference) -> ReportTable:
     return ReportTable(msg("Two given systems, new texts"), columns, [row], note, frozenset({0, 1, 5}))
 
 
-def protocol_section(tests: AllTests) -> ReportSection | None:
+def protocol_section(results: ExperimentResults, tests: AllTests) -> ReportSection | None:
     """The gain of structure, of tuning, and their interaction, in place of a division in percent."""
     if not tests.protocols:
         return None
+    columns = [
+        *(msg("gain"), msg("difference"), msg("interval"), "p", msg("p, corrected")),
+        *(msg(f"without seed {results.choosing_seed}"), msg("documents")),
+    ]
     tables = []
     for found in tests.protocols:
         rows = []
-        adjusted = holm([gain.estimate.p if gain.estimate else math.nan for gain in found.gains])
-        for gain, p in zip(found.gains, adjusted, strict=True):
+        for gain in found.gains:
             one = gain.estimate
-            cells = [signed(one.value), between(one.low, one.high), probability(p)] if one else [number(None)] * 3
-            rows.append([gain.words, *cells, number(None) if gain.published is None else signed(gain.published, 1)])
-        columns = [msg("gain"), msg("difference"), msg("interval"), msg("p, corrected"), msg("documents")]
-        title = msg(f"{found.structure} against {found.baseline}")
-        tables.append(ReportTable(title, columns, rows, _PROTOCOL))
+            cells = [number(None)] * 4
+            if one is not None:
+                cells = [signed(one.value), between(one.low, one.high), probability(one.p), probability(gain.adjusted)]
+            others = [number(None) if value is None else signed(value, digits)
+                      for value, digits in ((gain.without, 2), (gain.published, 1))]  # fmt: skip
+            rows.append([gain.words, *cells, *others])
+        tables.append(ReportTable(msg(f"{found.structure} against {found.baseline}"), columns, rows, _PROTOCOL))
     sentence = msg(
         "Where tuning and structure interact, no share of the gain belongs to one of them alone: with other settings "
         "the structure gains something else. The documents' 70 % and 30 % do not follow from their own figures either."
@@ -233,8 +233,9 @@ def protocol_section(tests: AllTests) -> ReportSection | None:
 
 _PROTOCOL = msg(
     "The question: trained again with other seeds, would the gain stay on these texts? Welch's t over the seeds of the "
-    "cells; p is Holm's, corrected for the gains of this table. The documents' figures (9.1) are BLEU of WMT 2014, "
-    "without a source."
+    "cells; p is Holm's, corrected for the gains of all these tables. The seed whose figures chose the settings "
+    "flatters what it has chosen, so the gains of the other seeds stand beside. The documents' figures (9.1) are BLEU "
+    "of WMT 2014, without a source."
 )
 
 
@@ -243,13 +244,15 @@ def counterfactual_section(results: ExperimentResults, tests: AllTests) -> Repor
     found = tests.main
     if found is None:
         return None
-    sentences = list(single_seeds(found, results.sign))
-    sentences += lost_by_correction(tests.with_base or found.comparisons)
-    sentences += of_other_texts(found.comparisons, tests.by_bootstrap or tests.by_model)
-    if tests.systems:
-        sentences += of_two_systems(*tests.systems, found.comparisons)
-    sentences += of_validation(tests.validation, tests.test)
-    sentences += of_failures(results)
+    sentences = [
+        *single_seeds(found, results.sign),
+        *without_choosing_seed(results, found, tested=tests.is_on_test_set),
+        *lost_by_correction(tests.with_base or found.comparisons),
+        *of_other_texts(tests.with_base or found.comparisons, tests.on_new_texts),
+        *(of_two_systems(*tests.systems, found.comparisons) if tests.systems else ()),
+        *of_validation(tests.validation, tests.test),
+        *of_failures(results),
+    ]
     return ReportSection(msg("What would have changed the conclusion"), sentences)
 
 
@@ -261,8 +264,7 @@ def importance_section(results: ExperimentResults) -> ReportSection | None:
     for study, shares in results.importance.items():
         ordered = sorted(shares.items(), key=lambda one: -one[1])
         rows = [[AsIs(key), number(100 * share, 1)] for key, share in ordered]
-        title = AsIs(study) if study else msg("Shares of the settings")
-        tables.append(ReportTable(title, [msg("setting"), "%"], rows))
+        tables.append(ReportTable(AsIs(study), [msg("setting"), "%"], rows))
     sentence = msg(
         "How much of the variation of the trials' figures each setting accounts for, as the search estimates it from "
         "its own trials: a description of this search, not a test."
@@ -279,17 +281,14 @@ def touched_section(results: ExperimentResults) -> ReportSection:
         msg("The test set has been touched: once, at the end, the trials that validation chose are scored on it."),
         msg(f"Trials that were scored on it: {', '.join(scored)}."),
     ]
-    rows = [
-        [AsIs(key), AsIs(_plain(value))] for key, value in results.test.items() if key != "trials" and _plain(value)
-    ]
-    table = ReportTable(msg("What is noted of it"), [msg("name"), msg("value")], rows, "", frozenset({0, 1}))
-    return ReportSection(msg("The test set"), sentences, [table] if rows else [])
+    started, ended = (results.test.get(name) for name in ("started", "ended"))
+    if isinstance(started, int | float):
+        sentences.append(msg(f"Scored on it from {_moment(started)}."))
+    if not isinstance(ended, int | float):
+        sentences.append(msg("The scoring has not ended: it was interrupted, or is under way."))
+    return ReportSection(msg("The test set"), sentences)
 
 
-def _plain(value: object) -> str:
-    """A value that can be shown in a line; empty for anything nested."""
-    if isinstance(value, Mapping):
-        return ""
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) if all(isinstance(one, int | str) for one in value) else ""
-    return str(value)
+def _moment(seconds: float) -> str:
+    """A moment that is known in seconds since 1970, to the minute."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"

@@ -14,9 +14,12 @@ from pathlib import Path
 from markupsafe import Markup
 
 from openwork.base.files import atomic_write_text
+from openwork.base.messages import msg
 from openwork.base.pages import legal, render, translator
 from openwork.base.phrases import AsIs, Translate
 from openwork.base.printing import one_line
+from openwork.inspection.intervals import IntervalChart
+from openwork.inspection.plots import Chart
 
 FIGURES = "figures"
 PAGE, MARKDOWN = "report.html", "report.md"
@@ -35,14 +38,18 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A picture and its data. `draw` gets a translator for the words in the picture, and returns SVG."""
+    """A picture and its data."""
 
     stem: str  # of its files
-    title: str
-    draw: Callable[[Translate], str]
+    chart: Chart | IntervalChart
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
     note: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the picture shows."""
+        return self.chart.title
 
 
 @dataclass(frozen=True)
@@ -68,12 +75,12 @@ def write_document(folder: Path, document: ReportDocument, language: str) -> lis
     """Writes report.html, report.md, and figures/*.svg with *.csv; the paths that were written."""
     translate = translator(language)
     figures = [part for section in document.sections for part in section.parts if isinstance(part, ReportFigure)]
-    drawn = {figure.stem: figure.draw(translate) for figure in figures}
+    drawn = {figure.stem: figure.chart.drawn(translate) for figure in figures}
     (folder / FIGURES).mkdir(exist_ok=True)
     written = {folder / FIGURES / f"{figure.stem}.csv": csv_text(figure) for figure in figures}
     written |= {folder / FIGURES / f"{stem}.svg": picture + "\n" for stem, picture in drawn.items()}
     values = {"document": document, "is_table": lambda part: isinstance(part, ReportTable)}
-    page = render("experiment.html", language, title=document.title, drawn=lambda stem: Markup(drawn[stem]), **values)
+    page = render("experiment.html", language, title=document.title, drawn=drawn.__getitem__, **values)
     markdown = render("experiment.md", language, md=_markdown(translate), folder=FIGURES, **values)
     written |= {folder / PAGE: page, folder / MARKDOWN: re.sub(r"\n{3,}", "\n\n", markdown).strip() + "\n"}
     for path, text in written.items():
@@ -109,9 +116,14 @@ def signed(value: float, digits: int = 2) -> str:
     return AsIs(f"{value:+.{digits}f}")
 
 
-def between(low: float, high: float, digits: int = 2) -> str:
+def between(low: float, high: float) -> str:
     """An interval; the same in every language."""
-    return AsIs(f"{low:.{digits}f} … {high:.{digits}f}")
+    return AsIs(f"{low:.2f} … {high:.2f}")
+
+
+def over_seeds(interval: tuple[float, float] | None) -> str:
+    """The interval of a mean over seeds, where there is one."""
+    return between(*interval) if interval else msg("one seed")
 
 
 def probability(p: float) -> str:
