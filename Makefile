@@ -68,7 +68,7 @@ parity: $(PARITY) ## our parts, and models read and written, against torch, tran
 	@$(PYTEST) -q tests/parity tests/interop $(ARGS)
 
 distributed: $(DEV) ## trainings on 1, 2 and 4 processes: equal, killed twenty times, continued on other numbers; Ray
-	@OPENWORK_KILLS=20 $(PYTEST) -q --durations=10 tests/distributed tests/machine tests/inference/bulk $(ARGS)
+	@OPENWORK_KILLS=20 $(PYTEST) -q -n 2 --durations=10 tests/distributed tests/machine tests/inference/bulk $(ARGS)
 
 experiments-smoke: $(DEV) ## a tiny experiment of each kind, with two seeds, from its file to its report: under 2 minutes
 	@folder="$$(mktemp -d)"; trap 'rm -rf "$$folder"' EXIT; set -e; \

@@ -23,8 +23,7 @@ from openwork.models.settings import DecoderSettings
 from openwork.models.weights import model_weights
 from openwork.training.averaging import MovingAverage
 from openwork.training.batches.batch import BatchStream
-from openwork.training.computing.choice import arrangement
-from openwork.training.computing.sharding import working_copy
+from openwork.training.computing.choice import arrangement, working_copy
 from openwork.training.loss import batch_loss
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress

@@ -17,8 +17,6 @@ from openwork.models.families import ModelSettings
 
 Sharding = Literal["none", "optimiser", "full"]
 SIDES = ("encoder", "decoder")
-# How the names of the parts of layers begin, in `transformer.py` and `recurrent.py`; "": of a model of one stack.
-NAMES = {**{side: (side,) for side in SIDES}, "": ("self-attention", "feed-forward", "row")}
 
 
 def layer_counts(model: ModelSettings) -> dict[str, int]:
@@ -31,13 +29,12 @@ def layer_counts(model: ModelSettings) -> dict[str, int]:
 def gathered_weights(cost: Cost, model: ModelSettings) -> tuple[int, int]:
     """Weights that `full` gathers together: of the largest layer, and of all that is in no layer."""
     counts = layer_counts(model)
+    counted = next((part for part in cost.parts if part.name == "layers"), None)
+    if counted is not None:  # a model whose parts no formula has
+        return -(-counted.weights // sum(counts.values())), cost.weights - counted.weights
     sums = {
-        side: sum(part.count * part.weights for part in cost.parts if part.name.startswith(NAMES[side]))
-        for side in counts
+        side: sum(part.count * part.weights for part in cost.parts if part.name.startswith(side)) for side in counts
     }
-    if not all(sums.values()):  # counted without names: everything but the first part, the output
-        layers = cost.weights - cost.parts[0].count * cost.parts[0].weights
-        return -(-layers // sum(counts.values())), cost.weights - layers
     return max(-(-sums[side] // counts[side]) for side in counts), cost.weights - sum(sums.values())
 
 

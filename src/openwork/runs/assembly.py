@@ -33,8 +33,7 @@ from openwork.text.pair import TokenizerPair
 from openwork.training.averaging import MovingAverage
 from openwork.training.batches.batch import BatchStream
 from openwork.training.checkpoint import checkpoints, resume_latest
-from openwork.training.computing.choice import arrangement, validation_arrangement
-from openwork.training.computing.sharding import working_copy
+from openwork.training.computing.choice import arrangement, validation_arrangement, working_copy
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress, Validation
@@ -57,10 +56,7 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
 def settle_computing(
     settings: RunSettings, folder: RunFolder | None, processes: Processes = ALONE
 ) -> tuple[RunSettings, torch.device]:
-    """The settings with precision and workers decided for this machine, and its device, set to compute so.
-
-    ConfigError for a fine-tuning that is impossible.
-    """
+    """The settings, resolved for this machine, and its device. ConfigError for an impossible fine-tuning."""
     device = choose_device()
     settings = resolve_computing(settings, folder, device, processes)
     choose_products(settings.training.precision, device)
@@ -204,7 +200,7 @@ def check_maximum_length(longest: int | None, train: TokenStore, valid: TokenSto
     if longest is None:
         return
     for kind, store in (("training", train), ("validation", valid)):
-        lengths = (np.add if continues else np.maximum)(store.source_lengths, store.target_lengths) + 1  # end symbol
+        lengths = (np.add if continues else np.maximum)(store.source.lengths, store.target.lengths) + 1  # end symbol
         beyond, most = int((lengths > longest).sum()), int(lengths.max())
         if beyond:
             raise ConfigError(

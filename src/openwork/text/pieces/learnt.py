@@ -93,9 +93,9 @@ class LearntTokenizer(Tokenizer):
         return cls._learn(read_twice(lines), names, room, minimum_frequency, character_frequency)
 
     @classmethod
+    @abstractmethod
     def _learn(cls, lines: Iterable[str], names: list[str], room: int, frequency: int, of_character: int) -> Self:
         """What `learn` gives: after the fixed pieces and the placeholders `names` there is room for so many."""
-        raise NotImplementedError
 
     @classmethod
     def flaw(cls, model: dict[str, Any]) -> str:

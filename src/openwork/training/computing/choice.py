@@ -1,4 +1,4 @@
-"""How a training computes on its device: how batches are laid out, whether layers are compiled, what is prefetched.
+"""How a training computes: divided or whole, padded or packed, compiled or not, with batches ahead or without.
 
 All ways give the same weights up to rounding, and each is there on every device; "auto" takes what pays on this one.
 Whether pieces of the source are masked is no such choice: a model that restores them asks for it.
@@ -14,12 +14,14 @@ from torch import nn
 
 from openwork.data.batching import Batch
 from openwork.machine.precision import PrecisionName
+from openwork.machine.processes import Processes
 from openwork.models.interfaces import MaskedModel, NextTokenModel, SequenceModel
-from openwork.nn.layers import CausalLayer, DecoderLayer, EncoderLayer
+from openwork.nn.layers import layers_of
 from openwork.nn.normalisation import has_batch_norms
 from openwork.training.batches.batch import Stream, TensorBatch, TrainingBatch, prefetched, to_tensors
 from openwork.training.batches.language_modelling import Masking, next_token_batch
 from openwork.training.batches.packing import choose_layout, pack
+from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loop import LoopState
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
@@ -27,6 +29,19 @@ from openwork.training.step import Updater
 
 # On a CPU a batch is assembled in a two-thousandth of its update, and a thread next to it would only take a core away.
 AHEAD = {"cuda": 2}
+
+
+def working_copy(
+    model: SequenceModel, settings: TrainingSettings, precision: PrecisionName, processes: Processes
+) -> WorkingCopy:
+    """What computes a training's updates, as `training.sharding` says; one process has nothing to divide."""
+    if settings.sharding == "none" or processes.count == 1:
+        return WorkingCopy(model, precision, processes)
+    from openwork.training.computing.sharding import ShardedCopy, SharedOptimiser  # with FSDP, which takes a second
+
+    if settings.sharding == "optimiser":
+        return SharedOptimiser(model, precision, processes)
+    return ShardedCopy(model, settings, processes)
 
 
 def arrangement(
@@ -89,7 +104,7 @@ def compiled_layers(model: nn.Module, backend: str = "inductor") -> Iterator[Non
     Each layer is compiled by itself; all layers of a stack share one compiled form, for all lengths. Weights and their
     names stay as they are. The random numbers of dropout are others than without compiling.
     """
-    layers = [module for module in model.modules() if isinstance(module, EncoderLayer | DecoderLayer | CausalLayer)]
+    layers = layers_of(model)
     for layer in layers:
         vars(layer)["forward"] = _compiled_forward(layer, backend)
     try:
