@@ -68,7 +68,7 @@ parity: $(PARITY) ## our parts, and models read and written, against torch, tran
 	@$(PYTEST) -q tests/parity tests/interop $(ARGS)
 
 distributed: $(DEV) ## trainings on 1, 2 and 4 processes: equal, killed twenty times, continued on other numbers; Ray
-	@OPENWORK_KILLS=20 $(PYTEST) -q --durations=10 tests/distributed tests/machine tests/inference/bulk $(ARGS)
+	@OPENWORK_KILLS=20 $(PYTEST) -q -n 2 --durations=10 tests/distributed tests/machine tests/inference/bulk $(ARGS)
 
 fuzz: $(DEV) ## readers against files that are nearly right: 50,000 for each; ARGS="--help" tells more
 	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m fuzz $(ARGS)

@@ -56,8 +56,8 @@ class TrainingWork:
     def flops_per_token(self) -> float:
         """What one real target token costs to train by formula, forward and backward, its share of the source too."""
         lengths = {
-            "source_length": round(float(np.mean(self.store.source_lengths))) + 1,
-            "target_length": round(float(np.mean(self.store.target_lengths))) + 1,
+            "source_length": round(float(np.mean(self.store.source.lengths))) + 1,
+            "target_length": round(float(np.mean(self.store.target.lengths))) + 1,
         }
         return cost_of(self.settings.model, self.vocabulary, **lengths).training_flops
 

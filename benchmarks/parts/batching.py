@@ -66,7 +66,7 @@ def _assembled(store: TokenStore, rows: np.ndarray) -> list[Any]:
 
 def _cut(rows: np.ndarray, store: TokenStore) -> list[list[int]]:
     """Rows in the order of the plan, filled into batches one after the other."""
-    longer = np.maximum(store.source_lengths, store.target_lengths) + 1
+    longer = np.maximum(store.source.lengths, store.target.lengths) + 1
     batches: list[list[int]] = [[]]
     longest = 0
     for row in rows.tolist():

@@ -1,8 +1,9 @@
-"""Writes docs/scale.md and its Chinese twin: the texts beside this file, with the figures of `sizes.py`.
+"""Writes docs/scale.md and its Chinese twin: the texts beside this file, with figures of `sizes.py` and measured ones.
 
 PYTHONPATH=benchmarks python -m scale.page [FOLDER]
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from scale import sizes
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
+MEASURED = DOCS.parent / "benchmarks" / "results" / "distributed.json"
 PAGES = ("scale.md", "scale.zh-CN.md")
 
 
@@ -35,7 +37,8 @@ def render(page: str) -> str:
     )  # fmt: skip
     environment.filters |= {"size": size_text, "three": three, "share": share}
     constants = {"BUCKET": BUCKET, "INSIDE": INSIDE, "BETWEEN": BETWEEN}
-    return environment.get_template(page).render({**vars(sizes), **constants})
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return environment.get_template(page).render({**vars(sizes), **constants, **measured})
 
 
 def main() -> None:

@@ -139,20 +139,9 @@ def test_gloo_is_measured() -> None:
     assert gloo.fit(found, 2).bandwidth > 0
 
 
-def can_launch() -> bool:
-    """Whether openwork train has --processes."""
-    import inspect
-
-    from openwork.cli import train
-
-    return "processes" in inspect.getsource(train)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [(1,), (1, 2)])
 def test_the_driver_trains_and_compares(processes: tuple[int, ...], tmp_path: Path, capsys: Any) -> None:
-    if max(processes) > 1 and not can_launch():
-        pytest.skip("openwork train has no --processes yet")
     run, out = tmp_path / "run.toml", tmp_path / "results.json"
     run.write_text(TINY)
     out.write_text('{"other": 1}')
@@ -195,10 +184,10 @@ def test_a_checkpoint_is_as_large_as_one_that_is_written(tmp_path: Path) -> None
     from openwork.models.build import build_model
     from openwork.models.families import model_settings
     from openwork.models.interfaces import count_weights
-    from openwork.training.checkpoint import save_checkpoint
     from openwork.training.optimisers import make_optimiser
     from openwork.training.progress import Progress
     from openwork.training.settings import TrainingSettings
+    from training.tiny import save_checkpoint
 
     model = build_model(model_settings({"kind": "transformer", "width": 64, "heads": 2}), 500, 500)
     optimiser = make_optimiser(model, TrainingSettings())

@@ -10,9 +10,8 @@ from journeys.command import openwork
 from openwork.base.errors import UsageError
 from openwork.data.check import text
 from openwork.data.check.faults import COUNTS, named_pairs
-from openwork.data.check.page import page_of
 from openwork.data.check.repeats import LEAK
-from openwork.data.check.report import UNKNOWN, check, report_lines
+from openwork.data.check.report import UNKNOWN, check, page_of, report_lines
 from openwork.data.check.text import DAMAGED
 from openwork.data.records import Pair
 

@@ -27,9 +27,9 @@ def test_a_store_gives_back_what_was_written(folder: Path) -> None:
     store = TokenStore.open(folder)
     assert len(store) == 4
     assert [(source.tolist(), target.tolist()) for source, target in map(store.pair, range(4))] == PAIRS
-    assert store.source_lengths.tolist() == [3, 0, 1, 1]
-    assert store.target_lengths.tolist() == [1, 2, 0, 4]
-    assert store.source_lengths.dtype == np.int32
+    assert store.source.lengths.tolist() == [3, 0, 1, 1]
+    assert store.target.lengths.tolist() == [1, 2, 0, 4]
+    assert store.source.lengths.dtype == np.int32
     assert store.fingerprint == "abc"
     assert store.pair(-1)[0].tolist() == [4]
     with pytest.raises(IndexError):

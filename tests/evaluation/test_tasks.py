@@ -146,8 +146,8 @@ def test_a_target_that_does_not_fit_is_named(call: Call, tmp_path: Path, task: s
     ("changes", "message"),
     [
         ({"text": {"shared": True}}, "predicts labels, and the targets are cut into pieces of text"),
-        ({"training": {"metric": "bleu"}}, 'training.metric = "bleu" is for texts'),
-        ({"model": {"kind": "transformer", "tying": "target"}}, '"score" is that of a model with a task'),
+        ({"training": {"metric": "bleu"}}, 'training.metric = "bleu" is not measured of model.task = "classify"'),
+        ({"model": {"kind": "transformer", "tying": "target"}}, '"score" is not measured of model.task = "generate"'),
         ({"data": {"file": "a.tsv", "columns": ["label"]}}, "names 1 columns"),
     ],
 )

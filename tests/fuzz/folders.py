@@ -37,10 +37,11 @@ from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
-from openwork.training.checkpoint import resume_latest, save_checkpoint
+from openwork.training.checkpoint import resume_latest
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress, Validation
 from openwork.training.settings import TrainingSettings
+from training.tiny import save_checkpoint
 
 Contents = Mapping[str, bytes]
 Sign = Callable[[Path], None]

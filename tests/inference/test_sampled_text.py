@@ -35,7 +35,7 @@ def test_every_version_is_the_same_text_cut_in_another_way(tmp_path: Path, token
     assert texts(store, tokenizers) == texts(plain, tokenizers) * 3
     versions = [[store.pair(row)[0].tolist() for row in range(first, first + len(PAIRS))] for first in (0, 40, 80)]
     assert versions[0] != versions[1] != versions[2] != versions[0]
-    assert store.source_lengths.sum() > 3 * plain.source_lengths.sum()
+    assert store.source.lengths.sum() > 3 * plain.source.lengths.sum()
     again = store_pairs(tmp_path / "again", SOURCE, tokenizers, sampling=Sampling(0.3, 3, 5))
     assert again.source.tokens.tolist() == store.source.tokens.tolist()
     other = store_pairs(tmp_path / "other", SOURCE, tokenizers, sampling=Sampling(0.3, 3, 6))
@@ -58,7 +58,7 @@ def test_epochs_take_turns(tmp_path: Path, tokenizers: TokenizerPair) -> None:
         version = epoch % 3
         assert sorted(rows.tolist()) == list(range(version * 40, version * 40 + 40))
     for batch in plan.epoch(1):
-        longest = max(store.source_lengths[batch].max(), store.target_lengths[batch].max()) + 1
+        longest = max(store.source.lengths[batch].max(), store.target.lengths[batch].max()) + 1
         assert len(batch) == 1 or longest * len(batch) <= 100
 
 

@@ -17,9 +17,10 @@ from openwork.models.weights import model_weights
 from openwork.runs.file.resolve import resolve_run
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
-from openwork.training.checkpoint import load_weights, save_checkpoint
+from openwork.training.checkpoint import load_weights
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress
+from training.tiny import save_checkpoint
 
 pytestmark = pytest.mark.slow
 

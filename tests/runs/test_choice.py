@@ -9,9 +9,9 @@ from torch import Tensor
 from openwork.models.weights import model_weights
 from openwork.runs.finish import candidates, choose_weights
 from openwork.training.averaging import MovingAverage, average
-from openwork.training.checkpoint import MOVING_AVERAGE, checkpoints, load_weights, save_checkpoint
+from openwork.training.checkpoint import MOVING_AVERAGE, checkpoints, load_weights
 from openwork.training.progress import Progress, Validation
-from training.tiny import SETTINGS, Training, make_store, make_training, validation
+from training.tiny import SETTINGS, Training, make_store, make_training, save_checkpoint, validation
 
 pytestmark = pytest.mark.slow
 

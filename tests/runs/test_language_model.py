@@ -105,7 +105,7 @@ def test_a_text_to_validate_with(text: Path, tmp_path: Path) -> None:
 def test_what_a_text_cannot_be_trained_with(text: Path) -> None:
     with pytest.raises(ConfigError, match="a text has no translations, which the metric bleu needs"):
         resolve_run(layer(text, training={"metric": "bleu"}))
-    with pytest.raises(ConfigError, match="and a language model has one"):
+    with pytest.raises(ConfigError, match="needs one for both"):
         resolve_run(layer(text, model={"tying": "embeddings"}, text={"shared": False}))
     with pytest.raises(ConfigError, match="need one origin"):
         resolve_run(layer(text, data={"corpus": "copy"}))

@@ -209,7 +209,7 @@ def test_only_the_longest_are_translated(setup: TrainingSetup, monkeypatch: pyte
     monkeypatch.setattr(type(translator), "_search", search)
     monkeypatch.setattr("openwork.inference.translator.LEAST_TOKENS", 1)
     found = preflight(setup)
-    lengths = sorted(setup.corpus.valid.source_lengths[:5].tolist(), reverse=True)
+    lengths = sorted(setup.corpus.valid.source.lengths[:5].tolist(), reverse=True)
     assert searched[0] == lengths[: found.validation.sentences] and found.validation.sentences < 5
     assert found.validation.seconds > 0
 
@@ -235,7 +235,7 @@ def test_little_memory_is_warned_of_and_less_divides(setup: TrainingSetup, monke
     for share in (1.3, 1.2, 0.99):
         free(monkeypatch, share * needed)
         found = preflight(setup)
-        said[share] = found.divisions, any("little memory" in line for line in preflight_warnings(found))
+        said[share] = found.updates.divisions, any("little memory" in line for line in preflight_warnings(found))
     assert said == {1.3: (1, False), 1.2: (1, True), 0.99: (2, False)}
     assert any("computed in 2 parts" in line for line in preflight_lines(found))
     assert found.memory.needed < 0.99 * needed

@@ -142,7 +142,7 @@ def test_a_training_that_ends_before_it_can_be_killed(tmp_path: Path, monkeypatc
 
 def test_one_table_for_two_vocabularies(tiny_bundle: Bundle):
     settings = tiny_bundle.settings.model.model_copy(update={"tying": "three-way"})
-    with pytest.raises(ConfigError, match="three-way tying needs one vocabulary"):
+    with pytest.raises(ConfigError, match='"three-way" needs one vocabulary'):
         build_model(settings, 9, 10)
 
 

@@ -20,11 +20,10 @@ from openwork.training.checkpoint import (
     load_weights,
     remove_checkpoint,
     resume_latest,
-    save_checkpoint,
 )
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.progress import Progress, Validation
-from training.tiny import SETTINGS, Training, make_store, make_training, validation
+from training.tiny import SETTINGS, Training, make_store, make_training, save_checkpoint, validation
 
 
 @pytest.fixture

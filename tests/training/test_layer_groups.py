@@ -10,12 +10,12 @@ from pydantic import ValidationError
 from openwork.base.errors import ConfigError
 from openwork.data.store import TokenStore
 from openwork.models.weights import model_weights
-from openwork.training.checkpoint import resume_latest, save_checkpoint
+from openwork.training.checkpoint import resume_latest
 from openwork.training.optimisers import make_optimiser, optimiser_tensors, set_rate
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
 from openwork.training.trained_weights import first_updates, group_layers
-from training.tiny import SETTINGS, make_store, make_training
+from training.tiny import SETTINGS, make_store, make_training, save_checkpoint
 
 GROUPS = ("decoder", "encoder.layers.0.feedforward encoder.layers.*.self_attention.*")
 GRADUAL = SETTINGS.model_copy(update={"layer_groups": GROUPS, "unfreeze_every": 3, "optimiser": "adamw"})

@@ -13,11 +13,11 @@ from openwork.models.interfaces import MaskedModel
 from openwork.models.weights import model_weights
 from openwork.training.batches.batch import TensorBatch
 from openwork.training.batches.language_modelling import Masking
-from openwork.training.checkpoint import resume_latest, save_checkpoint
+from openwork.training.checkpoint import resume_latest
 from openwork.training.computing.choice import arrangement, validation_arrangement
 from openwork.training.loss import batch_loss
 from openwork.training.progress import Progress
-from training.tiny import CPU, FILLER, MODEL, SETTINGS, VOCABULARY, Training, make_training
+from training.tiny import CPU, FILLER, MODEL, SETTINGS, VOCABULARY, Training, make_training, save_checkpoint
 
 PIECES = 1000
 END, UNKNOWN, MASK = 3, 1, 4

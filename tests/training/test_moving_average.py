@@ -16,12 +16,11 @@ from openwork.training.checkpoint import (
     load_checkpoint,
     load_weights,
     resume_latest,
-    save_checkpoint,
 )
 from openwork.training.observers.control import ValidationObserver
 from openwork.training.observers.saving import CheckpointObserver
 from openwork.training.progress import Progress
-from training.tiny import SETTINGS, make_store, make_training, validation
+from training.tiny import SETTINGS, make_store, make_training, save_checkpoint, validation
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,20 @@ from openwork.base.errors import BundleError, ConfigError, OpenworkError
 from openwork.machine.processes import ALONE, Processes
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
-from openwork.training.checkpoint import load_checkpoint, load_weights, save_checkpoint, tensors_of, write_divided
+from openwork.training.checkpoint import load_checkpoint, load_weights, tensors_of, write_divided
 from openwork.training.computing.sharding import divided, working_copy
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.progress import Progress
-from training.tiny import BATCH_NORMALISED, MODEL, RECURRENT, SETTINGS, VOCABULARY, make_store, make_training
+from training.tiny import (
+    BATCH_NORMALISED,
+    MODEL,
+    RECURRENT,
+    SETTINGS,
+    VOCABULARY,
+    make_store,
+    make_training,
+    save_checkpoint,
+)
 
 
 def model_of(settings: ModelSettings) -> Any:
@@ -150,7 +159,7 @@ def test_parts_that_make_no_whole_are_refused(tmp_path: Path, alone: Processes) 
     assert error.value.code == "B073" and "is missing" in error.value.why
     shard.write_bytes(b"nonsense")
     with pytest.raises(BundleError, match="do not make a whole"):
-        read_shards(path, "weights.safetensors", {})
+        read_shards(path, "weights.safetensors", lambda _: None)
 
 
 def test_damage_that_another_process_finds_is_known_to_all(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import TransformerSettings
 from openwork.models.weights import model_weights
 from openwork.training.batches.batch import BatchStream, TensorBatch, to_tensors
-from openwork.training.checkpoint import resume_latest, save_checkpoint
+from openwork.training.checkpoint import resume_latest
 from openwork.training.loss import batch_loss, smoothed_cross_entropy
 from openwork.training.optimisers import optimiser_tensors
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport
-from training.tiny import BATCH_NORMALISED, CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training
+from training.tiny import BATCH_NORMALISED, CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training, save_checkpoint
 
 KINDS = pytest.mark.parametrize(
     "family", [MODEL, RECURRENT, BATCH_NORMALISED], ids=["transformer", "recurrent", "batch normalised"]

@@ -14,7 +14,9 @@ from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import EncoderSettings, TransformerSettings
+from openwork.training.averaging import MovingAverage
 from openwork.training.batches.batch import BatchStream
+from openwork.training.checkpoint import path_of, tensors_of, write_whole
 from openwork.training.computing.choice import arrangement
 from openwork.training.loop import LoopState, Observer, train
 from openwork.training.optimisers import make_optimiser
@@ -33,6 +35,19 @@ MODEL = TransformerSettings(width=8, heads=2, feedforward_width=12, encoder_laye
 BATCH_NORMALISED = MODEL.model_copy(update={"normalisation": "batch"})
 FILLER = EncoderSettings(task="fill", width=8, heads=2, feedforward_width=12, layers=1, dropout=0.2)
 RECURRENT = RecurrentSettings(width=6, encoder_layers=2, decoder_layers=2, dropout=0.2, tying="three-way")
+
+
+def save_checkpoint(
+    folder: Path,
+    model: torch.nn.Module,
+    optimiser: torch.optim.Optimizer,
+    progress: Progress,
+    moving_average: MovingAverage | None = None,
+) -> Path:
+    """Writes `folder/step-N`, as the observer of checkpoints does."""
+    path = path_of(folder, progress.step)
+    write_whole(path, tensors_of(model, optimiser, moving_average), progress.to_json())
+    return path
 
 
 def make_store(folder: Path) -> TokenStore:

@@ -2,7 +2,7 @@
 
 A run file is read into a `Layer` (plain values and their origins), changed by `--set` assignments, and built into
 settings: `build(RunSettings, layer.mapping, layer.origins)`. Each settings model stands next to the code it configures;
-its fields have a `Field(description=...)` with the unit, and the only default.
+its fields are an `option` with the only default and the unit.
 """
 
 import hashlib

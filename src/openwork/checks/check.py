@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
@@ -106,6 +106,14 @@ def run_check(check: Check, context: VerifyContext, before: Mapping[str, CheckRe
             status = Status.FAILED
             reason = Joined("it broke off: ", AsIs(f"{type(error).__name__}: {error}"))
     return CheckResult(check.name, check.title, status, finding, reason, time.perf_counter() - start)
+
+
+def run_checks(checks: Iterable[Check], context: VerifyContext) -> list[CheckResult]:
+    """Runs all checks, in their order."""
+    done: dict[str, CheckResult] = {}
+    for check in checks:
+        done[check.name] = run_check(check, context, done)
+    return list(done.values())
 
 
 def error_reason(error: OpenworkError) -> str:

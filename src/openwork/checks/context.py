@@ -1,6 +1,6 @@
 """The bundle that is verified, and the sentences it is tested with."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import torch
@@ -106,11 +106,6 @@ class VerifyContext:
     def within(self, length: int) -> int:
         """`length`, or the maximum length of a model with learned positions."""
         return length if self.model.maximum_length is None else min(length, self.model.maximum_length)
-
-
-def changed_from(context: VerifyContext, probe: Probe, place: int) -> Probe:
-    """The probe with other target tokens from this position on."""
-    return replace(probe, target=(*probe.target[:place], *map(context.other, probe.target[place:])))
 
 
 def _fill(ids: tuple[int, ...], size: int) -> tuple[int, ...]:

@@ -53,9 +53,13 @@ def golden(context: VerifyContext) -> LargestDifference:
             texts = [AsIs(repr(text)) for text in (then.source, then.translation, here.translation)]
             wrong = Joined(texts[0], " gave ", texts[1], ", now ", texts[2])
             return LargestDifference(max(apart), GOLDEN_TOLERANCE, spot, wrong)
+    return _worst_sentence(apart, GOLDEN_TOLERANCE)
+
+
+def _worst_sentence(apart: list[float], tolerance: float) -> LargestDifference:
     worst = apart.index(max(apart))
-    spot = Spot(sentence=worst + 1, side=TARGET) if apart[worst] > GOLDEN_TOLERANCE else None
-    return LargestDifference(apart[worst], GOLDEN_TOLERANCE, spot)
+    spot = Spot(sentence=worst + 1, side=TARGET) if apart[worst] > tolerance else None
+    return LargestDifference(apart[worst], tolerance, spot)
 
 
 def _first_other_piece(context: VerifyContext, number: int, then: Golden, here: Golden) -> Spot:
@@ -108,9 +112,7 @@ def same_labels(bundle: Bundle, read: Bundle) -> LargestDifference:
     ]
     if not apart:
         raise NotApplicable("the bundle has no golden examples")
-    worst = apart.index(max(apart))
-    spot = Spot(sentence=worst + 1, side=TARGET) if apart[worst] > LABEL_TOLERANCE else None
-    return LargestDifference(apart[worst], LABEL_TOLERANCE, spot)
+    return _worst_sentence(apart, LABEL_TOLERANCE)
 
 
 EXPORTED: tuple[Check, ...] = (

@@ -8,7 +8,7 @@ from openwork.base.phrases import Joined
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.folder import find_bundle, read_manifest
 from openwork.checks import keeping, searches, translating, ways
-from openwork.checks.check import Check, CheckResult, Status, error_reason, run_check
+from openwork.checks.check import Check, CheckResult, Status, error_reason, run_checks
 from openwork.checks.context import VerifyContext
 
 # Checks that a model must pass before its searches, and faster ways to compute it, can be checked.
@@ -58,8 +58,4 @@ def verify(path: Path, *, compiling: bool = False, further: Sequence[Check] = ()
 def verify_bundle(bundle: Bundle, *, compiling: bool = False, further: Sequence[Check] = ()) -> list[CheckResult]:
     """Runs the checks on a bundle in memory."""
     bundle.model.eval()
-    context = VerifyContext(bundle, compiling)
-    done: dict[str, CheckResult] = {}
-    for check in (*CHECKS, *further):
-        done[check.name] = run_check(check, context, done)
-    return list(done.values())
+    return run_checks((*CHECKS, *further), VerifyContext(bundle, compiling))

@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from openwork.base.phrases import AsIs, Joined
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import LargestDifference, NotApplicable
-from openwork.checks.context import Probe, Spot, VerifyContext, changed_from
+from openwork.checks.context import Probe, Spot, VerifyContext
 from openwork.inference.prepared import can_be_prepared, prepare
 from openwork.inspection.parting import (
     SOURCE,
@@ -169,7 +169,7 @@ def future(context: VerifyContext) -> LargestDifference:
         for probe in context.probes:
             size = len(probe.target)
             for place in sorted({1, size // 2, size - 1} - {0}):
-                changed = changed_from(context, probe, place)
+                changed = replace(probe, target=(*probe.target[:place], *map(context.other, probe.target[place:])))
                 yield TwoPasses(reading(context, [probe]), reading(context, [changed]), probe, until=place)
 
     return compare(context, pairs())

@@ -172,7 +172,7 @@ def check(
     if html is not None:
         from openwork.base.files import atomic_write_text
         from openwork.base.messages import find_language
-        from openwork.data.check.page import page_of
+        from openwork.data.check.report import page_of
 
         atomic_write_text(html, page_of(checked, find_language(os.environ)))
     print_result(lambda: report_values(checked), lambda: report_lines(checked), as_json=as_json)

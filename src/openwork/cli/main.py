@@ -110,6 +110,8 @@ def main() -> None:
     with ErrorReporter() as errors:
         errors.code = _command_line()
     flush_streams()
+    if errors.code and "RANK" in os.environ:  # one of several: torch's threads can crash an interpreter that ends
+        os._exit(errors.code)
     sys.exit(errors.code)
 
 

@@ -15,7 +15,7 @@ from openwork.cost.budget import VOCABULARY as PIECES
 from openwork.cost.budget import Budget, compare_sizes, size_lines, size_values
 from openwork.cost.cost import FORMULA, Cost, cost_of, weights_of
 from openwork.inference.golden import replay_golden
-from openwork.inspection.modules import Module, list_modules, module_lines
+from openwork.inspection.modules import list_modules, module_lines
 from openwork.models.build import build_model
 from openwork.models.families import model_settings
 from openwork.models.interfaces import count_weights
@@ -60,15 +60,12 @@ def describe_sizes(names: Sequence[str], budget: str, vocabulary: int | None) ->
 def _all_presets() -> Description:
     counts = {name: weights_of(model_settings(values), VOCABULARY) for name, values in PRESETS.items()}
     shown = {name: count for name, count in counts.items() if name not in PAPER or name in TRAININGS}
-    return Description(_presets_lines(shown), {"vocabulary": VOCABULARY, "weights": counts})
-
-
-def _presets_lines(counts: dict[str, int]) -> list[str]:
-    return [
+    lines = [
         msg(f"presets, with their weights at a vocabulary of {VOCABULARY:,}:"),
-        *(msg(f"  {name:<16} {count / 1e6:8.2f} million") for name, count in counts.items()),
+        *(msg(f"  {name:<16} {count / 1e6:8.2f} million") for name, count in shown.items()),
         msg("and the rows of the paper's table 3, which openwork paper table 3 lists"),
     ]
+    return Description(lines, {"vocabulary": VOCABULARY, "weights": counts})
 
 
 def _preset(name: str) -> Description:
@@ -77,19 +74,16 @@ def _preset(name: str) -> Description:
     with empty_weights():  # so that even the largest is instant
         model = build_model(settings, VOCABULARY, VOCABULARY)
     modules, count = list_modules(model), count_weights(model)
-    lines = [*_sizes_lines(name, count, values, modules), "", *_cost_lines(cost), *_paper_lines(name, cost)]
-    found = {"preset": name, "vocabulary": VOCABULARY, "weights": count, "model": values}
-    return Description(lines, found | {"modules": [asdict(module) for module in modules], "cost": _cost_values(cost)})
-
-
-def _sizes_lines(name: str, count: int, settings: dict[str, Any], modules: list[Module]) -> list[str]:
-    return [
+    lines = [
         msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}"),
-        *(AsIs(f"  {key:<20} {value}") for key, value in settings.items()),
+        *(AsIs(f"  {key:<20} {value}") for key, value in values.items()),
         "",
         msg("modules, with the shapes of their weights:"),
         *map(AsIs, module_lines(modules)),
+        *("", *_cost_lines(cost), *_paper_lines(name, cost)),
     ]
+    found = {"preset": name, "vocabulary": VOCABULARY, "weights": count, "model": values}
+    return Description(lines, found | {"modules": [asdict(module) for module in modules], "cost": _cost_values(cost)})
 
 
 def _cost_lines(cost: Cost) -> list[str]:

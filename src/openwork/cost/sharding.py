@@ -35,8 +35,8 @@ def gathered_weights(cost: Cost, model: ModelSettings) -> tuple[int, int]:
         side: sum(part.count * part.weights for part in cost.parts if part.name.startswith(NAMES[side]))
         for side in counts
     }
-    if not all(sums.values()):  # counted without names: everything but the first part, the output
-        layers = cost.weights - cost.parts[0].count * cost.parts[0].weights
+    if not all(sums.values()):  # counted, not calculated: all layers are one part
+        layers = sum(part.count * part.weights for part in cost.parts if part.name == "layers")
         return -(-layers // sum(counts.values())), cost.weights - layers
     return max(-(-sums[side] // counts[side]) for side in counts), cost.weights - sum(sums.values())
 

@@ -12,13 +12,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from openwork.base.config import Settings
+from openwork.base.fields import option
 from openwork.base.limits import TOKENS
 from openwork.data.store import StoredLengths, TokenSide, TokenStore
 from openwork.text.tokenizer import Tokenizer
@@ -32,9 +31,7 @@ Plan = Sequence[NDArray[np.int64]]
 class BatchSettings(Settings):
     """How pairs are grouped into batches."""
 
-    tokens: int = Field(
-        default=4096, gt=0, le=TOKENS, description="positions a batch may have on its longer side, padding included"
-    )
+    tokens: int = option(4096, "positions a batch may have on its longer side, padding included", gt=0, le=TOKENS)
 
 
 @dataclass(frozen=True)
@@ -124,12 +121,8 @@ def spread_rows(factor: int, shift: int, pairs: int, start: int, stop: int) -> N
     return (factor * np.arange(stop - start, dtype=np.int64) + first) % pairs
 
 
-class SideLengths(Protocol):
-    """How many tokens each pair has on one side: an array, or lengths that are read from a store when needed."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: NDArray[np.int64], /) -> NDArray[np.integer]: ...
+SideLengths = NDArray[np.integer] | StoredLengths
+"""How many tokens each pair has on one side: an array, or lengths that are read from a store when needed."""
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pydantic import Field
-
 from openwork.base.config import Settings
+from openwork.base.fields import option
 from openwork.base.limits import LENGTH, RATIO
 from openwork.base.messages import msg
 from openwork.data.records import Pair
@@ -17,15 +16,12 @@ _SHORT = 20  # characters; so short greetings and headings pass the ratio
 class FilterSettings(Settings):
     """Which pairs are left out of training. The defaults drop what is almost surely an accident."""
 
-    maximum_characters: int = Field(default=2000, gt=0, le=LENGTH, description="the longest a side may be")
-    maximum_ratio: float = Field(
-        default=9.0,
-        ge=1,
-        le=RATIO,
-        description="how many times longer than the other a side may be, in characters; under 20 counts as 20",
+    maximum_characters: int = option(2000, "the longest a side may be", gt=0, le=LENGTH)
+    maximum_ratio: float = option(
+        9.0, "how many times longer than the other a side may be, in characters; under 20 counts as 20", ge=1, le=RATIO
     )
-    drop_blank: bool = Field(default=True, description="leave out pairs with nothing but white space on a side")
-    drop_identical: bool = Field(default=False, description="leave out pairs whose sides are equal")
+    drop_blank: bool = option(True, "leave out pairs with nothing but white space on a side")
+    drop_identical: bool = option(False, "leave out pairs whose sides are equal")
 
 
 @dataclass

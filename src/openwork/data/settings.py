@@ -2,10 +2,11 @@
 
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.fields import option
 from openwork.base.limits import LINES, RATIO
 from openwork.data.readers.formats import FORMATS
 from openwork.data.records import Languages
@@ -16,27 +17,19 @@ _FORMATS = ", ".join(FORMATS)
 class OriginSettings(Settings):
     """Where sentence pairs come from: a corpus by name, two aligned files, or one file with both sides."""
 
-    corpus: str | None = Field(default=None, description="name of a known corpus, such as multi30k-en-de or dates")
-    count: int | None = Field(
-        default=None, ge=1, le=LINES, description="training pairs of a corpus to use; None: all it has"
+    corpus: str | None = option(None, "name of a known corpus, such as multi30k-en-de or dates")
+    count: int | None = option(None, "training pairs of a corpus to use; None: all it has", ge=1, le=LINES)
+    source: str | None = option(None, "file of source sentences, one a line")
+    target: str | None = option(None, "file of their translations, one a line")
+    file: str | None = option(None, f"one file with both sides, in a format of its own: {_FORMATS}; plain, gzip or xz")
+    text: str | None = option(None, "file of sentences without a source, one a line, for a language model to continue")
+    side: Literal["source", "target"] | None = option(
+        None, "only this side of the pairs, as sentences without a source; None: both"
     )
-    source: str | None = Field(default=None, description="file of source sentences, one a line")
-    target: str | None = Field(default=None, description="file of their translations, one a line")
-    file: str | None = Field(
-        default=None, description=f"one file with both sides, in a format of its own: {_FORMATS}; plain, gzip or xz"
-    )
-    text: str | None = Field(
-        default=None, description="file of sentences without a source, one a line, for a language model to continue"
-    )
-    side: Literal["source", "target"] | None = Field(
-        default=None, description="only this side of the pairs, as sentences without a source; None: both"
-    )
-    format: str | None = Field(
-        default=None, description=f"format of the file, where the ending of its name does not tell it: {_FORMATS}"
-    )
-    columns: tuple[str, ...] = Field(
-        default=(),
-        description="names in the first line of a file of columns with tabs between: that of the source, or two of "
+    format: str | None = option(None, f"format of the file, where the ending of its name does not tell it: {_FORMATS}")
+    columns: tuple[str, ...] = option(
+        (),
+        "names in the first line of a file of columns with tabs between: that of the source, or two of "
         "them for pairs of sentences, and last that of the label",
     )
 
@@ -51,10 +44,13 @@ class OriginSettings(Settings):
 
     @model_validator(mode="after")
     def _is_complete(self) -> "OriginSettings":
-        if (self.source is None) != (self.target is None):
-            raise RuleError(
-                "source and target go together", hint="name the file of the other side as well, or neither", code="C016"
-            )
+        for source, target in (("source", "target"), ("valid_source", "valid_target")):
+            if (getattr(self, source, None) is None) != (getattr(self, target, None) is None):
+                raise RuleError(
+                    f"{source} and {target} go together",
+                    hint="name the file of the other side as well, or neither",
+                    code="C016",
+                )
         if self.columns and not 2 <= len(self.columns) <= 3:
             raise RuleError(
                 f"data.columns names {len(self.columns)} columns",
@@ -72,12 +68,12 @@ class OriginSettings(Settings):
 class MixSettings(OriginSettings):
     """One of several corpora that are mixed."""
 
-    weight: float | None = Field(
-        default=None,
+    weight: float | None = option(
+        None,
+        "its share of the sentences of an epoch, relative to the other weights; "
+        "where no corpus has one, every pair comes once",
         gt=0,
         le=RATIO,
-        description="its share of the sentences of an epoch, relative to the other weights; "
-        "where no corpus has one, every pair comes once",
     )
 
     @model_validator(mode="after")
@@ -94,25 +90,21 @@ class MixSettings(OriginSettings):
 class DataSettings(OriginSettings):
     """The pairs to train on and to validate with: of one origin, or of several that are mixed."""
 
-    tsv: str | None = Field(default=None, description="file of pairs, source and target separated by a tab")
-    mix: tuple[MixSettings, ...] = Field(
-        default=(), description="several corpora instead of one: a table [[data.mix]] for each"
+    tsv: str | None = option(None, "file of pairs, source and target separated by a tab")
+    mix: tuple[MixSettings, ...] = option((), "several corpora instead of one: a table [[data.mix]] for each")
+    valid_corpus: str | None = option(
+        None, "known corpus to validate with; without it that of the training, if it is one corpus"
     )
-    valid_corpus: str | None = Field(
-        default=None, description="known corpus to validate with; without it that of the training, if it is one corpus"
+    valid_source: str | None = option(None, "source sentences to validate with")
+    valid_target: str | None = option(None, "their translations")
+    valid_file: str | None = option(None, "one file of both sides to validate with")
+    valid_text: str | None = option(None, "sentences without a source to validate with")
+    valid_tsv: str | None = option(None, "pairs to validate with, separated by a tab")
+    held_out: int = option(1000, "pairs kept for validation where none are given; a tenth at most", ge=1, le=LINES)
+    source_language: str | None = option(
+        None, "language of the source, such as en; it chooses the side in files that name languages"
     )
-    valid_source: str | None = Field(default=None, description="source sentences to validate with")
-    valid_target: str | None = Field(default=None, description="their translations")
-    valid_file: str | None = Field(default=None, description="one file of both sides to validate with")
-    valid_text: str | None = Field(default=None, description="sentences without a source to validate with")
-    valid_tsv: str | None = Field(default=None, description="pairs to validate with, separated by a tab")
-    held_out: int = Field(
-        default=1000, ge=1, le=LINES, description="pairs kept for validation where none are given; a tenth at most"
-    )
-    source_language: str | None = Field(
-        default=None, description="language of the source, such as en; it chooses the side in files that name languages"
-    )
-    target_language: str | None = Field(default=None, description="language of the target, such as de")
+    target_language: str | None = option(None, "language of the target, such as de")
 
     @model_validator(mode="after")
     def _one_origin(self) -> "DataSettings":
@@ -121,12 +113,6 @@ class DataSettings(OriginSettings):
                 "the training pairs need one origin",
                 hint="name exactly one of: corpus, source and target, file, text, tsv, mix",
                 code="C018",
-            )
-        if (self.valid_source is None) != (self.valid_target is None):
-            raise RuleError(
-                "valid_source and valid_target go together",
-                hint="name the file of the other side as well, or neither",
-                code="C019",
             )
         given = (self.valid_corpus, self.valid_source, self.valid_file, self.valid_text, self.valid_tsv)
         if sum(value is not None for value in given) > 1:

@@ -66,10 +66,7 @@ class PairSource:
 
 @dataclass(frozen=True)
 class CorpusPart:
-    """One of the corpora that a run trains on: the pairs that passed the filters, and what was left out.
-
-    `digest`: the SHA-256 of the texts that passed.
-    """
+    """A corpus that a run trains on: the pairs that passed, what was left out, and the SHA-256 of their texts."""
 
     pairs: PairSource
     report: FilterReport
@@ -108,7 +105,7 @@ def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
         kind = "tsv" if format_name == "tsv" else f"file {format_name} {languages.source} {languages.target}"
         unit = format_of(paths[0], format_name).unit
     elif origin.text is not None:
-        read, kind = partial(_read_texts, paths[0]), "text"
+        read, kind = (lambda: (Pair("", line) for line in read_lines(paths[0]))), "text"
     else:
         read, kind = partial(read_parallel, *paths), "files"
     return PairSource(
@@ -121,10 +118,6 @@ def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
         header,
         alone=origin.text is not None,
     )
-
-
-def _read_texts(path: Path) -> Iterator[Pair]:
-    return (Pair("", line) for line in read_lines(path))
 
 
 def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = None) -> CorpusPart:

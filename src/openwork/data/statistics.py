@@ -95,10 +95,7 @@ class SideStatistics:
 
 @dataclass
 class CorpusStatistics:
-    """A corpus, or one split of it, and what the filters would leave out.
-
-    `ratios`: target characters per hundred source characters, of pairs with both.
-    """
+    """A corpus or split, and what filters leave out. `ratios`: target characters per 100 source characters."""
 
     filtered: FilterReport
     source: SideStatistics = field(default_factory=SideStatistics)

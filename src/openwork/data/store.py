@@ -164,14 +164,6 @@ class TokenStore:
         index = range(len(self))[index]
         return self.source.sentence(index), self.target.sentence(index)
 
-    @property
-    def source_lengths(self) -> NDArray[np.int32]:
-        return self.source.lengths
-
-    @property
-    def target_lengths(self) -> NDArray[np.int32]:
-        return self.target.lengths
-
     def verify(self) -> None:
         """Read every byte and compare with the header's SHA-256; `DataError` names the file that differs."""
         for name, checksum in self._checksums.items():

@@ -189,18 +189,13 @@ def label_baseline(train: Sequence[Pair], tested: Sequence[Pair], name: str) -> 
             hint="name a corpus with both splits, or files with text",
             code="D119",
         )
-    task = _task(train)
+    is_class = all(len(pair.target.split()) == 1 for pair in train)
+    task: Task = "classify" if is_class else "answer" if are_answers(train) else "tag"
     check_pairs(train, task, name)
     check_pairs(tested, task, name)
     what, predict = _LEARNERS[task](train)
     labelled = EvaluationSet(tested, name)
     return scored(task, labelled, predict(labelled.sources), what)
-
-
-def _task(train: Sequence[Pair]) -> Task:
-    if all(len(pair.target.split()) == 1 for pair in train):
-        return "classify"
-    return "answer" if are_answers(train) else "tag"
 
 
 def text_baseline(

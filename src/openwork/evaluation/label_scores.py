@@ -12,20 +12,8 @@ from numpy.typing import NDArray
 from openwork.base.errors import DataError
 from openwork.base.tasks import Measured
 from openwork.data.targets import is_word_number
-from openwork.metrics.labels import (
-    Labelled,
-    Spans,
-    accuracy,
-    count_spans,
-    f1,
-    is_bio,
-    macro_f1,
-    matthews,
-    micro_f1,
-    pearson,
-    spearman,
-)
-from openwork.metrics.ratio import check_counts
+from openwork.metrics import labels
+from openwork.metrics.ratio import check_counts, f1
 from openwork.metrics.significance import SEED, Difference, Effort, Statistic, compare_statistic, interval
 from openwork.metrics.translation import Score, rouge
 
@@ -88,22 +76,22 @@ def _statistics(task: Measured, references: Sequence[str], predicted: Sequence[s
 
 def _class_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
     expected, given = ([text.strip() for text in side] for side in (references, predicted))
-    labelled = Labelled.of(expected, given)
+    labelled = labels.Labelled.of(expected, given)
     found: dict[str, Statistic] = {
-        "accuracy": lambda chosen: accuracy(labelled[chosen]),
-        "macro F1": lambda chosen: macro_f1(labelled[chosen]),
-        "MCC": lambda chosen: matthews(labelled[chosen]),
+        "accuracy": lambda chosen: labels.accuracy(labelled[chosen]),
+        "macro F1": lambda chosen: labels.macro_f1(labelled[chosen]),
+        "MCC": lambda chosen: labels.matthews(labelled[chosen]),
     }
     names = sorted(set(expected))
     if len(names) == 2:  # as GLUE scores tasks of two classes
         numbers = dict.fromkeys([*expected, *given])
         others = [number for number, name in enumerate(numbers) if name != names[1]]
-        found[f"F1 of {names[1]}"] = lambda chosen: micro_f1(labelled[chosen], others)
+        found[f"F1 of {names[1]}"] = lambda chosen: labels.micro_f1(labelled[chosen], others)
     if len(names) > 2:
         with suppress(ValueError):  # labels that are no numbers
             first, second = (np.array([float(label) for label in side]) for side in (expected, given))
-            found["Pearson"] = lambda chosen: pearson(first[chosen], second[chosen])
-            found["Spearman"] = lambda chosen: spearman(first[chosen], second[chosen])
+            found["Pearson"] = lambda chosen: labels.pearson(first[chosen], second[chosen])
+            found["Spearman"] = lambda chosen: labels.spearman(first[chosen], second[chosen])
     return found
 
 
@@ -114,11 +102,11 @@ def _tag_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict
     hits = np.array([(sum(map(eq, *pair)), len(pair[0])) for pair in zip(expected, given, strict=True)])
     whole = np.array([first == second for first, second in zip(expected, given, strict=True)], np.float64)
     found: dict[str, Statistic] = {}
-    if is_bio(tag for row in expected for tag in row):
-        counts = np.array([count_spans(*pair) for pair in zip(expected, given, strict=True)])
+    if labels.is_bio(tag for row in expected for tag in row):
+        counts = np.array([labels.count_spans(*pair) for pair in zip(expected, given, strict=True)])
 
-        def total(chosen: NDArray[np.intp]) -> Spans:
-            return Spans(*counts[chosen].sum(axis=0).tolist())
+        def total(chosen: NDArray[np.intp]) -> labels.Spans:
+            return labels.Spans(*counts[chosen].sum(axis=0).tolist())
 
         found["slot F1"] = lambda chosen: total(chosen).f1
         found["precision"] = lambda chosen: total(chosen).precision

@@ -61,11 +61,6 @@ def plain_signature(signature: str) -> str:
     return "|".join(part for part in parts if part.partition(":")[0] not in ("bs", "ar", "seed"))
 
 
-def is_evaluation(folder: Path) -> bool:
-    """Whether the folder holds a saved evaluation."""
-    return (folder / FACTS).is_file()
-
-
 def write_evaluation(folder: Path, saved: SavedEvaluation) -> None:
     """Writes the folder atomically. An earlier evaluation is replaced, other files stay."""
     check_folder(folder, EVALUATION)
@@ -79,10 +74,7 @@ def write_evaluation(folder: Path, saved: SavedEvaluation) -> None:
 
 
 def read_evaluation(folder: Path) -> SavedEvaluation:
-    """Reads what `write_evaluation` wrote.
-
-    DataError for missing, changed or other files, BundleError for links, pipes and files beyond all bounds.
-    """
+    """Reads it; DataError for missing, changed or other files, BundleError for links, pipes and huge files."""
     try:
         facts = json.loads(read_regular(folder / FACTS, MOST_BYTES).decode("utf-8"))
         if facts["format"] != FORMAT or facts["version"] > VERSION:
@@ -190,7 +182,7 @@ def _verdict_line(one: Difference) -> str:
 
 def read_output(path: Path) -> SystemOutput:
     """A saved evaluation, or a file of translations, one a line."""
-    if is_evaluation(path):
+    if (path / FACTS).is_file():
         saved = read_evaluation(path)
         return SystemOutput(str(path), saved.translations, saved)
     if path.is_dir():

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -93,21 +94,22 @@ class JoinedProcesses(Processes):
         self._watch, self.group = watch, group
 
     def add_up(self, tensors: Sequence[Tensor]) -> None:
-        with self._watch.failures():
-            for bucket in buckets(tensors):
-                flat = bucket[0].reshape(-1) if len(bucket) == 1 else torch.cat([one.reshape(-1) for one in bucket])
-                dist.all_reduce(flat, group=self.group)
-                _copy_back(flat, bucket)
+        self._in_buckets(tensors, dist.all_reduce)
 
     def summed(self, tensor: Tensor) -> Tensor:
         return _Summed.apply(tensor, self)
 
     def spread(self, tensors: Sequence[Tensor], rank: int) -> None:
+        self._in_buckets(tensors, partial(dist.broadcast, src=rank))
+
+    def _in_buckets(self, tensors: Sequence[Tensor], change: Callable[..., Any]) -> None:
         with self._watch.failures():
             for bucket in buckets(tensors):
                 flat = bucket[0].reshape(-1) if len(bucket) == 1 else torch.cat([one.reshape(-1) for one in bucket])
-                dist.broadcast(flat, rank, group=self.group)
-                _copy_back(flat, bucket)
+                change(flat, group=self.group)
+                for one, part in zip(bucket, flat.split([one.numel() for one in bucket]), strict=True):
+                    if one.data_ptr() != part.data_ptr():
+                        one.copy_(part.view_as(one))
 
     def gather(self, value: Any) -> list[Any]:
         mine = _as_bytes(value)
@@ -177,12 +179,6 @@ def buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
         bucket.append(tensor)
     if bucket:
         yield bucket
-
-
-def _copy_back(flat: Tensor, bucket: Sequence[Tensor]) -> None:
-    for one, part in zip(bucket, flat.split([one.numel() for one in bucket]), strict=True):
-        if one.data_ptr() != part.data_ptr():
-            one.copy_(part.view_as(one))
 
 
 def _as_bytes(value: Any) -> Tensor:

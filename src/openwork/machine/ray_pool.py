@@ -192,7 +192,8 @@ class _Crew:
             else:
                 deaths[STARTING] = 0
                 if waiting:
-                    self._give(task.worker, waiting.popleft(), items)
+                    number = waiting.popleft()
+                    self._under_way[task.worker.work.remote(items[number])] = _Task(task.worker, number)
             if is_done:
                 left -= 1
                 yield items[task.number], result
@@ -200,9 +201,6 @@ class _Crew:
     def _hire(self) -> None:
         worker = self._make(self._start)
         self._under_way[worker.begin.remote()] = _Task(worker)
-
-    def _give(self, worker: Any, number: int, items: Sequence[Any]) -> None:
-        self._under_way[worker.work.remote(items[number])] = _Task(worker, number)
 
     def _finished(self) -> Any:
         """The reference to a result that is there."""

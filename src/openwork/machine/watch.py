@@ -99,7 +99,13 @@ class Watch:
             except (dist.DistError, RuntimeError):
                 failures += 1
             if failures == UNREACHABLE and not self._stopped.is_set():
-                self._stop(self._lost_store(), is_lowest=self.rank < 2)
+                error = OpenworkError(
+                    "what started the processes of this training has ended; so they end too",
+                    why="the launcher, or process 0, was killed or cannot be reached",
+                    hint="the same command continues the run from its newest checkpoint",
+                    code="E038",
+                )
+                self._stop(error, is_lowest=self.rank < 2)
 
     def _look(self) -> None:
         self._own.add(f"beat/{self.rank}", 1)
@@ -123,14 +129,6 @@ class Watch:
             why="it was killed, or its machine has no memory left or cannot be reached",
             hint="the same command continues the run from its newest checkpoint",
             code="E035",
-        )
-
-    def _lost_store(self) -> OpenworkError:
-        return OpenworkError(
-            "what started the processes of this training has ended; so they end too",
-            why="the launcher, or process 0, was killed or cannot be reached",
-            hint="the same command continues the run from its newest checkpoint",
-            code="E038",
         )
 
     def _silence(self, rank: int) -> float:

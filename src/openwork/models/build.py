@@ -60,24 +60,6 @@ def build_decoder(
     return initialise(model)
 
 
-def _check_shared(tying: str, source_vocabulary: int, target_vocabulary: int) -> None:
-    if source_vocabulary == target_vocabulary:
-        return
-    if tying == "embeddings":
-        raise ConfigError(
-            "a language model needs one vocabulary for prompt and continuation",
-            why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
-            hint="set text.shared = true",
-            code="C085",
-        )
-    raise ConfigError(
-        "three-way tying needs one vocabulary for source and target",
-        why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
-        hint='set text.shared = true, or model.tying = "target"',
-        code="C034",
-    )
-
-
 # Each builds a model from its settings and the sizes of the source's and the target's vocabulary.
 BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     TransformerSettings: build_transformer,
@@ -97,8 +79,13 @@ def build_model(settings: ModelSettings, source_vocabulary: int, target_vocabula
 
     ConfigError when source and target share their embeddings and the vocabularies differ.
     """
-    if settings.tying in ONE_VOCABULARY:
-        _check_shared(settings.tying, source_vocabulary, target_vocabulary)
+    if settings.tying in ONE_VOCABULARY and source_vocabulary != target_vocabulary:
+        raise ConfigError(
+            f'model.tying = "{settings.tying}" needs one vocabulary for source and target',
+            why=f"the source has {source_vocabulary:,} entries, the target {target_vocabulary:,}",
+            hint='set text.shared = true, or model.tying = "target" where the model has it',
+            code="C034",
+        )
     return BUILDERS[type(settings)](settings, source_vocabulary, target_vocabulary)
 
 

@@ -1,6 +1,8 @@
 """Settings of convolutional models. No torch here, so that help and checks are instant."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from openwork.base.config import Settings
 from openwork.base.fields import option
@@ -11,6 +13,8 @@ BYTENET = "Kalchbrenner et al. 2016, section"
 CONVS2S = "Gehring et al. 2017, section"
 WAVENET = "van den Oord et al. 2016, section"
 
+Cycle = Annotated[int, Field(ge=1, le=30)]
+
 
 class ByteNetSettings(Settings):
     """Dilated convolutions, the decoder on top of the encoder; the defaults are the translation model of Kalchbrenner
@@ -18,29 +22,19 @@ class ByteNetSettings(Settings):
     """
 
     kind: Literal["bytenet"] = "bytenet"
-    width: int = option(
-        1600,
-        "2d: numbers in the vector of a token; the dilated convolutions have half as many",
-        f"{BYTENET} 5",
-        ge=2,
-        le=WIDTH,
+    width: Annotated[int, Field(ge=2, le=WIDTH)] = option(
+        1600, "2d: numbers in the vector of a token; the dilated convolutions have half as many", f"{BYTENET} 5"
     )
     kernel: KernelWidth = option(3, "k: positions that a convolution sees", f"{BYTENET} 5")
     encoder_layers: LayerCount = option(30, "residual blocks that read the source", f"{BYTENET} 5")
     decoder_layers: LayerCount = option(30, "residual blocks that write the target", f"{BYTENET} 5")
-    cycle: int = option(
+    cycle: Cycle = option(
         5,
         "blocks whose dilations double from 1 on, before they begin again at 1: 5 make 1, 2, 4, 8, 16",
         f"{BYTENET} 3.5",
-        ge=1,
-        le=30,
     )
-    length_ratio: float = option(
-        1.2,
-        "a: columns for a source token; a target that is longer is written on without the source",
-        f"{BYTENET} 3.2",
-        ge=1,
-        le=10,
+    length_ratio: Annotated[float, Field(ge=1, le=10)] = option(
+        1.2, "a: columns for a source token; a target that is longer is written on without the source", f"{BYTENET} 3.2"
     )
     length_extra: int = option(0, "b: columns besides", f"{BYTENET} 3.2", ge=0, le=LENGTH)
     tying: Tying = "none"
@@ -94,12 +88,10 @@ class WaveNetSettings(Settings):
     layers: LayerCount = option(
         30, "dilated layers; the model sees as far back as they reach together and no further", f"{WAVENET} 2.1"
     )
-    cycle: int = option(
+    cycle: Cycle = option(
         10,
         "layers whose dilations double from 1 on, before they begin again at 1: 10 make 1, 2, 4 ... 512",
         f"{WAVENET} 2.1",
-        ge=1,
-        le=30,
     )
     tying: LanguageTying = "embeddings"
     dropout: DropRate = option(

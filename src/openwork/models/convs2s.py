@@ -49,10 +49,6 @@ class NormalisedLinear(nn.Module):
     def forward(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
         return functional.linear(x, self.weight(), self.bias)
 
-    def extra_repr(self) -> str:
-        outputs, inputs = self.direction.shape
-        return f"inputs={inputs}, outputs={outputs}"
-
 
 def linear(inputs: int, outputs: int, dropout: float = 0.0) -> NormalisedLinear:
     """First weights N(0, p / n) behind a dropout that keeps p, for n inputs (section 3.6)."""

@@ -4,9 +4,9 @@
 """
 
 from math import isqrt
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
@@ -79,12 +79,8 @@ class LayerSettings(Settings):
             "batch": "a feature's standard deviation over the batch, later a running one (Ioffe and Szegedy 2015)",
         },
     )
-    norm_epsilon: float = option(
-        1e-6,
-        "added to what a norm divides by, before its root is taken; many libraries have 1e-5",
-        "Ba et al. 2016",
-        gt=0,
-        lt=1,
+    norm_epsilon: Annotated[float, Field(gt=0, lt=1)] = option(
+        1e-6, "added to what a norm divides by, before its root is taken; many libraries have 1e-5", "Ba et al. 2016"
     )
     positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "bucketed", "none"] = option(
         "sinusoidal",
@@ -99,19 +95,15 @@ class LayerSettings(Settings):
             "none": "nothing; only the decoder's mask tells earlier from later",
         },
     )
-    maximum_length: int | None = option(
+    maximum_length: Annotated[int, Field(ge=2, le=LENGTH)] | None = option(
         None,
         f"positions of the learned table: tokens of the longest sentence, with its end symbol; {LONGEST}",
         "Gehring et al. 2017, section 3.1",
-        ge=2,
-        le=LENGTH,
     )
-    rotary_base: float | None = option(
+    rotary_base: Annotated[float, Field(gt=1, le=BASE)] | None = option(
         None,
         "base of the angles of rotary positions: the greater, the further they tell apart; 10,000",
         "Su et al. 2021, section 3.2.2",
-        gt=1,
-        le=BASE,
     )
     relative_distance: TokenCount | None = option(
         None,
@@ -171,22 +163,14 @@ class LayerSettings(Settings):
                 hint='set attention = "scaled", or take other positions',
                 code="C089",
             )
-        if self.maximum_length is not None and self.positions != "learned":
-            raise RuleError(
-                "maximum_length is the size of learned positions",
-                hint='set positions = "learned", or leave it out',
-                code="C038",
-            )
-        if self.rotary_base is not None and self.positions != "rotary":
-            raise RuleError(
-                "rotary_base is for rotary positions", hint='set positions = "rotary", or leave it out', code="C088"
-            )
-        if self.relative_distance is not None and self.positions != "relative":
-            raise RuleError(
-                "relative_distance is for relative positions",
-                hint='set positions = "relative", or leave it out',
-                code="C039",
-            )
+        of_positions = {"maximum_length": "learned", "rotary_base": "rotary", "relative_distance": "relative"}
+        for key, positions in of_positions.items():
+            if getattr(self, key) is not None and self.positions != positions:
+                raise RuleError(
+                    f"{key} is for {positions} positions",
+                    hint=f'set positions = "{positions}", or leave it out',
+                    code="C038",
+                )
         return self
 
     @property
@@ -213,11 +197,6 @@ class LayerSettings(Settings):
     def table_size(self) -> int:
         """Entries of a table of learned positions, given or 1,024."""
         return self.maximum_length or LONGEST
-
-    @property
-    def clipping_distance(self) -> int:
-        """k of relative positions, given or 16."""
-        return self.relative_distance or RELATIVE_DISTANCE
 
 
 def _divisors(number: int) -> list[int]:

@@ -5,7 +5,7 @@ from functools import partial
 
 from torch import nn
 
-from openwork.models.layer_settings import BUCKETS, FURTHEST, LayerSettings
+from openwork.models.layer_settings import BUCKETS, FURTHEST, RELATIVE_DISTANCE, LayerSettings
 from openwork.nn.attention import (
     AdditiveScores,
     Heads,
@@ -61,7 +61,7 @@ POSITIONS: dict[str, Callable[[LayerSettings], SinusoidalPositions | LearnedPosi
 DISTANCES: dict[str, Callable[[LayerSettings, bool], Distances]] = {
     "rotary": lambda s, _: Rotary(s.key_width, base=s.rotary_base or LONGEST_WAVE),
     "alibi": lambda s, _: LinearBiases(s.heads),
-    "relative": lambda s, _: RelativeKeys(s.key_width, s.clipping_distance),
+    "relative": lambda s, _: RelativeKeys(s.key_width, s.relative_distance or RELATIVE_DISTANCE),
     "bucketed": lambda s, causal: BucketedBiases(s.heads, BUCKETS, FURTHEST, both_ways=not causal),
 }
 

@@ -36,10 +36,7 @@ class Prompts:
 
 
 def read_prompts(source: Source, source_lengths: Lengths, *, marked: bool = False) -> Prompts:
-    """Sources, padded on the right, as prompts; their end symbols are left out.
-
-    `marked`: START follows each prompt that is not empty.
-    """
+    """Sources as prompts, without their ends. `marked`: START follows each prompt that is not empty."""
     begins = source.new_full((source.shape[0], 1), SYMBOL_IDS.start)
     row = torch.cat((begins, source), dim=1)  # START, prompt, end, padding
     lengths = (source_lengths - 1).clamp(min=0)  # of the prompts

@@ -89,11 +89,6 @@ def _decoder(s: RecurrentSettings) -> RecurrentDecoder | LuongDecoder:
     return LuongDecoder(s.width, s.encoder_width, s.decoder_layers, s.dropout, looking[s.attention](), s.cell)
 
 
-def last_positions(source_lengths: Lengths) -> Lengths:
-    """The positions of the end symbols; 0 where there is none."""
-    return (source_lengths - 1).clamp(min=0)
-
-
 class RecurrentLabels(LabelMatrix, EncodingModel):
     """Predicts a label from the state of the cells at a position; `output` is the labels' matrix.
 
@@ -145,7 +140,7 @@ class RecurrentClassifier(RecurrentLabels):
 
         The layer keeps the two apart, which one direction would otherwise predict from one vector.
         """
-        end = at_places(memory, last_positions(source_lengths)[:, None])
+        end = at_places(memory, (source_lengths - 1).clamp(min=0)[:, None])
         width = self.encoder.width
         whole = torch.cat([end[..., :width], memory[:, :1, width:]], dim=-1)
         return torch.cat([torch.tanh(self.summary(whole)), end], dim=1)

@@ -7,41 +7,27 @@ from pydantic import Field, model_validator
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.fields import old_spellings, option
-from openwork.base.limits import LAYERS, WIDTH, LayerCount, Width
+from openwork.base.limits import LAYERS, DropRate, LayerCount, Width
 from openwork.models.settings import Tying
 
 CellName = Annotated[
     Literal["rnn", "lstm", "gru"],
-    Field(
-        description="how a recurrent layer goes from one token to the next",
-        json_schema_extra={
-            "values": {
-                "rnn": "h_t = tanh(W x_t + U h_(t-1)), without gates (Elman 1990)",
-                "lstm": "four blocks of weights: three gates around an inner value (Hochreiter and Schmidhuber 1997)",
-                "gru": "three blocks of weights: two gates, no inner value (Cho et al. 2014)",
-            }
+    option(
+        ...,
+        "how a recurrent layer goes from one token to the next",
+        values={
+            "rnn": "h_t = tanh(W x_t + U h_(t-1)), without gates (Elman 1990)",
+            "lstm": "four blocks of weights: three gates around an inner value (Hochreiter and Schmidhuber 1997)",
+            "gru": "three blocks of weights: two gates, no inner value (Cho et al. 2014)",
         },
     ),
 ]
-
-
 CellWidth = Annotated[
-    int,
-    Field(
-        ge=1,
-        le=WIDTH,
-        description="numbers in the vector of one token, and in a cell's state",
-        json_schema_extra={"origin": "Hochreiter and Schmidhuber 1997"},
-    ),
+    Width,
+    option(..., "numbers in the vector of one token, and in a cell's state", "Hochreiter and Schmidhuber 1997"),
 ]
 CellDropout = Annotated[
-    float,
-    Field(
-        ge=0,
-        lt=1,
-        description="on embeddings, between layers, and before the output",
-        json_schema_extra={"origin": "Zaremba et al. 2014"},
-    ),
+    DropRate, option(..., "on embeddings, between layers, and before the output", "Zaremba et al. 2014")
 ]
 
 
@@ -172,12 +158,10 @@ class RecurrentLMSettings(Settings):
             "last": "the last layer (Howard and Ruder 2018)",
         },
     )
-    task_layers: int = option(
+    task_layers: Annotated[int, Field(ge=0, le=LAYERS)] = option(
         0,
         "layers of a classifier's own that read the features beside an embedding of their own; 0: none",
         "Peters et al. 2018, section 3.3",
-        ge=0,
-        le=LAYERS,
     )
     dropout: CellDropout = 0.2
 

@@ -11,27 +11,25 @@ from openwork.models.layer_settings import LayerSettings
 
 Tying = Annotated[
     Literal["three-way", "target", "none"],
-    Field(
-        description="which of source embedding, target embedding and output matrix are one",
-        json_schema_extra={
-            "values": {
-                "three-way": "all three (Vaswani et al. 2017, section 3.4)",
-                "target": "target embedding and output matrix (Press and Wolf 2017)",
-                "none": "each its own",
-            }
+    option(
+        ...,
+        "which of source embedding, target embedding and output matrix are one",
+        values={
+            "three-way": "all three (Vaswani et al. 2017, section 3.4)",
+            "target": "target embedding and output matrix (Press and Wolf 2017)",
+            "none": "each its own",
         },
     ),
 ]
 
 LanguageTying = Annotated[
     Literal["three-way", "embeddings"],
-    Field(
-        description="what is one besides the embeddings of prompt and continuation, which always are",
-        json_schema_extra={
-            "values": {
-                "three-way": "the output matrix as well (Press and Wolf 2017; Radford et al. 2019, GPT-2)",
-                "embeddings": "nothing: the output matrix is its own (Touvron et al. 2023, LLaMA)",
-            }
+    option(
+        ...,
+        "what is one besides the embeddings of prompt and continuation, which always are",
+        values={
+            "three-way": "the output matrix as well (Press and Wolf 2017; Radford et al. 2019, GPT-2)",
+            "embeddings": "nothing: the output matrix is its own (Touvron et al. 2023, LLaMA)",
         },
     ),
 ]
@@ -69,6 +67,7 @@ class DecoderSettings(LayerSettings, _Stack):
     """The decoder of the paper without an encoder: it continues what it has read (Radford et al. 2018, GPT)."""
 
 
+Count = Annotated[int, Field(ge=0, le=LENGTH)]
 EncoderTask = Literal["classify", "tag", "fill", "answer", "embed"]
 
 
@@ -86,19 +85,13 @@ class _Head(Settings):
         },
     )
     layers: LayerCount = option(12, "L: layers of the encoder", f"{BERT} 3")
-    segments: int = option(
+    segments: Count = option(
         0,
         "learned vectors for the segments of a source, each closed by an end symbol; 0: none, BERT has 2",
         f"{BERT} 3",
-        ge=0,
-        le=LENGTH,
     )
-    mask_piece: int = option(
-        1,
-        "the id of the piece that replaces a masked one (fill); by default 1, the unknown symbol",
-        f"{BERT} 3.1",
-        ge=0,
-        le=LENGTH,
+    mask_piece: Count = option(
+        1, "the id of the piece that replaces a masked one (fill); by default 1, the unknown symbol", f"{BERT} 3.1"
     )
 
     @property

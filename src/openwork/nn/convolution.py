@@ -74,9 +74,6 @@ class Convolution(nn.Module):
         before = (self.kernel_width - 1) // 2 * self.dilation
         return self.product(self.windows(x, -before, x.shape[1]))
 
-    def extra_repr(self) -> str:
-        return f"kernel_width={self.kernel_width}, dilation={self.dilation}"
-
 
 Past = Tensor | None
 """The last inputs (rows, held, inputs) of a causal convolution, no more than it needs again; None: none was read."""

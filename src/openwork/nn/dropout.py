@@ -58,6 +58,3 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x if not self.training or self.rate == 0.0 else dropout(x, self.rate)
-
-    def extra_repr(self) -> str:
-        return f"rate={self.rate}"

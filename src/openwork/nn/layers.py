@@ -147,3 +147,8 @@ class CausalLayer(nn.Module):
         past = extend(past, self.self_attention.keys_values(inside, 0 if past is None else past.size))
         x = self.self_wiring.after(x, self.self_attention(inside, past, mask))
         return self.feedforward_wiring.after(x, self.feedforward(self.feedforward_wiring.before(x))), past
+
+
+def layers_of(model: nn.Module) -> list[nn.Module]:
+    """The layers of all stacks of a model."""
+    return [module for module in model.modules() if isinstance(module, EncoderLayer | DecoderLayer | CausalLayer)]

@@ -22,10 +22,7 @@ class Pooler(nn.Module):
 
 
 class Transform(nn.Module):
-    """Norm(GELU(W h + b)), before the embedding's matrix predicts masked pieces (Devlin et al. 2019, their code).
-
-    `after`: the width of the embeddings.
-    """
+    """Norm(GELU(W h + b)), from the width to `after`, that of the embeddings (Devlin et al. 2019, their code)."""
 
     def __init__(self, width: int, after: int, norm: Norm) -> None:
         super().__init__()

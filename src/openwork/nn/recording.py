@@ -38,10 +38,7 @@ class RecordingKernel:
 
 @contextmanager
 def lending(model: nn.Module, kernel_of: Callable[[str], Kernel]) -> Iterator[None]:
-    """While the block runs, each attention of `model` with a kernel computes with the one that its name is given.
-
-    An attention's own name is empty.
-    """
+    """While the block runs, each attention with a kernel has the one for its name; an attention's own name is empty."""
     found = {name: module for name, module in model.named_modules() if isinstance(module, KernelAttention)}
     kernels = {name: module.kernel for name, module in found.items()}
     try:
@@ -55,10 +52,7 @@ def lending(model: nn.Module, kernel_of: Callable[[str], Kernel]) -> Iterator[No
 
 @contextmanager
 def recording(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
-    """While the block runs, each attention of `model` with a kernel adds the weights of each call to its name's list.
-
-    Weights are (batch, head, query, key).
-    """
+    """While the block runs, the weights (batch, head, query, key) of each call are added to the attention's list."""
     kept: dict[str, list[Tensor]] = {}
     with lending(model, lambda name: RecordingKernel(kept.setdefault(name, []).append)):
         yield kept

@@ -153,10 +153,7 @@ class RecurrentDecoder(nn.Module):
         backward: Float[Tensor, "rows width"],
         mask: Bool[Tensor, "rows 1 1 source"],
     ) -> tuple[RecurrentMemory, CellState]:
-        """The memory prepared, and s_0 = tanh(W_s h) of the encoder's backward state h at the first token.
-
-        An LSTM's inner values begin with zeros.
-        """
+        """The memory prepared, and s_0 = tanh(W_s h) of the backward state h; an LSTM's inner values are zeros."""
         hidden = torch.tanh(self.bridge(backward)).unflatten(-1, (self.layers, -1))
         state = CellState(hidden, torch.zeros_like(hidden) if self.kind.has_inner else None)
         keys = self.attention.keys(memory)

@@ -35,7 +35,7 @@ def check_alike(settings: RunSettings, processes: Processes) -> None:
                 hint="install the same on all machines",
                 code="C108",
             )
-        if changes := differences(_settings(first["settings"]), _settings(other["settings"])):
+        if changes := differences(*(build(RunSettings, one["settings"]) for one in (first, other))):
             raise ConfigError(
                 f"process {rank} of {processes.count} has another run file: {'; '.join(changes[:5])}",
                 why="all processes make the same updates from the same settings",
@@ -46,15 +46,11 @@ def check_alike(settings: RunSettings, processes: Processes) -> None:
 
 def settings_of_first(settings: RunSettings, processes: Processes) -> RunSettings:
     """The settings of the first process, which has decided something for all."""
-    return settings if processes.count == 1 else _settings(processes.from_first(_plain(settings)))
+    return settings if processes.count == 1 else build(RunSettings, processes.from_first(_plain(settings)))
 
 
 def _plain(settings: RunSettings) -> dict[str, Any]:
     return settings.model_dump(mode="json", exclude_none=True)
-
-
-def _settings(values: dict[str, Any]) -> RunSettings:
-    return build(RunSettings, values)
 
 
 def _named(versions: dict[str, str]) -> str:
@@ -70,19 +66,15 @@ def shared_corpus(settings: RunSettings, folder: RunFolder, report: Report, proc
         return prepare_corpus(settings, folder, report)
     first = prepare_corpus(settings, folder, report) if processes.is_first else None
     processes.done("corpus")
-    rest = processes.from_first(first and _beside_stores(first))
+    mixture = first and first.mixture and asdict(first.mixture)
+    beside = first and {"valid_pairs": first.valid_pairs, "examples": first.examples, "mixture": mixture}
+    rest = processes.from_first(beside)  # what is not in the files of the folder
     corpus = first or _opened(settings, folder, rest, processes)
     fingerprints = processes.gather([corpus.train.fingerprint, corpus.valid.fingerprint, corpus.tokenizers.fingerprint])
     for rank, found in enumerate(fingerprints):
         if found != fingerprints[0]:
             raise _other_data(folder, rank, processes, msg("its fingerprints are others"))
     return corpus
-
-
-def _beside_stores(corpus: RunCorpus) -> dict[str, Any]:
-    """What is not in the files of the folder, as JSON."""
-    mixture = corpus.mixture and asdict(corpus.mixture)
-    return {"valid_pairs": corpus.valid_pairs, "examples": corpus.examples, "mixture": mixture}
 
 
 def _opened(settings: RunSettings, folder: RunFolder, rest: dict[str, Any], processes: Processes) -> RunCorpus:

@@ -16,7 +16,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.machine.available import check_memory, free_memory
 from openwork.machine.device import choose_device, choose_products
-from openwork.machine.precision import choose_precision
+from openwork.machine.precision import PrecisionName, choose_precision
 from openwork.machine.processes import ALONE, Processes
 from openwork.machine.workers import choose_workers
 from openwork.models.build import build_model
@@ -34,7 +34,6 @@ from openwork.training.averaging import MovingAverage
 from openwork.training.batches.batch import BatchStream
 from openwork.training.checkpoint import checkpoints, resume_latest
 from openwork.training.computing.choice import arrangement, validation_arrangement
-from openwork.training.computing.sharding import working_copy
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress, Validation
@@ -57,10 +56,7 @@ def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel
 def settle_computing(
     settings: RunSettings, folder: RunFolder | None, processes: Processes = ALONE
 ) -> tuple[RunSettings, torch.device]:
-    """The settings with precision and workers decided for this machine, and its device, set to compute so.
-
-    ConfigError for a fine-tuning that is impossible.
-    """
+    """The settings, resolved for this machine, and its device. ConfigError for an impossible fine-tuning."""
     device = choose_device()
     settings = resolve_computing(settings, folder, device, processes)
     choose_products(settings.training.precision, device)
@@ -128,7 +124,7 @@ def prepare_training(
     report(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
     begin_tuning(settings, model, corpus.tokenizers, report, resumed=bool(checkpoints(folder.checkpoints)))
     model.to(device)
-    copy = working_copy(model, training, precision, processes)
+    copy = _working_copy(model, training, precision, processes)
     optimiser = make_optimiser(copy.stored, training, copy.moved())
     moving_average = MovingAverage(copy.stored, training.ema) if training.ema else None
     progress = _resume(folder, copy, optimiser, moving_average, training, report)
@@ -162,6 +158,16 @@ def _check_shares(plan: BatchPlan, processes: Processes) -> None:
         )
 
 
+def _working_copy(
+    model: SequenceModel, training: TrainingSettings, precision: PrecisionName, processes: Processes
+) -> WorkingCopy:
+    if processes.count == 1:
+        return WorkingCopy(model, precision)
+    from openwork.training.computing.sharding import working_copy  # with torch's FSDP, which takes a second
+
+    return working_copy(model, training, precision, processes)
+
+
 def _resume(
     folder: RunFolder,
     copy: WorkingCopy,
@@ -193,7 +199,7 @@ def check_maximum_length(longest: int | None, train: TokenStore, valid: TokenSto
     if longest is None:
         return
     for kind, store in (("training", train), ("validation", valid)):
-        lengths = (np.add if continues else np.maximum)(store.source_lengths, store.target_lengths) + 1  # end symbol
+        lengths = (np.add if continues else np.maximum)(store.source.lengths, store.target.lengths) + 1  # end symbol
         beyond, most = int((lengths > longest).sum()), int(lengths.max())
         if beyond:
             raise ConfigError(

@@ -26,10 +26,7 @@ LENGTH = ("training.steps:", "training.cooldown:", "training.patience:")
 
 @dataclass(frozen=True)
 class NewLength:
-    """Another length for a run that has `made` some updates.
-
-    `is_exact`: these are the updates that a run with the new length makes.
-    """
+    """Another length for a run that `made` some updates; `is_exact`: a run of that length makes the same ones."""
 
     before: RunSettings
     after: RunSettings

@@ -17,10 +17,7 @@ LOOKED_AT = 1000  # pairs
 
 
 def with_languages(settings: RunSettings, before: RunSettings | None, report: Callable[[str], None]) -> RunSettings:
-    """The settings with the languages of a user's own files, as names or texts show them.
-
-    A continued run keeps its languages (`before`).
-    """
+    """The settings with the languages that the user's own files show; a continued run keeps its own (`before`)."""
     data = settings.data
     if before is not None:
         found = Languages(before.data.source_language, before.data.target_language)
@@ -52,7 +49,7 @@ def _found(data: DataSettings) -> Languages:
 
 def _keys(part: OriginSettings) -> Languages:
     """The languages under which a file of JSON lines has its texts."""
-    if part.file is None or _format_name(part) != "jsonl":
+    if part.file is None or format_of(Path(part.file), part.format) is not FORMATS["jsonl"]:
         return UNSAID
     found = keys_of_sides(Path(part.file))
     return found if found != UNSAID and all(code is not None and is_language(code) for code in found) else UNSAID
@@ -62,11 +59,4 @@ def _is_own(part: OriginSettings) -> bool:
     """Whether the languages of these files decide nothing about how they are read."""
     if part.corpus is not None or part.columns:
         return False
-    return part.file is None or _format_name(part) in ("tsv", "jsonl")
-
-
-def _format_name(part: OriginSettings) -> str:
-    if part.format is not None:
-        return part.format
-    found = format_of(Path(part.file or ""))
-    return next(name for name, known in FORMATS.items() if known is found)
+    return part.file is None or format_of(Path(part.file), part.format) in (FORMATS["tsv"], FORMATS["jsonl"])

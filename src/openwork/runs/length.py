@@ -105,10 +105,7 @@ class Wanted:
 
 
 def new_length(folder: RunFolder, before: RunSettings, wanted: Wanted) -> NewLength:
-    """The run in the folder, `before`, with the wanted length; its cool-down follows.
-
-    OpenworkError where the run cannot end there.
-    """
+    """The run `before` with the wanted length; its cool-down follows. OpenworkError where it cannot end there."""
     progress = newest_progress(folder)
     made, old = progress.step, before.training
     steps = wanted.steps or old.steps

@@ -46,7 +46,7 @@ class LearningProbe:
         """`language` is that of the targets."""
         self.model, self.tokenizer, self.store, self.language = model, tokenizers.target, store, language
         few = min(len(pairs) or len(store), len(store), COUNTED)
-        longer = np.maximum(store.source_lengths[:few], store.target_lengths[:few])
+        longer = np.maximum(store.source.lengths[:few], store.target.lengths[:few])
         short = np.nonzero(longer <= LONGEST)[0][:SENTENCES]  # attention's weights grow with the square of the length
         self.rows = short if len(short) else longer.argsort()[:1]
         self.pairs = pairs
@@ -65,7 +65,7 @@ class LearningProbe:
                 weights = [self.model.attend(batch.target_input, state)[1][:, None]]
         figures = [attention_figures(one, lengths, batch.real) for one in weights] or [(0.0, 0.0)]
         entropy, on_padding = np.mean(figures, axis=0).tolist()
-        sizes = (self.store.target_lengths[self.rows] + 1).tolist()
+        sizes = (self.store.target.lengths[self.rows] + 1).tolist()
         likeliest = self.tokenizer.decode_batch(part.tolist()[:-1] for part in best.split(sizes))
         return Inspection(entropy, on_padding, chrf(likeliest, self._references).value, self._kept)
 

@@ -130,10 +130,7 @@ def in_other_script(text: str, wanted: str) -> bool:
 
 
 def language_of_lines(lines: Sequence[str]) -> str | None:
-    """The language that all these lines are in: by a script that is its alone, or by the package if it is there.
-
-    None where there is doubt.
-    """
+    """The language of all these lines, by a script that is its alone or by the package; None if in doubt."""
     letters = _letters(lines)
     if letters.total() < LEAST_OF_SCRIPT:
         return None

@@ -1,12 +1,13 @@
 """The settings of the section [text] of a run file."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
-from openwork.base.limits import LINES
+from openwork.base.fields import option
+from openwork.base.limits import LINES, DropRate
 from openwork.text.pieces.alphabet import COMMON
 from openwork.text.pieces.kinds import KINDS, TARGET_KINDS
 from openwork.text.tokenizer import SMALLEST_VOCABULARY
@@ -17,61 +18,48 @@ else:
     KindName = Literal[tuple(KINDS)]  # the tables are the one place that names them
     TargetKindName = Literal[tuple(TARGET_KINDS)]
 
+Times = Annotated[int, Field(ge=1, le=LINES)]
 _SAMPLED_KINDS = [name for name, kind in KINDS.items() if kind.has_many_ways]
 
 
 class TextSettings(Settings):
     """How text is cut into pieces."""
 
-    kind: KindName = Field(
-        default="byte-pair",
-        description="what the pieces are; words and characters are for comparison, the others for use",
+    kind: KindName = option(
+        "byte-pair", "what the pieces are; words and characters are for comparison, the others for use"
     )
-    vocabulary_size: int = Field(
-        default=8000,
-        ge=SMALLEST_VOCABULARY,
-        le=1_000_000,
-        description="most pieces a vocabulary may have; a small corpus gives fewer",
+    vocabulary_size: int = option(
+        8000, "most pieces a vocabulary may have; a small corpus gives fewer", ge=SMALLEST_VOCABULARY, le=1_000_000
     )
-    shared: bool = Field(default=True, description="one vocabulary for both languages (three-way tying needs this)")
-    target_kind: TargetKindName | None = Field(
-        default=None,
-        description="what the target's pieces are, where they are others; needs text.shared = false; "
+    shared: bool = option(True, "one vocabulary for both languages (three-way tying needs this)")
+    target_kind: TargetKindName | None = option(
+        None,
+        "what the target's pieces are, where they are others; needs text.shared = false; "
         "labels: each word of a target is the name of a class or tag; positions: numbers of the source's words",
     )
-    minimum_frequency: int = Field(
-        default=2,
-        ge=1,
-        le=LINES,
-        description="times that a pair of pieces, or a word, must occur to become a piece; unigram does not use it",
+    minimum_frequency: Times = option(
+        2, "times that a pair of pieces, or a word, must occur to become a piece; unigram does not use it"
     )
-    character_frequency: int = Field(
-        default=COMMON,
+    character_frequency: int = option(
+        COMMON,
+        "times that a character must occur to become a piece of its own; rarer ones are written as bytes",
         ge=1,
         le=1_000_000,
-        description="times that a character must occur to become a piece of its own; rarer ones are written as bytes",
     )
-    source_file: str | None = Field(
-        default=None,
-        description="a tokenizer's file to use instead of learning one, for both sides if text.shared: "
+    source_file: str | None = option(
+        None,
+        "a tokenizer's file to use instead of learning one, for both sides if text.shared: "
         "tokenizer.json, vocab.txt, vocab.json with merges.txt, or a SentencePiece .model",
     )
-    target_file: str | None = Field(default=None, description="the same for the target; needs text.shared = false")
-    placeholders: int = Field(
-        default=0, ge=0, le=1000, description="pieces kept for what must not be translated, such as %s or <b>"
-    )
-    sampling: float = Field(
-        default=0.0,
-        ge=0,
-        lt=1,
-        description="how much the cutting of training text varies: the probability that a merge is left out "
+    target_file: str | None = option(None, "the same for the target; needs text.shared = false")
+    placeholders: int = option(0, "pieces kept for what must not be translated, such as %s or <b>", ge=0, le=1000)
+    sampling: DropRate = option(
+        0.0,
+        "how much the cutting of training text varies: the probability that a merge is left out "
         "(BPE-dropout, 0.1 is usual), or for unigram the power of a way's probability (alpha); 0: it does not vary",
     )
-    samplings: int = Field(
-        default=4,
-        ge=1,
-        le=100,
-        description="with text.sampling: versions of the training text that are kept; epochs take turns",
+    samplings: int = option(
+        4, "with text.sampling: versions of the training text that are kept; epochs take turns", ge=1, le=100
     )
 
     @model_validator(mode="after")

@@ -11,10 +11,7 @@ from openwork.training.step import StepReport
 
 
 def average(weights: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of each named tensor, summed in double precision; one set is held at a time.
-
-    All sets must have the same names.
-    """
+    """The mean of each named tensor, summed in double precision; all sets have the same names."""
     total: dict[str, Tensor] = {}
     count = 0
     for count, one in enumerate(weights, start=1):

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,10 +28,10 @@ from openwork.models.weights import MOST_BYTES, model_weights, read_tensors, res
 from openwork.training.averaging import MovingAverage
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from openwork.training.progress import Progress
-from openwork.training.shards import NAME, divided_like, read_shards, save_shards
 
 FORMAT, DIVIDED = 1, 2  # of whole tensors, and of parts of them
 _NAME = re.compile(r"step-[0-9]+")
+_SHARD = re.compile(r"shard-[0-9]+-model-[0-9]+-of-[0-9]+\.safetensors")
 WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"
 FILES = (STATE, WEIGHTS, OPTIMISER, MOVING_AVERAGE)
@@ -51,26 +51,16 @@ def tensors_of(
     return tensors if moving_average is None else {**tensors, MOVING_AVERAGE: moving_average.weights}
 
 
-def save_checkpoint(
-    folder: Path,
-    model: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    progress: Progress,
-    moving_average: MovingAverage | None = None,
-) -> Path:
-    """Writes `folder/step-N`; a full disk leaves the earlier checkpoints as they were and no half one."""
-    path = path_of(folder, progress.step)
-    write_whole(path, tensors_of(model, optimiser, moving_average), progress.to_json())
-    return path
-
-
 def path_of(folder: Path, step: int) -> Path:
     """Where the checkpoint after an update is."""
     return folder / f"step-{step:08d}"
 
 
 def write_whole(path: Path, tensors: Tensors, place: dict[str, Any]) -> None:
-    """Writes a checkpoint with one file for each group of tensors. `place`: that of the run."""
+    """Writes a checkpoint with one file for each group of tensors. `place`: that of the run.
+
+    A full disk leaves the earlier checkpoints as they were and no half one.
+    """
     with atomic_folder(path, FILES) as partial:
         checksums = {}
         for name, content in tensors.items():
@@ -85,6 +75,8 @@ def write_divided(path: Path, tensors: Tensors, place: dict[str, Any], processes
 
     The first process makes the folder, and gives it its name when all parts are there.
     """
+    from openwork.training.shards import save_shards  # with torch.distributed's checkpoints, which take a second
+
     with ExitStack() as stack:
         partial = stack.enter_context(atomic_folder(path, FILES)) if processes.is_first else None
         folder = Path(processes.from_first(partial and str(partial)))
@@ -121,7 +113,7 @@ def checkpoint_step(path: Path) -> int:
 
 def load_weights(path: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
     """The weights alone, or their `MOVING_AVERAGE`."""
-    return _read(path, _checked(path, [name], ALONE), name, {})
+    return _read(path, _checked(path, [name], ALONE), name, lambda _: None)
 
 
 def load_checkpoint(
@@ -137,11 +129,14 @@ def load_checkpoint(
     """
     averages = [MOVING_AVERAGE] if moving_average is not None else []
     state = _checked(path, [_PROGRESS, WEIGHTS, OPTIMISER, *averages], processes)
-    restore_weights(model, _read(path, state, WEIGHTS, model_weights(model)), str(path))
+    restore_weights(model, _read(path, state, WEIGHTS, model_weights(model).get), str(path))
     try:
-        restore_optimiser(model, optimiser, _read(path, state, OPTIMISER, _Moments(model, optimiser)))
+        moved = {id(weight) for group in optimiser.param_groups for weight in group["params"]}
+        weights = {name: weight for name, weight in model.named_parameters() if id(weight) in moved}
+        moments = _read(path, state, OPTIMISER, lambda name: weights.get(name.rsplit("/", 1)[0]))  # as their weights
+        restore_optimiser(model, optimiser, moments)
         if moving_average is not None:
-            moving_average.restore(_read(path, state, MOVING_AVERAGE, moving_average.weights))
+            moving_average.restore(_read(path, state, MOVING_AVERAGE, moving_average.weights.get))
         return Progress.from_json(state[_PROGRESS])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:  # whole, and not what this run wrote
         raise BundleError(
@@ -190,7 +185,7 @@ def remove_checkpoint(path: Path) -> None:
     """Deletes one; the state goes first, so that a half-deleted folder is not loaded. Files of others in it stay."""
     (path / STATE).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
-        for file in [path / name for name in FILES] + [one for one in path.iterdir() if NAME.fullmatch(one.name)]:
+        for file in [path / name for name in FILES] + [one for one in path.iterdir() if _SHARD.fullmatch(one.name)]:
             file.unlink(missing_ok=True)
         path.rmdir()
 
@@ -222,10 +217,7 @@ def _incomplete(path: Path) -> BundleError:
 
 
 def _checked(path: Path, names: Sequence[str], processes: Processes) -> dict[str, Any]:
-    """The state of a checkpoint whose files with these tensors are as they were written.
-
-    A damage that another process has found is a BundleError on each.
-    """
+    """The state, with these files as they were written. Damage that any process finds is a BundleError on each."""
     state, problem = {}, None
     try:
         state = _read_state(path)
@@ -253,34 +245,24 @@ def _checked(path: Path, names: Sequence[str], processes: Processes) -> dict[str
 
 def _shards(path: Path, state: dict[str, Any]) -> list[str]:
     """The names of the files of parts; only these are there."""
-    named = sorted(name for name in state["sha256"] if NAME.fullmatch(name))
+    named = sorted(name for name in state["sha256"] if _SHARD.fullmatch(name))
     if named != sorted(file.name for file in path.glob("*.safetensors")):
         raise _incomplete(path)
     return named
 
 
-def _read(path: Path, state: dict[str, Any], name: str, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _read(path: Path, state: dict[str, Any], name: str, like: Callable[[str], Tensor | None]) -> dict[str, Tensor]:
     """The tensors of one file; of those that `like` has divided, this process's part."""
     if state["format"] == DIVIDED:
+        from openwork.training.shards import read_shards
+
         return read_shards(path, name, like, others=name != OPTIMISER)
-    return divided_like(read_tensors(path / name), like)
+    whole = read_tensors(path / name)
+    if not any(hasattr(like(one), "device_mesh") for one in whole):
+        return whole
+    from openwork.training.shards import divided_like
 
-
-class _Moments(Mapping[str, Tensor]):
-    """What the optimiser keeps of a weight is divided as the weight is: `NAME/MOMENT` -> the weight."""
-
-    def __init__(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
-        moved = {id(weight) for group in optimiser.param_groups for weight in group["params"]}
-        self._weights = {name: weight for name, weight in model.named_parameters() if id(weight) in moved}
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self._weights[name.rsplit("/", 1)[0]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._weights)
-
-    def __len__(self) -> int:
-        return len(self._weights)
+    return divided_like(whole, like)
 
 
 def _check(path: Path, name: str, state: dict) -> None:

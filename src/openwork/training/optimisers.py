@@ -1,6 +1,6 @@
 """The optimisers, and their state as named tensors (so that a checkpoint needs no pickle).
 
-The rate is set before each update by the schedule. A new optimiser is a function and a line in the table.
+The rate is set before each update by the schedule. A new optimiser is an entry of the table.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,41 +15,22 @@ from openwork.training.trained_weights import group_layers
 Weights = Iterable[dict[str, Any]]  # groups of weights, as the framework's optimisers take them
 
 
-def _adam(weights: Weights, settings: TrainingSettings) -> torch.optim.Adam:
-    """Adam with the paper's moments (section 5.3), one fused kernel for all weights."""
-    betas = (settings.beta1, settings.beta2)
-    return torch.optim.Adam(weights, lr=0.0, betas=betas, eps=settings.epsilon, fused=True)
+Make = Callable[[Weights, TrainingSettings], torch.optim.Optimizer]
 
-
-def _adamw(weights: Weights, settings: TrainingSettings) -> torch.optim.AdamW:
-    """Adam that also shrinks each weight by rate times `weight_decay` (Loshchilov and Hutter 2019)."""
-    betas, decay = (settings.beta1, settings.beta2), settings.weight_decay
-    return torch.optim.AdamW(weights, lr=0.0, betas=betas, eps=settings.epsilon, weight_decay=decay, fused=True)
-
-
-def _sgd(weights: Weights, settings: TrainingSettings) -> torch.optim.SGD:
-    """Gradient descent along a sum of gradients in which older ones fade by `momentum` an update."""
-    return torch.optim.SGD(weights, lr=0.0, momentum=settings.momentum)
-
-
-def _adagrad(weights: Weights, settings: TrainingSettings) -> torch.optim.Adagrad:
-    """Each weight's gradient divided by the root of the sum of all its squares (Duchi et al. 2011)."""
-    return torch.optim.Adagrad(weights, lr=0.0, eps=settings.epsilon)
-
-
-def _adafactor(weights: Weights, settings: TrainingSettings) -> torch.optim.Adafactor:
-    """Squares kept as one number a row and a column (Shazeer and Stern 2018); the rate is relative to the weights."""
-    return torch.optim.Adafactor(weights, lr=0.0)
-
-
-OPTIMISERS: dict[str, Callable[[Weights, TrainingSettings], torch.optim.Optimizer]] = {
-    "adam": _adam,
-    "adamw": _adamw,
-    "sgd": _sgd,
-    "adagrad": _adagrad,
-    "adafactor": _adafactor,
+OPTIMISERS: dict[str, Make] = {
+    # The paper's moments (section 5.3), one fused kernel for all weights.
+    "adam": lambda weights, s: torch.optim.Adam(weights, 0.0, (s.beta1, s.beta2), s.epsilon, fused=True),
+    # Adam that also shrinks each weight by rate times `weight_decay` (Loshchilov and Hutter 2019).
+    "adamw": lambda weights, s: torch.optim.AdamW(
+        weights, 0.0, (s.beta1, s.beta2), s.epsilon, s.weight_decay, fused=True
+    ),
+    # Gradient descent along a sum of gradients in which older ones fade by `momentum` an update.
+    "sgd": lambda weights, s: torch.optim.SGD(weights, 0.0, s.momentum),
+    # Each weight's gradient divided by the root of the sum of all its squares (Duchi et al. 2011).
+    "adagrad": lambda weights, s: torch.optim.Adagrad(weights, 0.0, eps=s.epsilon),
+    # Squares kept as one number a row and a column (Shazeer and Stern 2018); the rate is relative to the weights.
+    "adafactor": lambda weights, s: torch.optim.Adafactor(weights, 0.0),
 }
-
 
 SCALE = "scale"  # what the schedule's rate is multiplied by for the weights of a group
 
@@ -57,10 +38,7 @@ SCALE = "scale"  # what the schedule's rate is multiplied by for the weights of 
 def make_optimiser(
     model: nn.Module, settings: TrainingSettings, moved: Iterable[nn.Parameter] | None = None
 ) -> torch.optim.Optimizer:
-    """The optimiser that the settings name, over the weights that are not frozen, group by group of layers.
-
-    `moved`: only these of them.
-    """
+    """The settings' optimiser of the weights that learn (of those `moved`, if given), by groups of layers."""
     mine = None if moved is None else {id(weight) for weight in moved}
     grouped = group_layers(model, settings.layer_groups)
     grouped = [[weight for weight in weights if mine is None or id(weight) in mine] for weights in grouped]

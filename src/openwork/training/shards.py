@@ -5,9 +5,8 @@ the whole. Any number of processes reads what any number has written; each reads
 """
 
 import math
-import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,8 +23,8 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from openwork.base.errors import BundleError
 from openwork.machine.processes import Processes
 
-NAME = re.compile(r"shard-[0-9]+-model-[0-9]+-of-[0-9]+\.safetensors")
-_ENDING = ".safetensors"
+Like = Callable[[str], Tensor | None]
+"""The tensor of a name, which a part is to be divided as; None: there is none."""
 
 
 def save_shards(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], processes: Processes) -> None:
@@ -53,14 +52,11 @@ def shard_sizes(folder: Path, file: str) -> dict[str, TensorStorageMetadata]:
     return found
 
 
-def read_shards(folder: Path, file: str, like: Mapping[str, Tensor], *, others: bool = True) -> dict[str, Tensor]:
-    """The tensors of one file; this process's part where `like` has a divided tensor of that name and size.
-
-    `others`: also those that `like` has not.
-    """
+def read_shards(folder: Path, file: str, like: Like, *, others: bool = True) -> dict[str, Tensor]:
+    """The tensors of one file, divided as `like` says; `others`: also those that `like` does not know."""
     found = {}
     for name, known in shard_sizes(folder, file).items():
-        own = like.get(name)
+        own = like(name)
         if own is None and not others:
             continue
         if isinstance(own, DTensor) and own.shape == known.size:
@@ -73,9 +69,9 @@ def read_shards(folder: Path, file: str, like: Mapping[str, Tensor], *, others: 
     return found
 
 
-def divided_like(whole: Mapping[str, Tensor], like: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def divided_like(whole: Mapping[str, Tensor], like: Like) -> dict[str, Tensor]:
     """The tensors, those of them as this process's part that `like` has divided."""
-    return {name: _divided(tensor, like.get(name)) for name, tensor in whole.items()}
+    return {name: _divided(tensor, like(name)) for name, tensor in whole.items()}
 
 
 def _divided(whole: Tensor, like: Tensor | None) -> Tensor:

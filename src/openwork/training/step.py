@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from openwork.base.errors import OpenworkError, wants_memory
 from openwork.machine.precision import PrecisionName
-from openwork.machine.processes import Processes
 from openwork.machine.workers import Workers
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.dropout import drawing_from
@@ -48,16 +47,6 @@ def whole_batch_too_large(cause: str) -> OpenworkError:
         why=cause,
         hint="set batches.tokens lower, and training.accumulate higher",
         code="E028",
-    )
-
-
-def share_too_large(processes: Processes) -> OpenworkError:
-    """Where memory is not enough for a process's share of a batch while all of them compute in step."""
-    return OpenworkError(
-        f"process {processes.rank} of {processes.count} has not enough memory for its share of a batch",
-        why='with training.sharding = "full" it cannot compute in more parts than the others',
-        hint="set batches.tokens lower and training.accumulate higher, or train on more processes",
-        code="E037",
     )
 
 
@@ -158,7 +147,13 @@ class Updater:
                 if not is_out_of_memory(error):
                     raise
                 if self.copy.in_step:
-                    raise share_too_large(self.processes) from error
+                    raise OpenworkError(
+                        f"process {self.processes.rank} of {self.processes.count} has not enough memory for its share "
+                        "of a batch",
+                        why='with training.sharding = "full" it cannot compute in more parts than the others',
+                        hint="set batches.tokens lower and training.accumulate higher, or train on more processes",
+                        code="E037",
+                    ) from error
                 if self.whole_batches:
                     raise whole_batch_too_large("its statistics are those of all sentences of a batch") from error
                 if len(parts) >= sum(batch.sentences for batch in batches):

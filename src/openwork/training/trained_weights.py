@@ -24,17 +24,8 @@ def freeze(model: nn.Module, patterns: Sequence[str]) -> int:
     several parts share is frozen if any of its names matches. ConfigError for a pattern that names nothing, and when
     nothing is left to train.
     """
-    weights = list(model.named_parameters(remove_duplicate=False))
     for pattern in patterns:
-        found = [weight for name, weight in weights if names(pattern, name)]
-        if not found:
-            parts = ", ".join(dict.fromkeys(name.partition(".")[0] for name, _ in weights))
-            raise ConfigError(
-                f"fine_tuning.frozen: {pattern!r} names no weight of this model",
-                hint=f"its parts are {parts}; names of weights may hold * and ?",
-                code="C062",
-            )
-        for weight in found:
+        for weight in _named(model, pattern, "fine_tuning.frozen"):
             weight.requires_grad_(False)
     if patterns and not any(weight.requires_grad for weight in model.parameters()):
         raise ConfigError(
@@ -50,6 +41,20 @@ def names(pattern: str, name: str) -> bool:
     return name == pattern or name.startswith(f"{pattern}.") or fnmatchcase(name, pattern)
 
 
+def _named(model: nn.Module, pattern: str, key: str) -> list[nn.Parameter]:
+    """The weights that a pattern in a setting `key` names; ConfigError where there are none."""
+    weights = list(model.named_parameters(remove_duplicate=False))
+    found = [weight for name, weight in weights if names(pattern, name)]
+    if not found:
+        parts = ", ".join(dict.fromkeys(name.partition(".")[0] for name, _ in weights))
+        raise ConfigError(
+            f"{key}: {pattern!r} names no weight of this model",
+            hint=f"its parts are {parts}; names of weights may hold * and ?",
+            code="C062",
+        )
+    return found
+
+
 def group_layers(model: nn.Module, groups: Sequence[str]) -> list[list[nn.Parameter]]:
     """The weights of each group that are not frozen, then those that no group names.
 
@@ -58,18 +63,9 @@ def group_layers(model: nn.Module, groups: Sequence[str]) -> list[list[nn.Parame
     """
     found: list[list[nn.Parameter]] = [[] for _ in range(len(groups) + 1)]
     places: dict[int, int] = {}
-    every = list(model.named_parameters(remove_duplicate=False))
     for place, group in enumerate(groups):
         for pattern in group.split():
-            chosen = [weight for name, weight in every if names(pattern, name)]
-            if not chosen:
-                parts = ", ".join(dict.fromkeys(name.partition(".")[0] for name, _ in every))
-                raise ConfigError(
-                    f"training.layer_groups: {pattern!r} names no weight of this model",
-                    hint=f"its parts are {parts}; names of weights may hold * and ?",
-                    code="C095",
-                )
-            for weight in chosen:
+            for weight in _named(model, pattern, "training.layer_groups"):
                 places.setdefault(id(weight), place)
     for weight in model.parameters():
         if weight.requires_grad:

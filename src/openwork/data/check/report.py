@@ -9,6 +9,7 @@ from typing import Any
 
 from openwork.base.errors import DataError
 from openwork.base.messages import msg
+from openwork.base.pages import render
 from openwork.base.phrases import AsIs, Joined
 from openwork.data.check.faults import COUNTS, Fault, FaultKind, Gathered, Pairs, file_pairs, named_pairs
 from openwork.data.check.pairs import APART, LEAST_PAIRS, length_faults, pair_faults
@@ -111,7 +112,7 @@ def report_lines(report: Report) -> Iterator[str]:
         yield msg(f"{name}: {found.pairs:,} pairs")
         if not found.lines:
             yield Joined(AsIs("  "), "no faults were found")
-        for kind in sorted(found.lines, key=lambda kind: -len(found.lines[kind])):
+        for kind in _kinds(found):
             lines = found.lines[kind]
             yield Joined(AsIs(f"  {len(lines):7,}  {len(lines) / max(found.pairs, 1):7.2%}  "), kind)
             for fault in found.examples[kind]:
@@ -127,6 +128,17 @@ def note_lines(report: Report) -> Iterator[str]:
             yield msg(f"{name}: whether its sides translate each other needs at least {LEAST_PAIRS:,} pairs")
         if APART in found.lines:
             yield msg(f"{name}: whether sides translate each other is a ranking: free translations rank high too")
+
+
+def page_of(report: Report, language: str) -> str:
+    """The report as one HTML page."""
+    parts = {"title": "what is wrong with the corpus", "splits": report.splits, "notes": list(note_lines(report))}
+    return render("data_check.html", language, kinds=_kinds, **parts)
+
+
+def _kinds(found: Gathered) -> list[FaultKind]:
+    """The kinds of faults, the most frequent first."""
+    return sorted(found.lines, key=lambda kind: -len(found.lines[kind]))
 
 
 def report_values(report: Report) -> dict[str, Any]:

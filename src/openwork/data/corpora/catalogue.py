@@ -19,7 +19,7 @@ CORPORA: dict[str, NamedCorpus] = {
         "generated from Unicode CLDR (Unicode License v3)",
         "built in",
         pairs=(60_000, 2_000, 5_000),
-        generate=dates.generate_pairs,
+        generate=lambda *given: (example.pair for example in dates.generate(*given)),
     ),
     "dialogues": NamedCorpus("generated", "built in", pairs=(40_000, 1_000, 1_000), generate=dialogues.generate),
     "copy": NamedCorpus("generated", "built in", pairs=(20_000, 500, 500), generate=synthetic.copy),

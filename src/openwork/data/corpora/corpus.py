@@ -1,7 +1,7 @@
 """What every corpus with a name shares: its record, the places of its files, and how it is divided into splits."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import permutations
@@ -39,13 +39,13 @@ class NamedCorpus:
     fetch: Callable[[Path | None, Progress], None] = lambda folder, progress: None
     generate: Callable[[str, int, int], Iterator[Pair]] | None = None
 
+    def changed(self, change: Callable[[Pair], Iterable[Pair]]) -> "NamedCorpus":
+        """What `change` makes of each of the pairs."""
+        return replace(self, read=lambda *given: (one for pair in self.read(*given) for one in change(pair)))
+
     def swapped(self) -> "NamedCorpus":
         """The same pairs in the other direction."""
-
-        def read(split: str, folder: Path | None) -> Iterator[Pair]:
-            return (Pair(target, source) for source, target in self.read(split, folder))
-
-        return replace(self, read=read, languages=self.languages[::-1])
+        return replace(self.changed(lambda pair: [Pair(*pair[::-1])]), languages=self.languages[::-1])
 
 
 def both_ways(

@@ -210,11 +210,6 @@ def generate(split: str, count: int, seed: int = 0) -> Iterator[DateExample]:
         yield DateExample(write_date(day, form), day.isoformat(), locale, form.name)
 
 
-def generate_pairs(split: str, count: int, seed: int = 0) -> Iterator[Pair]:
-    """The examples as pairs."""
-    return (example.pair for example in generate(split, count, seed))
-
-
 def write_date(day: date, form: DateFormat) -> str:
     """The date as the corpus has it, with the tag of the locale where it would be ambiguous."""
     text = form.write(day.year, day.month, day.day, day.weekday())

@@ -11,7 +11,6 @@ train/label. No test split has a name here: choices are made on dev.
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from openwork.base.errors import DataError
@@ -76,16 +75,6 @@ def _utterances(home: str, side: str, sizes: tuple[int, int]) -> NamedCorpus:
     return NamedCorpus(TERMS, _JOINT_AT, read, (), (*sizes, None), NAMES, found)
 
 
-def _questions() -> NamedCorpus:
-    """ATIS as questions about itself: the position of each slot that an utterance has once."""
-    slots = _utterances("atis", "seq.out", (14_142, 1_579))
-
-    def read(split: str, folder: Path | None) -> Iterator[Pair]:
-        return (pair for tagged in slots.read(split, folder) for pair in slot_questions(tagged))
-
-    return replace(slots, read=read)
-
-
 def slot_questions(tagged: Pair) -> Iterator[Pair]:
     """For each slot that a tagged utterance has once: the slot's name as words, a tab, the utterance.
 
@@ -101,7 +90,8 @@ def slot_questions(tagged: Pair) -> Iterator[Pair]:
 
 
 CORPORA = {
-    "atis-questions": _questions(),
+    # ATIS as questions about itself: the position of each slot that an utterance has once
+    "atis-questions": _utterances("atis", "seq.out", (14_142, 1_579)).changed(slot_questions),
     "sst2": _sentiment(),
     "atis-intent": _utterances("atis", "label", (4_478, 500)),
     "atis-slots": _utterances("atis", "seq.out", (4_478, 500)),

@@ -22,7 +22,6 @@ No sentence of either language is in two of the splits that are made here.
 import json
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import resources
 from importlib.util import find_spec
 from itertools import product
@@ -108,12 +107,7 @@ def _multi30k_file(split: str, language: str, folder: Path | None, progress: Pro
 
 
 def _lowercased(source: str, target: str) -> NamedCorpus:
-    cased = _multi30k(source, target)
-
-    def read(split: str, folder: Path | None) -> Iterator[Pair]:
-        return (Pair(pair.source.lower(), pair.target.lower()) for pair in cased.read(split, folder))
-
-    return replace(cased, read=read)
+    return _multi30k(source, target).changed(lambda pair: [Pair(pair.source.lower(), pair.target.lower())])
 
 
 def _tatoeba(other: str) -> NamedCorpus:

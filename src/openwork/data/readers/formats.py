@@ -19,10 +19,7 @@ Skips = dict[str, Dropped]
 
 @dataclass(frozen=True)
 class Format:
-    """A reader, and the endings of file names (without that of a compression) by which it is chosen.
-
-    `unit`: what a file has one of for each pair.
-    """
+    """A reader, the endings of file names by which it is chosen, and what a file has one of for each pair."""
 
     read: Callable[[Path, Languages], Iterator[Pair | Skipped]]
     endings: tuple[str, ...]

@@ -6,18 +6,8 @@ from typing import Any
 
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
-from openwork.checks.check import MARGIN, Check, CheckResult, Status, all_passed, place_line, run_check, status_line
-from openwork.runs.coach.learning import (
-    framed,
-    initial_loss,
-    no_future,
-    overfit,
-    padding,
-    predicts_freely,
-    shifted,
-    source_matters,
-)
-from openwork.runs.coach.pieces import comes_back, few_unknown, pieces_a_word, sides_differ
+from openwork.checks.check import MARGIN, Check, CheckResult, Status, all_passed, place_line, run_checks, status_line
+from openwork.runs.coach import learning, pieces
 from openwork.runs.coach.trial import Observation, Trial, trial_of
 from openwork.runs.file.settings import RunSettings
 
@@ -53,7 +43,7 @@ LESSONS: tuple[Lesson, ...] = (
         "the tokenizer loses text, so no training can bring it back",
         "look at a line with: openwork tokenize; read the tokenizer's file again, or learn one (text.kind)",
         "docs/coach.md, tokenizer; Kudo and Richardson 2018",
-        comes_back,
+        pieces.comes_back,
     ),
     Lesson(
         "unknown",
@@ -61,7 +51,7 @@ LESSONS: tuple[Lesson, ...] = (
         "unknown pieces can be neither read nor written",
         'take text.kind = "byte-pair" or a larger text.vocabulary_size; a tokenizer from a file must fit the language',
         "docs/coach.md, tokenizer; Sennrich et al. 2016",
-        few_unknown,
+        pieces.few_unknown,
     ),
     Lesson(
         "pieces",
@@ -69,7 +59,7 @@ LESSONS: tuple[Lesson, ...] = (
         "many short pieces are hard to learn: the vocabulary is far too small or belongs to another language",
         "raise text.vocabulary_size, or learn the tokenizer from these texts",
         "docs/coach.md, tokenizer; Sennrich et al. 2016",
-        pieces_a_word,
+        pieces.pieces_a_word,
     ),
     Lesson(
         "sides",
@@ -77,7 +67,7 @@ LESSONS: tuple[Lesson, ...] = (
         "the model would learn to copy",
         "look at the files that data.source and data.target name; openwork data check",
         "docs/coach.md, data",
-        sides_differ,
+        pieces.sides_differ,
     ),
     Lesson(
         "frame",
@@ -85,7 +75,7 @@ LESSONS: tuple[Lesson, ...] = (
         "the decoder must predict other tokens than those that are stored: targets are shifted wrongly",
         "read start + target, ask for target + end: data/batching.py, assemble",
         "docs/coach.md, shift; the paper, section 3.1 (outputs shifted right)",
-        framed,
+        learning.framed,
     ),
     Lesson(
         "initial-loss",
@@ -93,7 +83,7 @@ LESSONS: tuple[Lesson, ...] = (
         "above: the first weights or the scale of the embeddings are too large; below: the answer is seen",
         "look at nn/embedding.py and model.embedding_scale; below, at the next lines",
         "docs/coach.md, initial loss; the paper, section 3.4",
-        initial_loss,
+        learning.initial_loss,
         ("unknown", "frame"),
     ),
     Lesson(
@@ -102,7 +92,7 @@ LESSONS: tuple[Lesson, ...] = (
         "gradients do not reach the weights, or the loss asks for what cannot be known",
         "look at the lines below; at fine_tuning.frozen; at what was changed in the model or the loss last",
         "docs/coach.md, overfit one batch; the paper, section 5.4 (label smoothing has a floor)",
-        overfit,
+        learning.overfit,
     ),
     Lesson(
         "future",
@@ -110,7 +100,7 @@ LESSONS: tuple[Lesson, ...] = (
         "the causal mask has no effect: training reads the answer, which translating does not have",
         "True means may attend: look at nn/masks.py, causal, and at what the decoder gives its self-attention",
         "docs/coach.md, masks; the paper, section 3.2.3",
-        no_future,
+        learning.no_future,
     ),
     Lesson(
         "padding",
@@ -118,7 +108,7 @@ LESSONS: tuple[Lesson, ...] = (
         "the padding mask has no effect: the result of a sentence depends on the others in its batch",
         "True means may attend: look at nn/masks.py, padding, and at the lengths that the model is given",
         "docs/coach.md, masks; the paper, section 3.2.3",
-        padding,
+        learning.padding,
         ("future",),
     ),
     Lesson(
@@ -127,7 +117,7 @@ LESSONS: tuple[Lesson, ...] = (
         "the source has no effect: its mask hides everything, or the decoder does not attend to it",
         "look at the mask and the memory that cross-attention is given",
         "docs/coach.md, masks; the paper, section 3.2.3",
-        source_matters,
+        learning.source_matters,
     ),
     Lesson(
         "shift",
@@ -135,7 +125,7 @@ LESSONS: tuple[Lesson, ...] = (
         "targets are shifted wrongly: the token to predict is read as well, or the one before it is not read",
         "read start + target, ask for target + end: data/batching.py, assemble, and training/batches/batch.py",
         "docs/coach.md, shift; the paper, section 3.1 (outputs shifted right)",
-        shifted,
+        learning.shifted,
         ("future",),
     ),
     Lesson(
@@ -145,7 +135,7 @@ LESSONS: tuple[Lesson, ...] = (
         "than training reads",
         "look at the lines above; then at openwork verify, which compares steps with whole targets",
         "docs/coach.md, teacher-forced and free; Bengio et al. 2015",
-        predicts_freely,
+        learning.predicts_freely,
         ("frame", "future", "shift"),
     ),
 )
@@ -159,10 +149,7 @@ def coach(settings: RunSettings, report: Callable[[str], None]) -> list[CheckRes
 
 def coach_trial(trial: Trial) -> list[CheckResult]:
     """The checks of a trial."""
-    done: dict[str, CheckResult] = {}
-    for lesson in LESSONS:
-        done[lesson.name] = run_check(lesson.check(trial), trial, done)
-    return list(done.values())
+    return run_checks([lesson.check(trial) for lesson in LESSONS], trial)
 
 
 def coach_lines(outcomes: Sequence[CheckResult]) -> Iterator[str]:

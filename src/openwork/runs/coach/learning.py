@@ -89,11 +89,7 @@ def _target_padded(trial: Trial) -> LargestDifference:
         pairs.append(TwoPasses(one, replace(one, steps=(more,)), probe))
     found, batch = compare(trial, pairs), trial.batch()
     counted = int((batch.real_targets == pad).sum())
-    return replace(found, wrong=_counted_reason(counted)) if counted else found
-
-
-def _counted_reason(counted: int) -> str:
-    return msg(f"the loss counts {counted} tokens of padding")
+    return replace(found, wrong=msg(f"the loss counts {counted} tokens of padding")) if counted else found
 
 
 def _as_seen(found: LargestDifference) -> Observation:

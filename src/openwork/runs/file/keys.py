@@ -89,10 +89,7 @@ def key_lines(section: str | None = None) -> list[str]:
 
 
 def explain_key(name: str) -> list[KeyExplanation]:
-    """The key of that name; a last part alone, such as "beam", means every key that ends with it.
-
-    UsageError with the nearest names if there is none.
-    """
+    """Every key of that name, or with that last part; UsageError with the nearest names if there is none."""
     names = {key.name: key.name.replace("[]", "") for key in known_keys()}
     found = [known for known, spoken in names.items() if name in (known, spoken)]
     found = found or [known for known in names if known.rpartition(".")[2] == name]

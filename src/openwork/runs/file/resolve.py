@@ -189,10 +189,7 @@ class Checked:
 
 
 def check_run_file(path: Path, assignments: list[str]) -> Checked:
-    """Every mistake of a file; of a file that is not TOML, this one alone.
-
-    UsageError for an assignment that is none.
-    """
+    """Every mistake of a file; if it is not TOML, that one alone. UsageError for an assignment that is none."""
     try:
         layer = read_run_file(run_file_of(path))
     except OpenworkError as error:

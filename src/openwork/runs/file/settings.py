@@ -10,7 +10,7 @@ from openwork.data.filters import FilterSettings
 from openwork.data.settings import DataSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import ONE_VOCABULARY, TransformerSettings
 from openwork.text.settings import TextSettings
 from openwork.training.settings import FineTuningSettings, TrainingSettings
 
@@ -25,6 +25,10 @@ class TuningSection(Settings):
     """The section that names the bundle to start from; it is read before the settings that the bundle decides."""
 
     fine_tuning: FineTuningSettings
+
+
+# Of models that write; others have the score of their task, from 0 to 100.
+METRICS = {"generate": ("bleu", "chrf", "exact", "loss"), "language-model": ("loss",)}
 
 
 class RunSettings(Settings):
@@ -42,16 +46,11 @@ class RunSettings(Settings):
     @model_validator(mode="after")
     def _tying_fits_vocabularies(self) -> "RunSettings":
         # Two vocabularies of the same size would pass for one when the model is built.
-        if self.model.tying == "embeddings" and not self.text.shared:
+        if self.model.tying in ONE_VOCABULARY and not self.text.shared:
             raise RuleError(
-                "text.shared = false gives each side a vocabulary of its own, and a language model has one",
-                hint="set text.shared = true",
-                code="C086",
-            )
-        if self.model.tying == "three-way" and not self.text.shared:
-            raise RuleError(
-                "text.shared = false gives each side a vocabulary of its own, which three-way tying cannot use",
-                hint='set model.tying = "target" or text.shared = true',
+                f'text.shared = false gives each side a vocabulary of its own, and model.tying = "{self.model.tying}" '
+                "needs one for both",
+                hint='set text.shared = true, or model.tying = "target" where the model has it',
                 code="C048",
             )
         return self
@@ -72,24 +71,11 @@ class RunSettings(Settings):
                 hint='train with task = "fill", or read vectors of texts from a model that was: openwork.Embedder',
                 code="C075",
             )
-        if task != "generate" and metric in ("bleu", "chrf"):
+        if metric not in (measured := METRICS.get(task, ("score", "exact", "loss"))):
             raise RuleError(
-                f'training.metric = "{metric}" is for texts, and model.task = "{task}" writes none',
-                hint='set training.metric = "score", the accuracy or F1 of the task, or "loss"',
+                f'training.metric = "{metric}" is not measured of model.task = "{task}"',
+                hint=f"set training.metric to one of: {', '.join(measured)}",
                 code="C076",
-            )
-        if task == "language-model" and metric != "loss":
-            raise RuleError(
-                f'training.metric = "{metric}" is not measured of model.task = "language-model", which predicts no '
-                "labels",
-                hint='set training.metric = "loss"',
-                code="C094",
-            )
-        if task == "generate" and metric == "score":
-            raise RuleError(
-                'training.metric = "score" is that of a model with a task, and this one writes texts',
-                hint='set training.metric = "bleu", "chrf", "exact" or "loss"',
-                code="C077",
             )
         if self.data.is_text and metric != "loss":
             raise RuleError(

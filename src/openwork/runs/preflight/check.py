@@ -57,11 +57,6 @@ class Preflight:
     closed: Mapping[str, str]
     started: datetime
 
-    @property
-    def divisions(self) -> int:
-        """Into how many parts a worker's share of a batch must be divided, for want of memory."""
-        return self.updates.divisions
-
 
 def preflight(setup: TrainingSetup) -> Preflight | None:
     """Before the first update: OpenworkError for a plan that this machine cannot carry out.

@@ -55,9 +55,9 @@ def preflight_lines(found: Preflight) -> Iterator[str]:
 
 def preflight_warnings(found: Preflight) -> Iterator[str]:
     """What may end badly."""
-    if found.divisions > 1:
+    if (divisions := found.updates.divisions) > 1:
         yield msg(
-            f"memory is not enough for whole batches: they are computed in {found.divisions} parts, one after the "
+            f"memory is not enough for whole batches: they are computed in {divisions} parts, one after the "
             "other, and make the same update"
         )
     elif found.memory.needed > NEAR * found.memory.free:
@@ -106,7 +106,8 @@ def preflight_values(found: Preflight) -> dict[str, Any]:
         ],
         "pairs_beyond_budget": found.beyond,
         "memory": {
-            "needed": memory.needed, "free": memory.free, "peak": found.updates.peak, "divisions": found.divisions,
+            "needed": memory.needed, "free": memory.free, "peak": found.updates.peak,
+            "divisions": found.updates.divisions,
         },
         "seconds": {
             "update": found.updates.usual, "validation": found.validation.seconds, "run": found.finish.seconds,

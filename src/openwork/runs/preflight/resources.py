@@ -82,7 +82,7 @@ def demanding_batches(setup: TrainingSetup) -> list[DemandingBatch]:
 
 def beyond_budget(setup: TrainingSetup) -> int:
     """How many pairs are longer than a batch may be; each is a batch of its own."""
-    longer = np.maximum(setup.corpus.train.source_lengths, setup.corpus.train.target_lengths) + 1
+    longer = np.maximum(setup.corpus.train.source.lengths, setup.corpus.train.target.lengths) + 1
     return int((longer > setup.settings.batches.tokens).sum())
 
 

@@ -102,7 +102,7 @@ def try_validation(setup: TrainingSetup) -> ValidationTrial:
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-        longest = int(max(store.source_lengths.max(), store.target_lengths.max()))
+        longest = int(max(store.source.lengths.max(), store.target.lengths.max()))
         raise OpenworkError(
             "there is not enough memory to validate with the longest validation sentences",
             why=f"the longest has {longest:,} pieces",
@@ -114,7 +114,7 @@ def try_validation(setup: TrainingSetup) -> ValidationTrial:
 def _loss_seconds(setup: TrainingSetup) -> float:
     """Of the loss of all validation pairs, from that of the batch with the longest."""
     validator, store = setup.validator, setup.corpus.valid
-    longer = np.maximum(store.source_lengths, store.target_lengths) + 1
+    longer = np.maximum(store.source.lengths, store.target.lengths) + 1
     rows = max(validator.plan, key=lambda rows: (int(longer[rows].max()), len(rows)))
     start = time.perf_counter()
     validator.loss([rows])
@@ -142,8 +142,8 @@ def _translate_longest(setup: TrainingSetup) -> tuple[int, float]:
         validator.scoring.scores(pairs[:SCORED], [pair.target for pair in pairs[:SCORED]])
     if count == 0:  # no pair has a visible character
         return 0, 0.0
-    longest = torch.tensor([int(store.source_lengths[: len(pairs)].max()) + 1])
+    longest = torch.tensor([int(store.source.lengths[: len(pairs)].max()) + 1])
     steps = int(length_limits(longest, validator.translator.decoding))
-    wanted = int(store.target_lengths[: len(pairs)].sum()) + len(pairs)
+    wanted = int(store.target.lengths[: len(pairs)].sum()) + len(pairs)
     side_by_side = min(max(1.0, len(pairs) / count), validator.translator.engine.cores)
     return count, seconds * wanted / (count * steps) / side_by_side

@@ -37,17 +37,13 @@ class AdaptedTokenizer(Tokenizer):
         marks = external.marks
         named = (marks.pad, marks.unknown, marks.start, marks.end)
         # One external symbol may serve for several of ours ("<|endoftext|>"): it is then the end, the one that matters.
-        self._theirs = [None if mark in named[number + 1 :] else mark for number, mark in enumerate(named)]
-        self._theirs += [number for number in external.numbers if number not in named]
-        self._ours = {theirs: number for number, theirs in enumerate(self._theirs) if theirs is not None}
+        symbols = [None if mark in named[number + 1 :] else mark for number, mark in enumerate(named)]
+        # The external id of each of ours; None: they have no such symbol.
+        self.theirs = (*symbols, *(number for number in external.numbers if number not in named))
+        self._ours = {theirs: number for number, theirs in enumerate(self.theirs) if theirs is not None}
         self._ours |= {mark: self.unknown_id for mark in (marks.pad, marks.start, marks.end) if mark is not None}
-        self.vocabulary_size = len(self._theirs)
+        self.vocabulary_size = len(self.theirs)
         self.fingerprint = hashlib.sha256(self._saved().encode()).hexdigest()[:16]
-
-    @property
-    def theirs(self) -> tuple[int | None, ...]:
-        """The external id of each of ours; None: they have no such symbol."""
-        return tuple(self._theirs)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [[self._ours[number] for number in row] for row in self.external.encode_batch(texts)]
@@ -63,7 +59,7 @@ class AdaptedTokenizer(Tokenizer):
         row = list(ids)
         if row and max(row) >= self.vocabulary_size:
             raise ValueError(f"id {max(row)} is outside the vocabulary of {self.vocabulary_size} pieces")
-        theirs = [self._theirs[number] for number in row if number >= len(SYMBOL_NAMES)]
+        theirs = [self.theirs[number] for number in row if number >= len(SYMBOL_NAMES)]
         return self.external.decode([number for number in theirs if number is not None])
 
     def piece(self, number: int) -> str:
@@ -71,7 +67,7 @@ class AdaptedTokenizer(Tokenizer):
             return SYMBOL_NAMES[number]
         if number >= self.vocabulary_size:
             raise ValueError(f"id {number} is outside the vocabulary of {self.vocabulary_size} pieces")
-        theirs = self._theirs[number]
+        theirs = self.theirs[number]
         assert theirs is not None  # only symbols can lack a counterpart
         return self.external.piece(theirs)
 

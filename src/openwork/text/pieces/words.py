@@ -14,8 +14,9 @@ label that training had not becomes the symbol <unk>, and several spaces become 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Self
 
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, pre_tokenizers
@@ -48,11 +49,12 @@ class Words(LearntTokenizer):
     kind = "words"
     fixed_names = SYMBOL_NAMES
     algorithm_type = Lookup
+    cut: ClassVar[Callable[..., pre_tokenizers.PreTokenizer]] = partial(isolated, SPLIT)
 
     @classmethod
     def library(cls, names: Iterable[str] = ()) -> LibraryTokenizer:
         library = LibraryTokenizer(models.WordLevel(cls.vocabulary(names), unk_token=SYMBOLS.unknown))
-        library.pre_tokenizer = isolated(SPLIT)
+        library.pre_tokenizer = cls.cut()
         library.decoder = decoders.Fuse()
         return library
 
@@ -111,13 +113,7 @@ class Labels(Words):
     """Names between spaces, or <unk>."""
 
     kind = "labels"
-
-    @classmethod
-    def library(cls, names: Iterable[str] = ()) -> LibraryTokenizer:
-        library = LibraryTokenizer(models.WordLevel(cls.vocabulary(names), unk_token=SYMBOLS.unknown))
-        library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-        library.decoder = decoders.Fuse()
-        return library
+    cut = pre_tokenizers.WhitespaceSplit
 
     @classmethod
     def learn(cls, lines: Iterable[str], vocabulary_size: int, **unused: int) -> Self:

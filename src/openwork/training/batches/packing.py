@@ -90,10 +90,7 @@ def round_up(count: int, step: int) -> int:
 
 
 def choose_layout(wanted: str, model: SequenceModel, precision: PrecisionName, device: torch.device) -> Layout:
-    """`wanted` itself, or for "auto" packed where the GPU's kernel for it can be used.
-
-    ConfigError where packed is wanted of a model that cannot.
-    """
+    """`wanted`, or for "auto" packed where a GPU's kernel is there. ConfigError for a model that cannot."""
     problem = packing_problem(model)
     if wanted == "packed" and problem is not None:
         raise ConfigError(

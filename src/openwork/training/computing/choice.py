@@ -15,7 +15,7 @@ from torch import nn
 from openwork.data.batching import Batch
 from openwork.machine.precision import PrecisionName
 from openwork.models.interfaces import MaskedModel, NextTokenModel, SequenceModel
-from openwork.nn.layers import CausalLayer, DecoderLayer, EncoderLayer
+from openwork.nn.layers import layers_of
 from openwork.nn.normalisation import has_batch_norms
 from openwork.training.batches.batch import Stream, TensorBatch, TrainingBatch, prefetched, to_tensors
 from openwork.training.batches.language_modelling import Masking, next_token_batch
@@ -89,7 +89,7 @@ def compiled_layers(model: nn.Module, backend: str = "inductor") -> Iterator[Non
     Each layer is compiled by itself; all layers of a stack share one compiled form, for all lengths. Weights and their
     names stay as they are. The random numbers of dropout are others than without compiling.
     """
-    layers = [module for module in model.modules() if isinstance(module, EncoderLayer | DecoderLayer | CausalLayer)]
+    layers = layers_of(model)
     for layer in layers:
         vars(layer)["forward"] = _compiled_forward(layer, backend)
     try:

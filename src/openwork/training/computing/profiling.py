@@ -15,17 +15,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from openwork.models.interfaces import SequenceModel
 from openwork.training.batches.batch import BatchStream
-from openwork.training.computing.time_division import (
-    DATA,
-    LOSS,
-    MODEL,
-    MODULES,
-    PREFIX,
-    UPDATE,
-    Division,
-    Event,
-    divide,
-)
+from openwork.training.computing import time_division as record
 from openwork.training.progress import Progress
 from openwork.training.step import StepReport, Updater
 
@@ -52,8 +42,8 @@ def make_updates(
     reports: list[StepReport] = []
     start = time.perf_counter()
     while len(reports) < count and (not reports or time.perf_counter() - start < seconds):
-        with record_function(UPDATE):
-            with record_function(DATA):
+        with record_function(record.UPDATE):
+            with record_function(record.DATA):
                 batches = [stream.next(progress) for _ in range(updater.settings.accumulate)]
             report = updater.update(batches, progress.step + 1)
         progress.step = report.step
@@ -63,15 +53,15 @@ def make_updates(
 
 def profiled_updates(
     updater: Updater, stream: BatchStream, progress: Progress, count: int, seconds: float = math.inf
-) -> tuple[Updates, Division]:
+) -> tuple[Updates, record.Division]:
     """The same, with a record of what every thread did when."""
     activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * torch.cuda.is_available()
     # Without this, the profiler sees the thread that began it and the backward passes, but no other workers.
     all_threads = _ExperimentalConfig(profile_all_threads=True)
     with _places(updater), profile(activities=activities, experimental_config=all_threads) as recorded:
         updates = make_updates(updater, stream, progress, count, seconds)
-    return updates, divide(
-        Event(
+    return updates, record.divide(
+        record.Event(
             event.name, event.thread, event.time_range.start, event.time_range.end, event.sequence_nr,
             event.fwd_thread or 0, sum((kernel.duration for kernel in event.kernels), 0.0),
         )
@@ -86,8 +76,8 @@ def _places(updater: Updater) -> Iterator[None]:
     opened, objective = threading.local(), updater.objective
 
     def name_of(module: nn.Module) -> str | None:
-        group = MODULES.get(type(module).__name__)
-        return MODEL if isinstance(module, SequenceModel) else group and f"{PREFIX}{group}"
+        group = record.MODULES.get(type(module).__name__)
+        return record.MODEL if isinstance(module, SequenceModel) else group and f"{record.PREFIX}{group}"
 
     def enter(module: nn.Module, _: Any) -> None:
         if name := name_of(module):
@@ -100,7 +90,7 @@ def _places(updater: Updater) -> Iterator[None]:
             opened.labels.pop().__exit__(None, None, None)
 
     def loss(*arguments: Any) -> Any:
-        with record_function(LOSS):
+        with record_function(record.LOSS):
             return objective(*arguments)
 
     handles = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True)]

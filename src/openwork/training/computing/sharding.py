@@ -19,7 +19,7 @@ from openwork.machine.precision import PrecisionName
 from openwork.machine.processes import Processes
 from openwork.models.interfaces import PackingModel, SequenceModel
 from openwork.models.weights import model_facts
-from openwork.nn.layers import CausalLayer, DecoderLayer, EncoderLayer
+from openwork.nn.layers import DecoderLayer, layers_of
 from openwork.nn.normalisation import has_batch_norms
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.settings import TrainingSettings
@@ -87,7 +87,7 @@ class ShardedCopy(WorkingCopy):
         shared = model_facts(model).values()
         self.model = copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
         mesh = init_device_mesh(next(model.parameters()).device.type, (processes.count,))
-        for layer in _layers(self.model):
+        for layer in layers_of(self.model):
             fully_shard(layer, mesh=mesh)
             if isinstance(layer, DecoderLayer):
                 register_fsdp_forward_method(layer, "start")  # keys and values of the memory, before the layers
@@ -132,14 +132,10 @@ class ShardedCopy(WorkingCopy):
                 whole.copy_(part.full_tensor())
 
 
-def _layers(model: nn.Module) -> list[nn.Module]:
-    return [module for module in model.modules() if isinstance(module, EncoderLayer | DecoderLayer | CausalLayer)]
-
-
 def _check(model: SequenceModel, settings: TrainingSettings) -> None:
     """ConfigError for what FSDP2 cannot do here."""
     problem = ""
-    if not _layers(model):
+    if not layers_of(model):
         problem = msg("only Transformers have layers that can be gathered one after another")
     elif has_batch_norms(model):
         problem = msg("batch normalisation needs the sentences of all processes at once")

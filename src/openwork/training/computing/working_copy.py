@@ -87,10 +87,7 @@ class WorkingCopy:
         """Brings the whole model, which validates, up to date."""
 
     def take(self, gradients: Sequence[Sequence[Tensor | None]], *, more: bool = False) -> None:
-        """The sums of gradients by the working weights become the gradients of the model's own.
-
-        `more`: they come on top of those that were taken before.
-        """
+        """Sums of gradients by working weights become the model's; `more`: on top of those taken before."""
         for own, *parts in zip(self.own, *gradients, strict=True):
             known = [part for part in parts if part is not None]
             if not more and not known:
