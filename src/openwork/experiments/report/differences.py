@@ -70,7 +70,7 @@ def all_tests(results: ExperimentResults) -> AllTests:
     """Every test that the results allow. Heads are compared elsewhere: those of one model are no methods."""
     if results.kind == "heads":
         return AllTests()
-    tests = AllTests(*(ranking(results, tested=tested) for tested in (False, True)), base_of(results))
+    tests = AllTests(ranking(results, tested=False), ranking(results, tested=True), base_of(results))
     return replace(
         tests,
         with_base=against_base(tests.base, tests.main.scores) if tests.base and tests.main else (),

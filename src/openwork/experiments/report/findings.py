@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from openwork.base.messages import msg
 from openwork.experiments.report.published import BASELINE, SWAPPED, TUNED
@@ -22,7 +23,14 @@ from openwork.metrics.estimates import (
 )
 from openwork.metrics.mixed_model import difference_on_sentences
 from openwork.metrics.significance import Difference, Effort, compare_statistic
-from openwork.metrics.two_way_bootstrap import CORPUS_METRICS, corpus_metric, resample, two_way_difference
+from openwork.metrics.two_way_bootstrap import (
+    CORPUS_METRICS,
+    corpus_metric,
+    mean_score,
+    mean_statistics,
+    resample,
+    two_way_difference,
+)
 
 OWN, SETTINGS_OF = "own settings", "settings of "  # how the protocol names its groups
 PAIRED = Effort(resamples=1000, trials=1000)  # of which the smallest p is 0.001
@@ -119,22 +127,27 @@ def two_systems(results: ExperimentResults, found: Ranking) -> tuple[str, str, D
     systems = []
     for name in order:
         arm = next(arm for arm in results.arms if arm.name == name)
-        kept = [trial for trial in arm.counted if trial.test and (trial.test.statistics or trial.test.sentences)]
+        kept = [
+            (results.sign * (trial.score or 0.0), trial.test)
+            for trial in arm.counted
+            if trial.test and (trial.test.statistics or trial.test.sentences)
+        ]
         if not kept:
             return None
-        systems.append(max(kept, key=lambda trial: results.sign * (trial.score or 0.0)).test)
+        systems.append(max(kept, key=lambda one: one[0])[1])
     whole = results.metric in CORPUS_METRICS and all(one.statistics for one in systems)
-    rows = [np.array(one.statistics if whole else one.sentences, np.float64) for one in systems]
+    rows = [
+        np.array(one.statistics, np.float64) if whole else mean_statistics(np.array(one.sentences, np.float64))
+        for one in systems
+    ]
     if len(rows[0]) != len(rows[1]):
         return None
-    both = np.concatenate(rows)
-    score = corpus_metric(results.metric).score if whole else np.mean
-    name = results.metric
+    both, score = np.concatenate(rows), corpus_metric(results.metric).score if whole else mean_score
 
-    def statistic(chosen: np.ndarray) -> float:
-        return float(score(both[chosen].sum(axis=0) if whole else both[chosen])) / 100
+    def statistic(chosen: NDArray[np.intp]) -> float:
+        return float(score(both[chosen].sum(axis=0))) / 100
 
-    return order[0], order[1], compare_statistic(name, statistic, len(rows[0]), PAIRED)
+    return order[0], order[1], compare_statistic(results.metric, statistic, len(rows[0]), PAIRED)
 
 
 @dataclass(frozen=True)
