@@ -7,7 +7,8 @@ from journeys.command import TINY
 from openwork.experiments.claims import Claims, Waiting, Work
 from openwork.experiments.experiment import Experiment, Point
 from openwork.experiments.file import read_experiment
-from openwork.experiments.folder import Claim, ExperimentFolder, Record, write_json
+from openwork.experiments.folder import Claim, ExperimentFolder
+from openwork.experiments.result import State, TrialProblem, TrialResult, write_written
 
 HEAD = """
 [experiment]
@@ -57,18 +58,19 @@ def begun(folder: Path, text: str) -> tuple[Experiment, ExperimentFolder]:
     return read_experiment(place.settings_file), place
 
 
-def end(claims: Claims, work: Work, figure: float | None, state: str = "finished") -> Record:
+def end(claims: Claims, work: Work, figure: float | None, state: State = "finished") -> TrialResult:
     """Ends a trial with a BLEU, or as failed without one."""
     claim, point = work.claim, work.claim.point
-    record = Record(
-        claim.number, point.variant, point.group, point.settings, point.seed, state if figure is not None else "failed",
-        "bleu", None if figure is not None else {"code": "E007", "what": "not enough memory", "why": ""},
-        {"bleu": figure}, copy_of=claim.copy_of,
+    problem = None if figure is not None else TrialProblem(code="E007", what="not enough memory")
+    result = TrialResult(
+        number=claim.number, variant=point.variant, group=point.group, settings=point.settings, seed=point.seed,
+        state="failed" if problem else state, metric="bleu", problem=problem, validation={"bleu": figure},
+        copy_of=claim.copy_of,
     )  # fmt: skip
-    write_json(claims.folder.trial(claim.number).record, record.to_json())
-    claims.tell(claim, record)
+    write_written(claims.folder.trial(claim.number).result, result)
+    claims.tell(claim, result)
     work.lock.release()
-    return record
+    return result
 
 
 def carried_out(

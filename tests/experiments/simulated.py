@@ -9,6 +9,9 @@ import numpy as np
 
 from openwork.metrics.two_way_bootstrap import corpus_metric
 
+STRUCTURES = '[[variants]]\nname = "lstm"\nbaseline = true\n[[variants]]\nname = "tf"\n'
+SPACE = '[space]\n"model.width" = [32, 64]\n'
+ASKED = {"factors": '[factors]\n"model.heads" = [1]\n', "search": SPACE, "protocol": SPACE}
 MACHINE = "two cores of somebody's laptop"
 WORDS = ["the", "small", "old", "boat", "left", "a", "harbour", "early", "and", "two", "children", "play"]
 
@@ -16,10 +19,11 @@ WORDS = ["the", "small", "old", "boat", "left", "a", "harbour", "early", "and", 
 def experiment(
     folder: Path, kind: str = "factors", metric: str = "bleu", more: str = "", name: str = "ablations"
 ) -> Path:
-    """An experiment without trials."""
+    """An experiment without trials; `more` are its variants."""
     folder.mkdir(parents=True, exist_ok=True)
     head = f'[experiment]\nname = {json.dumps(name)}\nkind = "{kind}"\nmetric = "{metric}"\nseeds = [1, 2, 3]\n'
-    (folder / "experiment.toml").write_text(f"{head}[budget]\nupdates = 500\n{more}", "utf-8")
+    head += f'base = "base.toml"\n[budget]\nupdates = 500\n{ASKED.get(kind, "")}'
+    (folder / "experiment.toml").write_text(head + (more or (STRUCTURES if kind == "protocol" else "")), "utf-8")
     return folder
 
 

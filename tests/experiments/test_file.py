@@ -20,13 +20,13 @@ SEARCH = HEAD.format(kind="search", more="")
 @pytest.mark.parametrize(
     ("text", "code", "words", "near"),
     [
-        (SEARCH + '[space]\nuse = "document"\n', "C152", "no ready space 'document'", "documents"),
-        (FACTORS + '[factors]\n"training.seed" = [1, 2]\n', "C153", "training.seed cannot be varied", "leave it out"),
-        (FACTORS + '[factors]\n"training.steps" = [1, 2]\n', "C153", "training.steps cannot be varied", ""),
-        (FACTORS + '[factors]\n"training.leaning_rate" = [0.1]\n', "C154", "unknown setting", "training.learning_rate"),
-        (FACTORS + '[factors]\ndropout = [0.1]\n', "C154", "unknown setting dropout", "model.dropout"),
-        (FACTORS + '[[variants]]\nname = "a"\nsettings = {"model.haeds" = 1}\n', "C154", "model.haeds", "model.heads"),
-        (GRID.replace('"base.toml"', '"qqq"'), "C155", "neither a run file nor a recipe", "recipes"),
+        (SEARCH + '[space]\nuse = "document"\n', "C132", "no ready space 'document'", "documents"),
+        (FACTORS + '[factors]\n"training.seed" = [1, 2]\n', "C133", "training.seed cannot be varied", "leave it out"),
+        (FACTORS + '[factors]\n"training.steps" = [1, 2]\n', "C133", "training.steps cannot be varied", ""),
+        (FACTORS + '[factors]\n"training.leaning_rate" = [0.1]\n', "C134", "unknown setting", "training.learning_rate"),
+        (FACTORS + '[factors]\ndropout = [0.1]\n', "C134", "unknown setting dropout", "model.dropout"),
+        (FACTORS + '[[variants]]\nname = "a"\nsettings = {"model.haeds" = 1}\n', "C134", "model.haeds", "model.heads"),
+        (GRID.replace('"base.toml"', '"qqq"'), "C135", "neither a run file nor a recipe", "recipes"),
     ],
 )  # fmt: skip
 def test_what_a_file_names_must_be_there(tmp_path: Path, text: str, code: str, words: str, near: str):

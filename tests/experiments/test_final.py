@@ -7,7 +7,7 @@ import pytest
 from experiments.samples import HEAD, begun, write_experiment
 from openwork.base.errors import ConfigError
 from openwork.experiments.file import read_experiment
-from openwork.experiments.final import test_scores as scores_of
+from openwork.experiments.final import set_scores
 from openwork.experiments.final import test_set as read_test_set
 from openwork.metrics.translation import bleu, chrf
 from openwork.metrics.two_way_bootstrap import corpus_metric
@@ -42,21 +42,21 @@ def test_a_split_needs_a_corpus(tmp_path: Path):
     experiment = read_experiment(write_experiment(tmp_path, factors('test = "test"'), base))
     with pytest.raises(ConfigError, match=r'test = "test" is a split of a corpus') as refused:
         read_test_set(experiment)
-    assert refused.value.code == "C162" and "test_source" in str(refused.value.hint)
+    assert refused.value.code == "C142" and "test_source" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf"])
 def test_statistics_of_the_sentences_make_the_score_of_the_whole(metric: str):
-    found = scores_of(LINES, REFERENCES, metric, None)
+    found = set_scores(LINES, REFERENCES, metric, None)
     whole = {"bleu": bleu, "chrf": chrf}[metric](LINES, REFERENCES)
-    assert found["scores"][metric] == whole.value and found["signature"] == whole.signature
-    sums = [sum(column) for column in zip(*found["statistics"], strict=True)]
+    assert found.scores[metric] == whole.value and found.signature == whole.signature
+    sums = [sum(column) for column in zip(*found.statistics, strict=True)]
     assert corpus_metric(metric).score([sums])[0] == pytest.approx(whole.value)
-    assert found["sentences"][1] == pytest.approx(100) and len(found["sentences"]) == 3
-    assert 0 < found["sentences"][0] < 100
+    assert found.sentences[1] == pytest.approx(100) and len(found.sentences) == 3
+    assert 0 < found.sentences[0] < 100
 
 
 def test_exact_matches():
-    found = scores_of(LINES, REFERENCES, "exact", None)
-    assert found["sentences"] == [0, 100, 0] and found["scores"]["exact"] == pytest.approx(100 / 3)
-    assert found["signature"] == "exact" and found["statistics"] == []
+    found = set_scores(LINES, REFERENCES, "exact", None)
+    assert found.sentences == (0, 100, 0) and found.scores["exact"] == pytest.approx(100 / 3)
+    assert found.signature == "exact" and found.statistics == ()

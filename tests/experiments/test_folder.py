@@ -7,7 +7,8 @@ import pytest
 from experiments.samples import GRID, PROTOCOL, begun, carried_out, write_experiment
 from openwork.base.errors import ConfigError, DataError
 from openwork.experiments.file import read_experiment
-from openwork.experiments.folder import ExperimentFolder, experiment_folder, read_json, settings_text
+from openwork.experiments.folder import ExperimentFolder, experiment_folder, settings_text
+from openwork.experiments.result import read_json
 
 
 @pytest.mark.parametrize("text", [GRID, PROTOCOL])
@@ -25,7 +26,7 @@ def test_another_experiment_does_not_go_on_in_the_folder(tmp_path: Path):
     other = read_experiment(write_experiment(tmp_path, GRID.replace("updates = 4", "updates = 5")))
     with pytest.raises(ConfigError, match=r"has other settings: budget\.updates") as refused:
         folder.begin(other, other.base)
-    assert refused.value.code == "C156"
+    assert refused.value.code == "C136"
     other = read_experiment(write_experiment(tmp_path, GRID))
     (tmp_path / "base.toml").write_text((tmp_path / "base.toml").read_text().replace("width = 16", "width = 32"))
     other = read_experiment(tmp_path / "trying.toml")
@@ -47,17 +48,17 @@ def test_an_experiment_has_a_folder_of_its_own(tmp_path: Path):
         assert refused.value.code == code
     with pytest.raises(ConfigError, match="there is no experiment") as refused:
         experiment_folder(tmp_path)
-    assert refused.value.code == "C157"
+    assert refused.value.code == "C137"
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"format": 1}', '{"number": 1, "surprise": 2}'])
 def test_a_damaged_result_is_named(tmp_path: Path, content: str):
     experiment, folder = begun(tmp_path, GRID)
     carried_out(experiment, folder, lambda point: 1.0, most=1)
-    folder.trial(1).record.write_text(content)
-    with pytest.raises(DataError, match=r"0001/trial\.json: the result of a trial is damaged") as refused:
+    folder.trial(1).result.write_text(content)
+    with pytest.raises(DataError, match=r"0001/trial\.json: this file of an experiment is damaged") as refused:
         folder.board()
-    assert refused.value.code == "D154"
+    assert refused.value.code == "D134"
 
 
 def test_no_file_is_no_result(tmp_path: Path):

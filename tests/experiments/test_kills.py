@@ -56,7 +56,7 @@ def test_kills_at_random_moments(tmp_path: Path, text: str):
         "experiment", "run", write_experiment(tmp_path / "whole", text), "--out", tmp_path / "whole" / "out"
     )
     assert whole.code == 0, whole.err
-    undisturbed = ExperimentFolder(tmp_path / "whole" / "out").board().records
+    undisturbed = ExperimentFolder(tmp_path / "whole" / "out").board().results
     started, folder = begin(tmp_path, text)
     choose, over = random.Random(text), dict[str, bytes]()
     for kill in range(KILLS):
@@ -71,8 +71,8 @@ def test_kills_at_random_moments(tmp_path: Path, text: str):
     process = started()
     assert process.wait(PATIENCE) == 0, (tmp_path / "log.txt").read_text()
     assert over.items() <= results(folder).items()
-    records = folder.board().records
-    assert {number: (one.settings, one.seed, one.validation) for number, one in records.items()} == {
+    now = folder.board().results
+    assert {number: (one.settings, one.seed, one.validation) for number, one in now.items()} == {
         number: (one.settings, one.seed, one.validation) for number, one in undisturbed.items()
     }
 
@@ -110,8 +110,8 @@ def test_a_worker_that_dies_is_named(tmp_path: Path):
     for worker in psutil.Process(process.pid).children():
         worker.kill()
     assert process.wait(PATIENCE) == 1
-    assert "error E069: 2 of the 2 workers have ended" in (tmp_path / "log.txt").read_text()
+    assert "error E049: 2 of the 2 workers have ended" in (tmp_path / "log.txt").read_text()
 
 
 def test_a_folder_that_is_none_is_refused_before_its_workers(tmp_path: Path):
-    told(openwork("experiment", "resume", tmp_path), 3, "C157", "there is no experiment")
+    told(openwork("experiment", "resume", tmp_path), 3, "C137", "there is no experiment")

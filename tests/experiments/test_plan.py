@@ -77,13 +77,13 @@ def test_heads_are_removed_from_each_model_that_has_finished(tmp_path: Path):
 def test_a_search_of_which_nothing_finishes_has_no_best(tmp_path: Path):
     with pytest.raises(OpenworkError, match="none of the 4 trials of base has finished") as refused:
         carried_out(*begun(tmp_path, GRID), lambda point: None)
-    assert refused.value.code == "E066" and refused.value.why == "the first says: not enough memory"
+    assert refused.value.code == "E046" and refused.value.why == "the first says: not enough memory"
 
 
 def test_failed_trials_are_passed_over(tmp_path: Path):
     experiment, folder = begun(tmp_path, GRID)
     trials = carried_out(experiment, folder, lambda point: None if point.settings["model.heads"] == 2 else 1.0)
-    assert [record.state for record in folder.board().records.values()] == ["finished"] * 2 + ["failed"] * 2 + [
+    assert [result.state for result in folder.board().results.values()] == ["finished"] * 2 + ["failed"] * 2 + [
         "finished"
     ]
     assert trials[-1].point.settings == {"model.heads": 1, "model.dropout": 0.0}, "of equal ones the first"

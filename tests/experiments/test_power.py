@@ -34,7 +34,10 @@ def test_what_an_experiment_has_measured(tmp_path: Path):
 def test_other_metrics_are_means_of_sentences(tmp_path: Path):
     """Seeds with means of 1 and 3 and nothing else that varies: deviation sqrt(2) between seeds."""
     folder = arms(
-        experiment(tmp_path / "e"), {"a": [1.0, 3.0], "b": [1.0, 3.0]}, metric="exact", validation={"exact": 1}
+        experiment(tmp_path / "e", metric="exact"),
+        {"a": [1.0, 3.0], "b": [1.0, 3.0]},
+        metric="exact",
+        validation={"exact": 1},
     )
     for place, score in zip(sorted(folder.glob("trials/*")), (1.0, 3.0, 1.0, 3.0), strict=True):
         score_on_test_set(place, score, [score, score + 1], scores={"exact": score})

@@ -82,7 +82,7 @@ def test_the_test_set_is_touched_once(done: Done):
     before = tree(done.folder)
     for command in ("run", "resume"):
         again = openwork("experiment", command, done.folder)
-        told(again, 1, "E070", "its test set was scored once")
+        told(again, 1, "E050", "its test set was scored once")
     assert tree(done.folder) == before
 
 
@@ -131,14 +131,14 @@ def test_failed_trials_are_shown_and_never_chosen(tmp_path: Path):
 def test_where_every_trial_fails_there_is_no_result(tmp_path: Path):
     text = HEAD.format(kind="factors", more='test = "test"') + '[factors]\n"model.heads" = [3, 5]\n'
     result = openwork("experiment", "run", write_experiment(tmp_path, text), "--out", tmp_path / "out")
-    told(result, 1, "E071", "none of the 4 trials has finished")
+    told(result, 1, "E051", "none of the 4 trials has finished")
     assert not (tmp_path / "out" / "test.json").exists()
 
 
 def test_a_budget_that_no_trial_fits_is_refused_before_any_trial(tmp_path: Path):
     text = HEAD.format(kind="factors", more="").replace("updates = 4", "tokens = 3") + '[[variants]]\nname = "one"\n'
     result = openwork("experiment", "run", write_experiment(tmp_path, text), "--out", tmp_path / "out")
-    told(result, 3, "C160", "variant one", "less than one update")
+    told(result, 3, "C140", "variant one", "less than one update")
     assert not list((tmp_path / "out" / "trials").iterdir())
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from experiments.samples import GRID, begun, carried_out
 from openwork.experiments.claims import Claims
-from openwork.experiments.folder import write_json
+from openwork.experiments.result import TouchedTestSet, write_written
 from openwork.experiments.status import read_state, state_lines, summary_line, trial_name
 
 
@@ -28,8 +28,8 @@ def test_trials_are_counted_and_named(tmp_path: Path):
 def test_what_is_left_is_shared_by_the_workers(tmp_path: Path):
     experiment, folder = begun(tmp_path, GRID)
     carried_out(experiment, folder, lambda point: 1.0, most=1)
-    record = folder.board().records[1]
-    write_json(folder.trial(1).record, {**record.to_json(), "seconds": 30.0})
+    result = folder.board().results[1]
+    write_written(folder.trial(1).result, result.model_copy(update={"seconds": 30.0}))
     assert read_state(experiment, folder).seconds_left == 120
     assert read_state(experiment, folder, workers=2).seconds_left == 60
     assert read_state(experiment, folder, workers=9).seconds_left == 30, "four trials keep four of nine busy"
@@ -37,7 +37,8 @@ def test_what_is_left_is_shared_by_the_workers(tmp_path: Path):
 
 def test_the_test_set_that_was_touched_is_mentioned(tmp_path: Path):
     experiment, folder = begun(tmp_path, GRID)
-    write_json(folder.test, {"started": 0.0, "ended": None})
+    touched = TouchedTestSet(test="test", sentences=2, rule="the best", metric="bleu", trials=(1,), started=0.0)
+    write_written(folder.test, touched)
     assert "the test set was touched at" in state_lines(read_state(experiment, folder))[-1]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from journeys.command import Finished
+from journeys.command import Finished, told
 from openwork.base.config import read_run_file
 from openwork.base.errors import ConfigError
 from openwork.runs.file.recipes import find_run_file, recipe_lines, recipes, recipes_by_name
@@ -29,6 +29,12 @@ def test_every_recipe_has_a_name():
 def test_a_name_stands_for_its_file():
     assert find_run_file(Path("multi30k-en-de")) == recipes_by_name()["multi30k-en-de"]
     assert read_run_file(find_run_file(Path("paper-big-wmt14-en-fr"))).mapping["model"]["preset"]  # from its base
+
+
+@pytest.mark.parametrize("command", ["train", "config check", "config show"])
+def test_an_experiment_is_no_run(call: Call, command: str):
+    refused = call(*command.split(), "experiments/heads")
+    told(refused, 3, "C143", "this is an experiment", "openwork experiment run experiments/heads")
 
 
 def test_a_path_that_exists_comes_first(tmp_path: Path):

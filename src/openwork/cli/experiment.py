@@ -45,7 +45,7 @@ class WorkerOptions:
     def check(self) -> None:
         """UsageError for an address without Ray."""
         if self.address is not None and self.on is None:
-            raise UsageError("--address goes with --on ray", hint="add --on ray, or leave it out", code="U127")
+            raise UsageError("--address goes with --on ray", hint="add --on ray, or leave it out", code="U107")
 
 
 def run(
@@ -75,7 +75,7 @@ def run(
             raise UsageError(
                 f"{named}: an experiment goes on in its own folder, as it is",
                 hint="leave --out and --set out",
-                code="U128",
+                code="U108",
             )
         _go_on(named, None, who)
     else:
@@ -120,10 +120,9 @@ def report_(folder: Named) -> None:
     openwork experiment report ablation
     """
     from openwork.base.messages import find_language
-    from openwork.experiments.folder import experiment_folder
     from openwork.experiments.report import write_report
 
-    for path in write_report(experiment_folder(folder).path, find_language(os.environ)):
+    for path in write_report(folder, find_language(os.environ)):
         report(f"written to {path}")
 
 
@@ -146,7 +145,6 @@ def power(
 
     openwork experiment power 0.5 1 --experiment ablation
     """
-    from openwork.experiments.folder import experiment_folder
     from openwork.experiments.power import DIFFERENCES, power_lines, spread_of_experiment
     from openwork.metrics.power import Spread
 
@@ -154,10 +152,10 @@ def power(
         raise UsageError(
             "how much scores vary is measured or given",
             hint="name a finished experiment, --experiment FOLDER, or give --seeds and --sentences",
-            code="U129",
+            code="U109",
         )
     if experiment is not None:
-        spread = spread_of_experiment(experiment_folder(experiment).path)
+        spread = spread_of_experiment(experiment)
     else:
         spread = Spread(seeds or 0.0, sentences or 0.0, both)
     print_lines(power_lines(spread, differences or DIFFERENCES))
@@ -170,10 +168,7 @@ def _go_on(out: Path, file: Path | None, who: WorkerOptions, assignments: Sequen
     folder = ExperimentFolder(out)
     experiment = read_experiment(file or folder.settings_file, assignments)
     experiment.check()
-    if experiment.settings.experiment.kind in ("search", "protocol"):
-        from openwork.experiments.search.studies import Studies
-
-        Studies(experiment.settings.experiment, folder.database)  # a missing Optuna is reported at once
+    experiment.check_extras()
     # here: a wrong file is refused before torch is loaded
     from openwork.experiments.final import test_set
     from openwork.experiments.run import begin, finish

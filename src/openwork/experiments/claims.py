@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from openwork.experiments.experiment import Experiment, Point
-from openwork.experiments.folder import Board, Claim, ExperimentFolder, Record, write_json
+from openwork.experiments.folder import Board, Claim, ExperimentFolder
 from openwork.experiments.plan import Listed, Part, Search, phases
+from openwork.experiments.result import TrialResult, write_written
 from openwork.experiments.search.spaces import Dimension, Value
 from openwork.experiments.search.strategies import Grid, Guided
 from openwork.experiments.settings import TRIALS
@@ -78,11 +79,11 @@ class Claims:
         """Whether no trial is left."""
         return all(part.is_done(board) for parts in phases(self.experiment, board, self.search) for part in parts)
 
-    def tell(self, claim: Claim, record: Record) -> None:
+    def tell(self, claim: Claim, result: TrialResult) -> None:
         """Tells the search of a trial what came of it."""
         if (search := self._search_of(claim)) is not None:
             with self.folder.locked(), self.studies.failures():
-                self.studies.tell(self.studies.open(search), claim.number, record)
+                self.studies.tell(self.studies.open(search), claim.number, result)
 
     def pruned_trial(self, claim: Claim) -> "Trial | None":
         """The trial in the storage that a pruner may end early; None where none does."""
@@ -160,10 +161,13 @@ class Claims:
         """Notes in the folder that the trial is begun."""
         same, number = board.same_training(identity), max(board.claims, default=0) + 1
         copy_of = None if same is None else same.number
-        claim = Claim(number, point, identity, study, params or {}, copy_of, round(time.time(), 3))
+        claim = Claim(
+            number=number, point=point, identity=identity, study=study, params=params or {}, copy_of=copy_of,
+            started=round(time.time(), 3),
+        )  # fmt: skip
         trial = self.folder.trial(number)
         trial.path.mkdir(parents=True, exist_ok=True)
-        write_json(trial.claim, claim.to_json())
+        write_written(trial.claim, claim)
         return claim
 
     def _taken(self, claim: Claim, board: Board) -> Work | None:
@@ -173,4 +177,4 @@ class Claims:
 
 def is_ready(claim: Claim, board: Board) -> bool:
     """Whether it can be carried out now: a copy waits for what it is a copy of."""
-    return claim.copy_of is None or claim.copy_of in board.records
+    return claim.copy_of is None or claim.copy_of in board.results

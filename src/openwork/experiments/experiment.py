@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib.util import find_spec
 
 from openwork.base.config import Layer, apply_assignments, fingerprint
 from openwork.base.errors import ConfigError, OpenworkError
@@ -99,6 +100,19 @@ class Experiment:
                     if error.code in WRONG_VALUES:
                         place = self.origins.get(f"{section}.{key}") or where
                         raise placed(f"{place}: variant {variant.name}", error) from error
+
+    def check_extras(self) -> None:
+        """ConfigError where a package is not installed that the searches or the report will need."""
+        section = self.settings.experiment
+        needed = ["optuna"] if section.kind in ("search", "protocol") else []
+        needed += ["scipy"] if len(section.seeds) > 1 or section.sampler == "gp" else []
+        if missing := [name for name in needed if find_spec(name) is None]:
+            raise ConfigError(
+                f"this experiment and its report need {' and '.join(missing)}, not installed here",
+                why="optuna searches; scipy knows the distributions that intervals and tests go by",
+                hint=f"pip install {' '.join(missing)} (the extra experiments)",
+                code="C139",
+            )
 
     def _ends(self, variant: VariantSection) -> Iterator[tuple[str, str, Value]]:
         """The values of each setting that is varied, or the ends of its range; after their section."""

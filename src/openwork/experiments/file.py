@@ -28,11 +28,10 @@ def read_experiment(path: Path, assignments: Sequence[str] = ()) -> Experiment:
 
     ConfigError for a mistake in it, in its base, or in one of its variants.
     """
-    layer = _prepared(apply_assignments(read_run_file(path), assignments), path)
-    settings = build(ExperimentSettings, layer.mapping, layer.origins)
+    settings, origins = read_settings(path, assignments)
     for place, key in _changed_keys(settings):
-        _check_key(place, key, layer.origins)
-    base, bundle = _base(path, settings, layer.origins)
+        _check_key(place, key, origins)
+    base, bundle = _base(path, settings, origins)
     if bundle is not None and settings.experiment.bundle is None:
         section = settings.experiment.model_copy(update={"bundle": str(bundle.absolute())})
         settings = settings.model_copy(update={"experiment": section})
@@ -40,9 +39,15 @@ def read_experiment(path: Path, assignments: Sequence[str] = ()) -> Experiment:
         raise ConfigError(
             f"{path}: the experiment has no budget",
             hint=f"add a section [budget] with one of: {', '.join(LENGTHS)}",
-            code="C141",
+            code="C121",
         )
-    return Experiment(settings, base, layer.origins)
+    return Experiment(settings, base, origins)
+
+
+def read_settings(path: Path, assignments: Sequence[str] = ()) -> tuple[ExperimentSettings, Mapping[str, ValueOrigin]]:
+    """What the file itself says, and where; its base and the keys that it changes are not looked at."""
+    layer = _prepared(apply_assignments(read_run_file(path), assignments), path)
+    return build(ExperimentSettings, layer.mapping, layer.origins), layer.origins
 
 
 def _prepared(layer: Layer, path: Path) -> Layer:
@@ -86,7 +91,7 @@ def _with_ready(space: Flat, origins: Mapping[str, ValueOrigin]) -> Flat:
             f"{origins.get('space.use', 'space.use')}: there is no ready space {name!r}",
             why=f"there are: {', '.join(READY)}",
             hint=f"did you mean {near[0]}?" if near else "name one of these, or write the space out",
-            code="C152",
+            code="C132",
         )
     return {**READY[name], **own}
 
@@ -111,14 +116,14 @@ def _check_key(place: str, key: str, origins: Mapping[str, ValueOrigin]) -> None
             f"{where}: {key} cannot be varied",
             why="the experiment itself sets it, the same for all trials: by seeds, metric and [budget]",
             hint="leave it out",
-            code="C153",
+            code="C133",
         )
     near = difflib.get_close_matches(key, known, n=1) or [one for one in known if one.endswith(f".{key}")]
     raise ConfigError(
         f"{where}: unknown setting {key}",
         why="variants, factors and spaces name keys of a run file, with their section",
         hint=f"did you mean {near[0]}?" if near else "openwork config schema --text lists every key",
-        code="C154",
+        code="C134",
     )
 
 
@@ -137,7 +142,7 @@ def _base(path: Path, settings: ExperimentSettings, origins: Mapping[str, ValueO
             f"{origins.get('experiment.base', path)}: base = {str(named)!r} is neither a run file nor a recipe",
             why="it names the run that the trials change; heads also take the folder of a finished run",
             hint="openwork config recipes lists the recipes",
-            code="C155",
+            code="C135",
         )
     layer = read_run_file(file)
     trained = settings.experiment.kind == "heads" and is_run(file.parent) and has_bundle(file.parent)

@@ -8,7 +8,6 @@ on with the same trials.
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
@@ -18,8 +17,9 @@ from openwork.bundles.bundle import load_bundle
 from openwork.evaluation.evaluate import EvaluationSet, translate_all
 from openwork.experiments.claims import Claims
 from openwork.experiments.experiment import Experiment
-from openwork.experiments.folder import FORMAT, ExperimentFolder, read_json, write_json
+from openwork.experiments.folder import ExperimentFolder
 from openwork.experiments.plan import Search, chosen
+from openwork.experiments.result import SetScores, TouchedTestSet, read_written, write_json, write_written
 from openwork.metrics.ratio import exact_match
 from openwork.metrics.translation import bleu, bleu_metric, bleu_tokenisation, chrf, chrf_metric
 from openwork.metrics.two_way_bootstrap import corpus_metric
@@ -43,7 +43,7 @@ def test_set(experiment: Experiment) -> EvaluationSet | None:
             f'{experiment.origins.get("experiment.test", "test")}: test = "{section.test}" is a split of a corpus, and '
             "the base has files",
             hint="name the files: test_source = ... and test_target = ...",
-            code="C162",
+            code="C142",
         )
     return EvaluationSet.read(None, None, corpus, section.test or "test")
 
@@ -56,44 +56,39 @@ def score_chosen(
     if tested is None:
         return
     with FileLock(folder.path / ".test.lock"):
-        plan = read_json(folder.test)
+        plan = read_written(TouchedTestSet, folder.test)
         if plan is None:
-            numbers = [record.number for record in chosen(folder.board())]
-            plan = {
-                "format": FORMAT, "test": tested.name, "sentences": len(tested.pairs), "rule": RULE,
-                "metric": experiment.settings.experiment.metric, "trials": numbers,
-                "started": round(time.time(), 3), "ended": None,
-            }  # fmt: skip
-            write_json(folder.test, plan)
-        for place, number in enumerate(plan["trials"], start=1):
-            advanced(place, len(plan["trials"]))
-            _score_trial(folder, number, tested, plan["metric"], report)
-        if plan["ended"] is None:
-            write_json(folder.test, {**plan, "ended": round(time.time(), 3)})
+            plan = TouchedTestSet(
+                test=tested.name, sentences=len(tested.pairs), rule=RULE, metric=experiment.settings.experiment.metric,
+                trials=tuple(result.number for result in chosen(folder.board())), started=round(time.time(), 3),
+            )  # fmt: skip
+            write_written(folder.test, plan)
+        for place, number in enumerate(plan.trials, start=1):
+            advanced(place, len(plan.trials))
+            _score_trial(folder, number, tested, plan.metric, report)
+        if plan.ended is None:
+            write_written(folder.test, plan.model_copy(update={"ended": round(time.time(), 3)}))
 
 
 def _score_trial(
     folder: ExperimentFolder, number: int, tested: EvaluationSet, metric: str, report: Callable[[str], None]
 ) -> None:
-    trial, record = folder.trial(number), folder.board().records[number]
+    trial, copy_of = folder.trial(number), folder.board().results[number].copy_of
     if trial.test.is_file():
         return
-    if record.copy_of is not None and (original := read_json(folder.trial(record.copy_of).test)) is not None:
-        translations = (folder.trial(record.copy_of).path / HYPOTHESES).read_text(encoding="utf-8")
+    if copy_of is not None and (original := read_written(SetScores, folder.trial(copy_of).test)) is not None:
+        translations = (folder.trial(copy_of).path / HYPOTHESES).read_text(encoding="utf-8")
         atomic_write_text(trial.path / HYPOTHESES, translations)
-        write_json(trial.test, original, indent=None)
+        write_written(trial.test, original)
         return
     bundle = load_bundle(trial.path)
     translations = translate_all(bundle, tested, report, lambda count: None)
     atomic_write_text(trial.path / HYPOTHESES, "".join(f"{line}\n" for line in translations))
     language = bundle.settings.target_language or tested.language
-    scores = test_scores(translations, tested.references, metric, language)
-    write_json(trial.test, {"format": FORMAT, "hypotheses": HYPOTHESES, **scores}, indent=None)
+    write_written(trial.test, set_scores(translations, tested.references, metric, language))
 
 
-def test_scores(
-    hypotheses: Sequence[str], references: Sequence[str], metric: str, language: str | None
-) -> dict[str, Any]:
+def set_scores(hypotheses: Sequence[str], references: Sequence[str], metric: str, language: str | None) -> SetScores:
     """The scores of the whole, and the score of each sentence by the metric's form for sentences, from 0 to 100.
 
     Of BLEU that is sacreBLEU's, which leaves out n-grams that a short sentence has none of. `statistics`: what the
@@ -104,16 +99,17 @@ def test_scores(
     pairs, tokenisation = list(zip(hypotheses, references, strict=True)), bleu_tokenisation(language, references)
     if metric == "exact":
         sentences = [100.0 * (one == other) for one, other in pairs]
-        return {"scores": scores, "signature": "exact", "sentences": sentences, "statistics": []}
+        return SetScores(hypotheses=HYPOTHESES, scores=scores, signature="exact", sentences=tuple(sentences))
     scorer = chrf_metric() if metric == "chrf" else bleu_metric(tokenisation)
     if metric == "bleu":
         scorer.effective_order = True
-    return {
-        "scores": scores,
-        "signature": whole.signature if metric == "bleu" else characters.signature,
-        "sentences": [round(float(scorer.sentence_score(one, [other]).score), 6) for one, other in pairs],
-        "statistics": corpus_metric(metric, tokenisation).statistics(hypotheses, references).tolist(),
-    }
+    return SetScores(
+        hypotheses=HYPOTHESES,
+        scores=scores,
+        signature=whole.signature if metric == "bleu" else characters.signature,
+        sentences=tuple(round(float(scorer.sentence_score(one, [other]).score), 6) for one, other in pairs),
+        statistics=tuple(map(tuple, corpus_metric(metric, tokenisation).statistics(hypotheses, references).tolist())),
+    )
 
 
 def write_importance(claims: Claims) -> None:

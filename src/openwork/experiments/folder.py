@@ -6,33 +6,30 @@ system releases when that process ends, however it ends. The lock of the experim
 """
 
 import contextlib
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from openwork.base.config import Layer
-from openwork.base.errors import ConfigError, DataError, OpenworkError
+from openwork.base.errors import ConfigError
 from openwork.base.files import atomic_write_text
 from openwork.base.outputs import check_apart
-from openwork.base.printing import json_text
+from openwork.base.records import readable_records
 from openwork.base.toml import write_table, write_value
 from openwork.experiments.experiment import Experiment, Point
+from openwork.experiments.result import SetScores, TrialResult, Written, read_written
 from openwork.experiments.search.spaces import Value
 from openwork.experiments.settings import ExperimentSettings
 from openwork.runs.folder import RunFolder
 
-FORMAT = 1
 FILE, BASE = "experiment.toml", "base.toml"
 CHANGEABLE = ("workers",)  # keys of [experiment] that another start may have otherwise
-State = Literal["finished", "failed", "pruned"]
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Written):
     """A trial that was begun. `study`: the search that it belongs to, with the `params` that the search chose.
 
     `identity`: of the training, whatever its names; `copy_of`: the number of a trial that is the same training.
@@ -42,58 +39,9 @@ class Claim:
     point: Point
     identity: str
     study: str | None = None
-    params: Mapping[str, Value] = field(default_factory=dict)
+    params: Mapping[str, Value] = {}
     copy_of: int | None = None
     started: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        return {"format": FORMAT, **asdict(self)}
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Claim":
-        kept = {key: value for key, value in values.items() if key != "format"}
-        return cls(**{**kept, "point": Point(**kept["point"])})
-
-
-@dataclass(frozen=True)
-class Record:
-    """What came of a trial: `trial.json`. `seconds` are those of training and validating; a copy took none."""
-
-    number: int
-    variant: str
-    group: str | None
-    settings: Mapping[str, Value]
-    seed: int
-    state: State
-    metric: str
-    problem: Mapping[str, str] | None = None
-    validation: Mapping[str, float | None] = field(default_factory=dict)
-    signature: str = ""
-    tokenizers: str = ""
-    data: str = ""
-    updates: int = 0
-    target_tokens: int = 0
-    seconds: float = 0.0
-    flops: float = 0.0
-    weights: int = 0
-    machine: str = ""
-    cores: int = 1
-    started: float = 0.0
-    ended: float = 0.0
-    copy_of: int | None = None
-
-    @property
-    def figure(self) -> float | None:
-        """The validation figure that trials are compared by, higher is better; None of a trial that did not finish."""
-        value = self.validation.get(self.metric) if self.state == "finished" else None
-        return -value if value is not None and self.metric == "loss" else value
-
-    def to_json(self) -> dict[str, Any]:
-        return {"format": FORMAT, **asdict(self)}
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Record":
-        return cls(**{key: value for key, value in values.items() if key != "format"})
 
 
 @dataclass(frozen=True)
@@ -101,12 +49,12 @@ class Board:
     """All claims and results of an experiment, by number, at one moment."""
 
     claims: Mapping[int, Claim]
-    records: Mapping[int, Record]
+    results: Mapping[int, TrialResult]
 
     @property
     def open(self) -> list[Claim]:
         """Trials that were begun and are not over."""
-        return [claim for number, claim in self.claims.items() if number not in self.records]
+        return [claim for number, claim in self.claims.items() if number not in self.results]
 
     def claim_of(self, point: Point) -> Claim | None:
         """The trial of this point."""
@@ -123,15 +71,15 @@ class Board:
     def is_under_way(self, identity: str) -> bool:
         """Whether a trial is this training and not over."""
         claim = self.same_training(identity)
-        return claim is not None and claim.number not in self.records
+        return claim is not None and claim.number not in self.results
 
-    def best(self, variant: str, group: str | None, seed: int) -> Record | None:
+    def best(self, variant: str, group: str | None, seed: int) -> TrialResult | None:
         """The best finished trial of a variant, in its group and with a seed; of equal ones the first."""
         found = [
-            record for record in self.records.values()
-            if (record.variant, record.group, record.seed) == (variant, group, seed) and record.figure is not None
+            one for one in self.results.values()
+            if (one.variant, one.group, one.seed) == (variant, group, seed) and one.figure is not None
         ]  # fmt: skip
-        return max(found, key=lambda record: record.figure or 0.0, default=None)
+        return max(found, key=lambda one: one.figure or 0.0, default=None)
 
 
 class ExperimentFolder:
@@ -162,10 +110,11 @@ class ExperimentFolder:
 
         `base`: the base with what this machine decided.
         """
-        if self.settings_file.is_file():
-            return self._check_same(experiment)
-        self._make()
+        if not self.settings_file.is_file():
+            self._make()
         with self.locked():
+            if self.settings_file.is_file():  # another process may have written it meanwhile
+                return self._check_same(experiment)
             atomic_write_text(self.base_file, write_table(base.mapping))
             section = experiment.settings.experiment.model_copy(update={"base": BASE})
             settings = experiment.settings.model_copy(update={"experiment": section})
@@ -176,12 +125,14 @@ class ExperimentFolder:
         if self.path.exists() and not self.path.is_dir():
             raise ConfigError(f"{self.path}: --out is a file", hint="name a folder, it will be made", code="C051")
         check_apart(self.path, ())
-        if self.path.is_dir() and any(child.name not in (".lock", BASE) for child in self.path.iterdir()):
+        if self.path.is_dir() and any(
+            child.name != BASE and not child.name.startswith(".") for child in self.path.iterdir()
+        ):
             raise ConfigError(
                 f"{self.path}: --out is a folder with other things in it", hint="name a new or empty folder",
                 code="C052",
             )  # fmt: skip
-        self.trials.mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
 
     def _check_same(self, experiment: Experiment) -> None:
         from openwork.experiments.file import read_experiment
@@ -195,20 +146,47 @@ class ExperimentFolder:
                 f"{self.path}: the experiment in this folder has other settings: {', '.join(changes)}",
                 why="trials of two plans could not be compared",
                 hint="give another --out, or go on with the folder: openwork experiment run FOLDER",
-                code="C156",
+                code="C136",
             )
 
     def board(self) -> Board:
         """All claims and results. DataError where one of their files is damaged."""
-        claims: dict[int, Claim] = {}
-        records: dict[int, Record] = {}
-        for path in sorted(self.trials.glob("[0-9]*"), key=lambda path: (len(path.name), path.name)):
-            trial = TrialFolder(path)
-            if (values := read_json(trial.claim)) is not None:
-                claims[int(path.name)] = _built(Claim.from_json, values, trial.claim)
-            if (values := read_json(trial.record)) is not None:
-                records[int(path.name)] = _built(Record.from_json, values, trial.record)
-        return Board(claims, {number: record for number, record in records.items() if number in claims})
+        trials = list(self._trials())
+        claims = [found for trial in trials if (found := read_written(Claim, trial.claim)) is not None]
+        known = {claim.number for claim in claims}
+        results = [found for found in self._results(trials) if found.number in known]
+        return Board({claim.number: claim for claim in claims}, {result.number: result for result in results})
+
+    def results(self) -> list[TrialResult]:
+        """The results of the trials that are over, with their scores of the test set, by number. DataError as above."""
+        return [
+            result.model_copy(update={"test": read_written(SetScores, self.trial(result.number).test)})
+            for result in self._results(self._trials())
+        ]
+
+    def _trials(self) -> Iterator["TrialFolder"]:
+        paths = sorted(self.trials.glob("[0-9]*"), key=lambda path: (len(path.name), path.name))
+        return (TrialFolder(path) for path in paths)
+
+    @staticmethod
+    def _results(trials: Iterable["TrialFolder"]) -> Iterator[TrialResult]:
+        found = (read_written(TrialResult, trial.result) for trial in trials)
+        return (result for result in found if result is not None)
+
+
+@dataclass(frozen=True)
+class Made:
+    """How many of its updates a training has made, in how many seconds, and how many it has validated."""
+
+    updates: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    validating: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """The part of the updates that were made."""
+        return self.updates / self.steps if self.steps else 0.0
 
 
 class TrialFolder:
@@ -219,7 +197,7 @@ class TrialFolder:
         self.path = path
         self.claim = path / ".claim.json"
         self.busy = path / ".busy"
-        self.record = path / "trial.json"
+        self.result = path / "trial.json"
         self.test = path / "test.json"
 
     def take(self) -> FileLock | None:
@@ -230,6 +208,20 @@ class TrialFolder:
         except Timeout:
             return None
         return lock
+
+    @property
+    def made(self) -> Made:
+        """How far its training has come, by the run's records."""
+        made = Made()
+        for one in readable_records(self.run.records)[0] if self.run.records.is_file() else ():
+            match one.get("kind"):
+                case "started":
+                    made = replace(made, steps=one["steps"])
+                case "step":
+                    made = replace(made, updates=one["step"], seconds=one["seconds"])
+                case "validation":
+                    made = replace(made, updates=one["step"], validating=made.validating + one["seconds"])
+        return made
 
     @property
     def is_held(self) -> bool:
@@ -252,43 +244,9 @@ def experiment_folder(path: Path) -> ExperimentFolder:
             f"{path}: there is no experiment",
             why=f"it has no {FILE}",
             hint="name the folder that openwork experiment run --out wrote",
-            code="C157",
+            code="C137",
         )
     return ExperimentFolder(path)
-
-
-def write_json(path: Path, values: Mapping[str, Any], indent: int | None = 1) -> None:
-    """Writes it whole or not at all."""
-    atomic_write_text(path, json_text(values, indent=indent) + "\n")
-
-
-def read_json(path: Path) -> dict[str, Any] | None:
-    """The object in the file; None where there is no file. DataError for a damaged one."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(path) from error
-    if not isinstance(values, dict):
-        raise _damaged(path)
-    return values
-
-
-def _built(make: Any, values: dict[str, Any], path: Path) -> Any:
-    try:
-        return make(values)
-    except (TypeError, KeyError, ValueError) as error:
-        raise _damaged(path) from error
-
-
-def _damaged(path: Path) -> OpenworkError:
-    return DataError(
-        f"{path}: the result of a trial is damaged",
-        why="openwork writes these files whole; something else has changed it",
-        hint=f"remove the folder {path.parent}: its trial is made again",
-        code="D154",
-    )
 
 
 def settings_text(settings: ExperimentSettings) -> str:

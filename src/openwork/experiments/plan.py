@@ -13,7 +13,8 @@ from math import prod
 
 from openwork.base.errors import OpenworkError
 from openwork.experiments.experiment import Experiment, Point
-from openwork.experiments.folder import Board, Record
+from openwork.experiments.folder import Board
+from openwork.experiments.result import TrialResult
 from openwork.experiments.search.spaces import Dimension, Value, grid_values
 from openwork.experiments.search.strategies import Grid, Strategy, Tried
 from openwork.experiments.settings import TRIALS
@@ -53,7 +54,7 @@ class Listed(Part):
 
     def is_done(self, board: Board) -> bool:
         claims = [board.claim_of(point) for point in self.points]
-        return all(claim is not None and claim.number in board.records for claim in claims)
+        return all(claim is not None and claim.number in board.results for claim in claims)
 
     def planned(self, board: Board) -> int:
         return len(self.points)
@@ -85,10 +86,10 @@ class Search(Part):
     def tried(self, board: Board) -> list[Tried]:
         """Its trials so far."""
         claims = board.of_study(self.study)
-        over = [board.records.get(claim.number) for claim in claims]
+        over = [board.results.get(claim.number) for claim in claims]
         return [
-            Tried(claim.params, record and record.figure, record is not None)
-            for claim, record in zip(claims, over, strict=True)
+            Tried(claim.params, result and result.figure, result is not None)
+            for claim, result in zip(claims, over, strict=True)
         ]
 
     def is_full(self, board: Board) -> bool:
@@ -97,7 +98,7 @@ class Search(Part):
         return len(tried) >= self.trials or (self.strategy is not None and self.strategy.is_exhausted(tried))
 
     def is_done(self, board: Board) -> bool:
-        return self.is_full(board) and all(claim.number in board.records for claim in board.of_study(self.study))
+        return self.is_full(board) and all(claim.number in board.results for claim in board.of_study(self.study))
 
     def planned(self, board: Board) -> int:
         if self.is_full(board):
@@ -177,34 +178,34 @@ def _head_phases(experiment: Experiment, board: Board) -> Phases:
     yield [Listed(points)]
 
 
-def _with_all_seeds(experiment: Experiment, best: Record) -> list[Point]:
+def _with_all_seeds(experiment: Experiment, best: TrialResult) -> list[Point]:
     return [Point(best.variant, best.group, best.settings, seed) for seed in experiment.settings.experiment.seeds]
 
 
-def _winner(experiment: Experiment, board: Board, variant: str, group: str | None) -> Record:
+def _winner(experiment: Experiment, board: Board, variant: str, group: str | None) -> TrialResult:
     """The best of a search. OpenworkError where none of its trials has finished."""
     seed = experiment.settings.experiment.seeds[0]
     best = board.best(variant, group, seed)
     if best is None:
-        tried = [one for one in board.records.values() if (one.variant, one.group, one.seed) == (variant, group, seed)]
+        tried = [one for one in board.results.values() if (one.variant, one.group, one.seed) == (variant, group, seed)]
         first = next((one.problem for one in tried if one.problem), None)
         raise OpenworkError(
             f"none of the {len(tried)} trials of {variant} has finished, so there is no best one",
-            why=f"the first says: {first['what']}" if first else "all were ended early",
+            why=f"the first says: {first.what}" if first else "all were ended early",
             hint="mend the base, the space or the budget, and begin with another --out",
-            code="E066",
+            code="E046",
         )
     return best
 
 
-def chosen(board: Board) -> list[Record]:
+def chosen(board: Board) -> list[TrialResult]:
     """The trials that are scored on the test set: the best by validation of each variant, group and seed.
 
     Validation alone decides; failed trials, and trials that were ended early, are never chosen.
     """
-    cells = dict.fromkeys((one.variant, one.group, one.seed) for one in board.records.values())
+    cells = dict.fromkeys((one.variant, one.group, one.seed) for one in board.results.values())
     found = (board.best(*cell) for cell in cells)
-    return [record for record in found if record is not None]
+    return [result for result in found if result is not None]
 
 
 def total(experiment: Experiment) -> int:

@@ -70,7 +70,7 @@ def spread_of_experiment(folder: Path) -> Spread:
             f"{folder}: nothing to plan with was measured here",
             why="it takes two variants, each scored on a test set with two seeds",
             hint="give the standard deviations, or an experiment with a test set",
-            code="D181",
+            code="D140",
         )
     squares = np.array([(one.seeds**2, one.sentences**2, one.both**2) for one in found]).mean(axis=0)
     return Spread(*map(float, np.sqrt(squares)))

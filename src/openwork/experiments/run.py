@@ -9,7 +9,8 @@ from openwork.experiments.claims import Claims
 from openwork.experiments.experiment import Experiment, Point, placed
 from openwork.experiments.file import read_experiment
 from openwork.experiments.final import OnTested, score_chosen, write_importance
-from openwork.experiments.folder import ExperimentFolder, read_json
+from openwork.experiments.folder import ExperimentFolder
+from openwork.experiments.result import TouchedTestSet, read_written
 from openwork.experiments.trials.trial import TrialRunner
 from openwork.machine.device import choose_device
 from openwork.machine.precision import choose_precision
@@ -36,14 +37,14 @@ def begin(experiment: Experiment, folder: ExperimentFolder, report: Report) -> E
 
 
 def _refuse_finished(folder: ExperimentFolder) -> None:
-    touched = read_json(folder.test)
-    if touched is not None and touched["ended"] is not None:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(touched["ended"]))
+    touched = read_written(TouchedTestSet, folder.test)
+    if touched is not None and touched.ended is not None:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(touched.ended))
         raise OpenworkError(
             f"{folder.path}: this experiment is finished, and its test set was scored once, at {when}",
             why="settings that are changed after a look at the test set would be chosen by it",
             hint=f"its report: openwork experiment report {folder.path}; for other settings give another --out",
-            code="E070",
+            code="E050",
         )
 
 
@@ -66,16 +67,16 @@ def finish(experiment: Experiment, folder: ExperimentFolder, report: Report, adv
     OpenworkError where no trial has finished.
     """
     claims, board = Claims(experiment, folder), folder.board()
-    if not any(record.state == "finished" for record in board.records.values()):
-        problem = next((one.problem for one in board.records.values() if one.problem), None)
+    if not any(result.state == "finished" for result in board.results.values()):
+        problem = next((one.problem for one in board.results.values() if one.problem), None)
         raise OpenworkError(
-            f"{folder.path}: none of the {len(board.records)} trials has finished",
-            why=f"the first says: {problem['what']}" if problem else "all were ended early",
+            f"{folder.path}: none of the {len(board.results)} trials has finished",
+            why=f"the first says: {problem.what}" if problem else "all were ended early",
             hint="mend the base, the variants or the budget, and begin with another --out",
-            code="E071",
+            code="E051",
         )
     runner = TrialRunner(experiment, folder)
-    for number in board.records:  # a process may have been killed before it did so
+    for number in board.results:  # a process may have been killed before it did so
         runner.tidy(folder.trial(number))
     if experiment.settings.experiment.kind in ("search", "protocol"):
         write_importance(claims)

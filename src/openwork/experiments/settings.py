@@ -70,19 +70,19 @@ class ExperimentSection(Settings):
             raise RuleError(
                 "a seed is named twice in seeds",
                 hint="the same seed gives the same training; name each once",
-                code="C135",
+                code="C115",
             )
         if (self.test_source is None) != (self.test_target is None) or (self.test and self.test_source):
             raise RuleError(
                 "test_source and test_target go together, and replace test",
                 hint="name both files, or a split of the corpus, or nothing to test with",
-                code="C136",
+                code="C116",
             )
         if self.is_tested and self.metric in ("loss", "score"):
             raise RuleError(
                 f'the metric "{self.metric}" is not measured on a test set, whose sentences are translated',
                 hint='set metric = "bleu", "chrf" or "exact", or leave test out',
-                code="C137",
+                code="C117",
             )
         return self
 
@@ -116,13 +116,13 @@ class BudgetSection(Settings):
             raise RuleError(
                 "a budget has one length, which is the same for every trial",
                 hint=f"set exactly one of: {', '.join(LENGTHS)}",
-                code="C138",
+                code="C118",
             )
         if self.weights is not None and self.width_factor is not None:
             raise RuleError(
                 "weights and width_factor both decide the widths of the models",
                 hint="leave one of them out",
-                code="C139",
+                code="C119",
             )
         return self
 
@@ -165,39 +165,39 @@ class ExperimentSettings(Settings):
         kind, names = self.experiment.kind, [variant.name for variant in self.variants]
         if len(set(names)) < len(names):
             raise RuleError(
-                "two variants have the same name", hint="give every table [[variants]] a name of its own", code="C140"
+                "two variants have the same name", hint="give every table [[variants]] a name of its own", code="C120"
             )
         spaces = [{**self.space, **variant.space} for variant in self.variants] or [self.space]
         if kind == "search" and not all(spaces):
             raise RuleError(
                 "there is nothing to search: the space is empty",
                 hint="add a section [space] with settings and their values or ranges",
-                code="C142",
+                code="C122",
             )
         if kind == "factors" and not (self.variants or self.factors.values):
             raise RuleError(
                 "there is nothing to compare: no variant and no factor",
                 hint="add tables [[variants]], or a section [factors] with settings and their values",
-                code="C143",
+                code="C123",
             )
         baselines = sum(variant.baseline for variant in self.variants)
         if kind == "protocol" and not (self.space and 0 < baselines < len(self.variants)):
             raise RuleError(
                 "the protocol needs a space that all structures share, a baseline and another structure",
                 hint="add [space], and tables [[variants]] of which some have baseline = true",
-                code="C144",
+                code="C124",
             )
         if (self.factors.values and kind != "factors") or (kind in ("factors", "heads") and any(spaces)):
             raise RuleError(
                 f'an experiment of the kind "{kind}" has no such section',
                 hint="space is for searches and the protocol, factors for the kind factors",
-                code="C145",
+                code="C125",
             )
         if kind == "heads" and (self.variants or self.experiment.is_tested):
             raise RuleError(
                 "heads are removed from one model, and scored on the validation pairs",
                 hint="leave variants and test out",
-                code="C146",
+                code="C126",
             )
         self._check_values(spaces)
         return self
@@ -209,20 +209,20 @@ class ExperimentSettings(Settings):
             raise RuleError(
                 f'{endless} is a range, and the sampler "{self.experiment.sampler}" goes through single values',
                 hint="give a list of values, or add points = 4 or a step to the range",
-                code="C147",
+                code="C127",
             )
         if self.experiment.kind == "protocol" and (others := sorted(k for k in keys if k.split(".")[0] in DATA)):
             raise RuleError(
                 f"{others[0]} changes the data or its pieces, which are the same for all structures of the protocol",
                 hint="set it in the base, for all",
-                code="C148",
+                code="C128",
             )
         sized = self.budget is not None and self.budget.weights is not None
         if sized and any(key.startswith("model.") and key.endswith("width") for space in spaces for key in space):
             raise RuleError(
                 "budget.weights decides the widths, and a space would set them too",
                 hint="leave budget.weights or the widths in the space out",
-                code="C149",
+                code="C129",
             )
 
 

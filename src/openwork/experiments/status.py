@@ -7,13 +7,13 @@ from typing import Any
 
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
-from openwork.base.records import readable_records
 from openwork.experiments.experiment import Experiment
-from openwork.experiments.folder import Board, Claim, ExperimentFolder, read_json
+from openwork.experiments.folder import Board, Claim, ExperimentFolder
 from openwork.experiments.plan import total
+from openwork.experiments.result import TouchedTestSet, TrialProblem, read_written
 from openwork.experiments.search.spaces import Value
 from openwork.experiments.trials.heads import HEAD
-from openwork.training.observers.console import duration
+from openwork.training.progress import duration
 
 WAITS = "waiting"  # the state of a trial that no process works on
 
@@ -64,32 +64,25 @@ def read_state(experiment: Experiment, folder: ExperimentFolder, workers: int | 
     section, board = experiment.settings.experiment, folder.board()
     trials = tuple(_trial_state(folder, board, claim) for claim in board.claims.values())
     planned = max(total(experiment), len(trials))
-    touched = read_json(folder.test)
-    took = [one.seconds for one in board.records.values() if one.copy_of is None and one.state == "finished"]
+    touched = read_written(TouchedTestSet, folder.test)
+    took = [one.seconds or 0.0 for one in board.results.values() if one.copy_of is None and one.state == "finished"]
     left = None
     if took:
         undone = planned - sum(trial.done for trial in trials)
         left = undone * sum(took) / len(took) / min(workers or section.workers, max(1, round(undone)))
-    tested = touched["started"] if touched is not None else None
+    tested = touched.started if touched is not None else None
     return ExperimentState(section.name, section.kind, section.metric, trials, planned, left, tested)
 
 
 def _trial_state(folder: ExperimentFolder, board: Board, claim: Claim) -> TrialState:
-    point, record, trial = claim.point, board.records.get(claim.number), folder.trial(claim.number)
+    point, result, trial = claim.point, board.results.get(claim.number), folder.trial(claim.number)
     named = (claim.number, point.variant, point.group, point.settings, point.seed)
-    if record is not None:
-        problem = (record.problem or {}).get("what", "")
-        figure = record.validation.get(record.metric)
-        return TrialState(*named, record.state, figure, 1.0, record.seconds, problem)
-    state = "running" if trial.is_held else WAITS
-    if not trial.run.records.is_file():
-        return TrialState(*named, state)
-    steps, done, seconds = 0, 0, 0.0
-    for one in readable_records(trial.run.records)[0]:
-        steps = one.get("steps", steps) if one.get("kind") == "started" else steps
-        done = one.get("step", done) if one.get("kind") in ("step", "validation") else done
-        seconds = one.get("seconds", seconds) if one.get("kind") == "step" else seconds
-    return TrialState(*named, state, None, done / steps if steps else 0.0, seconds)
+    if result is not None:
+        problem = (result.problem or TrialProblem()).what
+        figure = result.validation.get(result.metric)
+        return TrialState(*named, result.state, figure, 1.0, result.seconds or 0.0, problem)
+    state, made = "running" if trial.is_held else WAITS, trial.made
+    return TrialState(*named, state, None, made.share, made.seconds)
 
 
 def summary_line(state: ExperimentState) -> str:

@@ -39,6 +39,6 @@ def _special() -> Any:
         raise ConfigError(
             "intervals and tests of experiments need scipy, which is not installed",
             hint="pip install scipy (the extra experiments)",
-            code="C201",
+            code="C144",
         ) from None
     return special

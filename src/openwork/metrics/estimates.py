@@ -114,7 +114,7 @@ def check_seeds(count: int) -> None:
             f"a method with {count} seed(s) cannot be tested",
             why="how much a score varies from seed to seed is known from two seeds on",
             hint="train the method with two more seeds",
-            code="D174",
+            code="D135",
         )
 
 

@@ -117,7 +117,7 @@ def difference_on_sentences(first: Scores, second: Scores) -> Estimate:
         raise DataError(
             f"scores of {sentences:,} sentences cannot be compared with scores of {other.counts[1]:,}",
             hint="score both methods on the same sentences",
-            code="D175",
+            code="D136",
         )
     by_sentence = second.mean(axis=0) - first.mean(axis=0)
     slopes = MeanSquare(float(np.var(by_sentence, ddof=1)), sentences - 1)
@@ -134,7 +134,7 @@ def check_scores(scores: Scores) -> None:
             f"the scores of {sentences} sentence(s) cannot be taken apart",
             why="" if sentences < 2 else "some of them are no numbers",
             hint="score two sentences or more, each with every seed",
-            code="D176",
+            code="D137",
         )
 
 

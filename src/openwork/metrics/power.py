@@ -37,7 +37,7 @@ class Spread:
                 f"standard deviations of {self.seeds} (seeds), {self.sentences} (sentences) and {self.both} (both)",
                 why="nothing can be planned where nothing varies, or by less than nothing",
                 hint="give them in points of the score, such as 0.4 and 12",
-                code="U147",
+                code="U110",
             )
 
 

@@ -125,7 +125,7 @@ def _of_difference(first: Resampled, second: Resampled) -> float:
         raise DataError(
             f"resamples of {first.sentences:,} sentences cannot be compared with those of {second.sentences:,}",
             hint="score both methods on the same sentences with the same metric, and draw the same resamples",
-            code="D177",
+            code="D138",
         )
     return float(np.var(second.drawn.mean(axis=1) - first.drawn.mean(axis=1), ddof=1))
 

@@ -74,7 +74,7 @@ def ablation(folder: Path, name: str = "full", title: str = "ablations", problem
 
 def sensitivity(folder: Path) -> Path:
     """Two structures at three learning rates with two seeds each."""
-    experiment(folder, more='[factors]\n"training.learning_rate" = [1e-5, 1e-4, 5e-4]\n')
+    experiment(folder)
     number = 0
     for variant, best in (("lstm", 24.0), ("transformer", 28.0)):
         for rate, below in ((1e-5, 2.0), (1e-4, 0.0), (5e-4, 1.0)):
@@ -103,7 +103,7 @@ def heads(folder: Path) -> Path:
 
 def protocol(folder: Path) -> Path:
     """The protocol with an LSTM as its baseline, and a trial of the search that was not its best."""
-    experiment(folder, "protocol", more='[[variants]]\nname = "lstm"\nbaseline = true\n[[variants]]\nname = "tf"\n')
+    experiment(folder, "protocol")
     number = 0
     for variant, group, best in (
         *(("lstm", "settings of lstm", 24.5), ("tf", "settings of lstm", 26.8)),
@@ -249,7 +249,7 @@ def test_the_gains_of_the_protocol(tmp_path: Path):
 
 
 def test_the_same_trainings_under_two_names_are_compared_once(tmp_path: Path):
-    folder = experiment(tmp_path / "e", "protocol", more='[[variants]]\nname = "lstm"\nbaseline = true\n')
+    folder = experiment(tmp_path / "e", "protocol")
     for seed, score in enumerate((25.0, 25.2, 25.1), start=1):
         trial(folder, seed, "lstm", seed, score, group="settings of lstm")
         trial(folder, 3 + seed, "tf", seed, score - 10, group="settings of lstm")

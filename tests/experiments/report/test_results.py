@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments.simulated import arms, experiment, score_on_test_set, trial
-from openwork.base.errors import DataError
+from openwork.base.errors import ConfigError, DataError
 from openwork.experiments.report.results import read_results
 
 
@@ -70,7 +70,7 @@ def test_a_copy_is_the_training_that_it_copies(tmp_path: Path):
 
 
 def test_what_is_no_experiment_is_refused(tmp_path: Path):
-    with pytest.raises(DataError, match="this is not the folder of an experiment"):
+    with pytest.raises(ConfigError, match="there is no experiment"):
         read_results(tmp_path)
 
 
@@ -108,13 +108,13 @@ def test_damaged_results_are_refused(tmp_path: Path, content: str):
     folder = arms(experiment(tmp_path / "e"), {"a": [1.0]})
     path = folder / "trials" / "0001" / "trial.json"
     path.write_text(content, "latin-1")
-    with pytest.raises(DataError, match=r"trial\.json: the result cannot be read"):
+    with pytest.raises(DataError, match=r"trial\.json: this file of an experiment is damaged"):
         read_results(folder)
 
 
 def test_a_damaged_experiment_is_refused(tmp_path: Path):
     folder = experiment(tmp_path / "e", more="[")
-    with pytest.raises(DataError, match=r"experiment\.toml: the result cannot be read"):
+    with pytest.raises(ConfigError, match=r"experiment\.toml"):
         read_results(folder)
 
 

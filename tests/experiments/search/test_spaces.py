@@ -30,10 +30,10 @@ def test_single_values(made: Range | tuple[int, ...], values: tuple[float, ...])
 @pytest.mark.parametrize(
     ("values", "code"),
     [
-        ({"low": 2, "high": 1}, "C150"),
-        ({"low": 1, "high": 1}, "C150"),
-        ({"low": 0.0, "high": 1, "log": True}, "C150"),
-        ({"low": 1, "high": 2, "log": True, "step": 1}, "C151"),
+        ({"low": 2, "high": 1}, "C130"),
+        ({"low": 1, "high": 1}, "C130"),
+        ({"low": 0.0, "high": 1, "log": True}, "C130"),
+        ({"low": 1, "high": 2, "log": True, "step": 1}, "C131"),
     ],
 )
 def test_ranges_that_there_are_not(values: dict[str, float], code: str):

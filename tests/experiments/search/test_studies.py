@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from experiments.samples import GRID, HEAD, begun, carried_out
-from openwork.base.errors import ConfigError, OpenworkError
+from openwork.base.errors import OpenworkError
 from openwork.experiments.claims import Claims
 from openwork.experiments.experiment import Experiment, Point
 from openwork.experiments.final import write_importance
-from openwork.experiments.folder import ExperimentFolder, read_json
+from openwork.experiments.folder import ExperimentFolder
+from openwork.experiments.result import read_json
 from openwork.experiments.search import studies
-from openwork.experiments.search.studies import Studies
 
 optuna = pytest.importorskip("optuna", reason="needs the extra experiments")
 
@@ -132,7 +132,7 @@ def test_a_locked_storage_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(OpenworkError, match="keeps the storage of this experiment locked") as refused:
             Claims(experiment, folder).next()
         other.rollback()
-    assert refused.value.code == "E067"
+    assert refused.value.code == "E047"
     assert len(carried_out(experiment, folder, loss_of_rate)) == 3, "nothing was lost"
 
 
@@ -141,7 +141,7 @@ def test_a_damaged_storage_is_named_and_can_be_removed(tmp_path: Path):
     folder.database.write_bytes(b"no database at all" * 100)
     with pytest.raises(OpenworkError, match="the storage of this experiment cannot be used") as refused:
         Claims(experiment, folder).next()
-    assert refused.value.code == "E068" and "remove the file" in str(refused.value.hint)
+    assert refused.value.code == "E048" and "remove the file" in str(refused.value.hint)
     folder.database.unlink()
     assert len(carried_out(experiment, folder, loss_of_rate)) == 3
 
@@ -150,7 +150,7 @@ def test_a_damaged_storage_is_named_and_can_be_removed(tmp_path: Path):
 def test_a_storage_that_is_not_there_is_named(tmp_path: Path, url: str):
     with pytest.raises(OpenworkError) as refused:
         carried_out(*begun(tmp_path, search("random", more=f'storage = "{url}"')), loss_of_rate)
-    assert refused.value.code == "E068" and "check the URL" in str(refused.value.hint)
+    assert refused.value.code == "E048" and "check the URL" in str(refused.value.hint)
 
 
 def test_another_storage_can_be_named(tmp_path: Path):
@@ -158,14 +158,6 @@ def test_another_storage_can_be_named(tmp_path: Path):
     experiment, folder = begun(tmp_path, text)
     assert len(carried_out(experiment, folder, loss_of_rate)) == 3
     assert (tmp_path / "shared.db").is_file() and not folder.database.exists()
-
-
-def test_without_optuna_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(studies, "find_spec", lambda name: None)
-    experiment, folder = begun(tmp_path, search("random"))
-    with pytest.raises(ConfigError, match="searches need Optuna, which is not installed") as refused:
-        Studies(experiment.settings.experiment, folder.database)
-    assert refused.value.code == "C159" and "pip install optuna" in str(refused.value.hint)
 
 
 def test_experiments_that_share_a_storage_know_nothing_of_each_other(tmp_path: Path):

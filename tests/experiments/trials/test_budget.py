@@ -71,7 +71,7 @@ def test_models_of_a_number_of_weights(prepared: Prepared):
 def test_less_than_one_update_is_no_budget(prepared: Prepared, budget: BudgetSection):
     with pytest.raises(ConfigError, match="is less than one update of this run") as refused:
         with_budget(*prepared[:1], budget, prepared[1], ())
-    assert refused.value.code == "C160"
+    assert refused.value.code == "C140"
 
 
 def test_too_few_weights_for_any_width(prepared: Prepared):

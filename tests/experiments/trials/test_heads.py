@@ -63,4 +63,4 @@ def test_it_is_whole_again_after_an_error():
 def test_a_recurrent_model_has_no_heads():
     with pytest.raises(ConfigError, match="a model of the kind recurrent has no attention heads") as refused:
         heads_of(RecurrentSettings())
-    assert refused.value.code == "C158"
+    assert refused.value.code == "C138"

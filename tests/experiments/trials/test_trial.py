@@ -11,7 +11,8 @@ from openwork.base.config import read_run_file
 from openwork.base.errors import OpenworkError
 from openwork.experiments.claims import Claims, Work
 from openwork.experiments.file import read_experiment
-from openwork.experiments.folder import ExperimentFolder, Record
+from openwork.experiments.folder import ExperimentFolder
+from openwork.experiments.result import TrialResult
 from openwork.experiments.trials import trial
 from openwork.experiments.trials.trial import TrialRunner
 from openwork.runs.file.resolve import resolve_run
@@ -32,7 +33,7 @@ def taken(claims: Claims) -> Work:
     return found
 
 
-def first_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> Record | None:
+def first_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> TrialResult | None:
     """What comes of a trial whose training ends with the error."""
 
     def fail(*_: Any, **__: Any) -> None:
@@ -54,20 +55,20 @@ def first_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Excepti
 def test_an_error_is_the_result_of_its_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str, what: str
 ):
-    record = first_result(tmp_path, monkeypatch, error)
-    assert record is not None and record.state == "failed" and record.figure is None
-    assert record.problem is not None and (record.problem["code"], record.problem["what"]) == (code, what)
+    result = first_result(tmp_path, monkeypatch, error)
+    assert result is not None and result.state == "failed" and result.figure is None
+    assert result.problem is not None and (result.problem.code, result.problem.what) == (code, what)
     folder = ExperimentFolder(tmp_path / "out")
-    assert folder.board().records == {1: record} and not folder.trial(1).is_held
+    assert folder.board().results == {1: result} and not folder.trial(1).is_held
     assert (folder.trial(1).path / "traceback.txt").exists() is (code != "E001")
     assert Claims(read_experiment(folder.settings_file), folder).next() is None, "it is not tried again"
 
 
 def test_a_storage_that_fails_is_no_fault_of_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(OpenworkError):
-        first_result(tmp_path, monkeypatch, OpenworkError("locked", code="E067"))
+        first_result(tmp_path, monkeypatch, OpenworkError("locked", code="E047"))
     folder = ExperimentFolder(tmp_path / "out")
-    assert folder.board().records == {} and not folder.trial(1).is_held
+    assert folder.board().results == {} and not folder.trial(1).is_held
 
 
 @pytest.mark.slow
@@ -78,5 +79,5 @@ def test_heads_of_a_model_whose_data_have_changed(tmp_path: Path):
     (tmp_path / "run" / "run.toml").write_text(TINY.replace("[text]", '[text]\nkind = "characters"'), encoding="utf-8")
     text = HEAD.format(kind="heads", more="").partition("[budget]")[0].replace("base.toml", "run")
     runner = runner_of(write_experiment(tmp_path, text), tmp_path / "out")
-    record = runner.carry_out(taken(runner.claims))
-    assert record is not None and record.problem is not None and record.problem["code"] == "C161"
+    result = runner.carry_out(taken(runner.claims))
+    assert result is not None and result.problem is not None and result.problem.code == "C141"

@@ -19,7 +19,8 @@ from openwork.experiments.report.document import (
     signed,
 )
 from openwork.experiments.report.published import published_score
-from openwork.experiments.report.results import Arm, ExperimentResults, Value
+from openwork.experiments.report.results import Arm, ExperimentResults
+from openwork.experiments.search.spaces import Value
 from openwork.inspection.intervals import IntervalChart, IntervalRow
 from openwork.inspection.plots import Chart, Series
 from openwork.metrics.estimates import mean_with_interval

@@ -281,10 +281,8 @@ def touched_section(results: ExperimentResults) -> ReportSection:
         msg("The test set has been touched: once, at the end, the trials that validation chose are scored on it."),
         msg(f"Trials that were scored on it: {', '.join(scored)}."),
     ]
-    started, ended = (results.test.get(name) for name in ("started", "ended"))
-    if isinstance(started, int | float):
-        sentences.append(msg(f"Scored on it from {_moment(started)}."))
-    if not isinstance(ended, int | float):
+    sentences.append(msg(f"Scored on it from {_moment(results.test.started)}."))
+    if results.test.ended is None:
         sentences.append(msg("The scoring has not ended: it was interrupted, or is under way."))
     return ReportSection(msg("The test set"), sentences)
 

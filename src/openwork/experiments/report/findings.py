@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openwork.base.messages import msg
+from openwork.experiments.plan import OWN, settings_of
 from openwork.experiments.report.published import BASELINE, SWAPPED, TUNED
 from openwork.experiments.report.results import Arm, ExperimentResults
 from openwork.metrics.estimates import (
@@ -32,7 +33,6 @@ from openwork.metrics.two_way_bootstrap import (
     two_way_difference,
 )
 
-OWN, SETTINGS_OF = "own settings", "settings of "  # how the protocol names its groups
 PAIRED = Effort(resamples=1000, trials=1000)  # of which the smallest p is 0.001
 
 
@@ -179,7 +179,7 @@ def protocols(results: ExperimentResults, *, tested: bool) -> list[Protocol]:
     found = []
     structures = [name for name in dict.fromkeys(arm.variant for arm in results.arms) if name not in results.baselines]
     for baseline, structure in product(results.baselines, structures):
-        given = SETTINGS_OF + baseline
+        given = settings_of(baseline)
         corners = [(baseline, given), (structure, given), (structure, OWN), (baseline, OWN)]
         arms = [_cell(results, *corner, tested) for corner in corners]
         if sum(arm is not None for arm in arms) > 1:

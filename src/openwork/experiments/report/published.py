@@ -7,9 +7,8 @@ Both are BLEU of WMT 2014, so what can be compared is how much a change costs, n
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from openwork.experiments.search.spaces import Value
 from openwork.models.presets import BASE, ROWS, Row
-
-Value = bool | int | float | str
 
 # Section 9.2.2: what is changed -> BLEU; the complete Transformer has 28.4.
 COMPLETE = 28.4

@@ -52,7 +52,7 @@ def report_of(results: ExperimentResults) -> ReportDocument:
     ]
     signature = next((trial.signature for trial in results.trials if trial.signature), None)
     summary = Joined(KINDS.get(results.kind, ""), *([" (", AsIs(signature), ")"] if signature else []))
-    return ReportDocument(AsIs(results.name), summary, facts, list(_sections(results)))
+    return ReportDocument(AsIs(results.settings.experiment.name), summary, facts, list(_sections(results)))
 
 
 def _sections(results: ExperimentResults) -> Iterator[ReportSection]:

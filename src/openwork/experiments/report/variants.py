@@ -17,7 +17,8 @@ from openwork.experiments.report.document import (
     over_seeds,
 )
 from openwork.experiments.report.findings import Ranking
-from openwork.experiments.report.results import Arm, ExperimentResults, ReportedTrial
+from openwork.experiments.report.results import Arm, ExperimentResults
+from openwork.experiments.result import TrialResult
 from openwork.inspection.intervals import IntervalChart, IntervalRow
 from openwork.metrics.estimates import mean_with_interval
 from openwork.metrics.mixed_model import Components, take_apart
@@ -198,14 +199,14 @@ def _settings_text(settings: Mapping[str, object]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in settings.items() if value is not None)
 
 
-def _problem(trial: ReportedTrial) -> str:
+def _problem(trial: TrialResult) -> str:
     problem = trial.problem
     if problem is None:
         return ""
     return Joined(problem.what, " (", problem.why, ")") if problem.why else problem.what
 
 
-def _typical(trials: Sequence[ReportedTrial], name: str) -> float | None:
+def _typical(trials: Sequence[TrialResult], name: str) -> float | None:
     known = [value for trial in trials if (value := getattr(trial, name)) is not None]
     return float(np.median(known)) if known else None
 

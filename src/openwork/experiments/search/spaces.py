@@ -32,11 +32,11 @@ class Range(Settings):
             raise RuleError(
                 f"from {self.low} to {self.high} there is no range",
                 hint="low must be less than high, and with log = true more than 0",
-                code="C150",
+                code="C130",
             )
         if self.log and self.step is not None:
             raise RuleError(
-                "log and step do not go together", hint="leave one of them out; points divide either range", code="C151"
+                "log and step do not go together", hint="leave one of them out; points divide either range", code="C131"
             )
         return self
 

@@ -9,14 +9,14 @@ import logging
 import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openwork.base.errors import ConfigError, OpenworkError
+from openwork.base.errors import OpenworkError
 from openwork.base.printing import one_line
-from openwork.experiments.folder import Board, Claim, Record
+from openwork.experiments.folder import Board, Claim
 from openwork.experiments.plan import Search
+from openwork.experiments.result import TrialResult
 from openwork.experiments.search.spaces import Dimension, Range, Value
 from openwork.experiments.settings import ExperimentSection, SamplerName
 
@@ -32,19 +32,13 @@ REPEATS = 10  # proposals that were tried before, after which one of them is tak
 STARTUP = 10  # trials by chance before a sampler's model is used, at most
 TOP = 0.25  # share of the trials that are good, for the importance of settings
 LEAST_FOR_IMPORTANCE = 8
-STORAGE_CODES = ("E067", "E068")  # of a storage that cannot be used: no trial is to blame
+STORAGE_CODES = ("E047", "E048")  # of a storage that cannot be used: no trial is to blame
 
 
 class Studies:
-    """The studies of an experiment in its storage. ConfigError where Optuna is not installed."""
+    """The studies of an experiment in its storage."""
 
     def __init__(self, section: ExperimentSection, database: Path) -> None:
-        if find_spec("optuna") is None:
-            raise ConfigError(
-                "searches need Optuna, which is not installed",
-                hint="pip install optuna scipy (the extra experiments)",
-                code="C159",
-            )
         self.section = section
         self.url = section.storage or f"sqlite:///{database.absolute()}"
         self._is_own = section.storage is None
@@ -89,7 +83,7 @@ class Studies:
                 f"{self.url}: another program keeps the storage of this experiment locked",
                 why=why,
                 hint="end that program, and run the same command again: nothing is lost",
-                code="E067",
+                code="E047",
             )
         return OpenworkError(
             f"{self.url}: the storage of this experiment cannot be used",
@@ -97,7 +91,7 @@ class Studies:
             hint="remove the file and run the same command again: it is filled from the trials' folders"
             if self._is_own
             else "check the URL, and whether its driver is installed and the server answers",
-            code="E068",
+            code="E048",
         )
 
     def sync(self, study: "Study", search: Search, board: Board) -> None:
@@ -114,17 +108,17 @@ class Studies:
                 _end(study, trial)
         for number, claim in claims.items():
             if number not in known:
-                self._restore(study, search, claim, board.records.get(number))
-            elif number in board.records:
-                self.tell(study, number, board.records[number])
+                self._restore(study, search, claim, board.results.get(number))
+            elif number in board.results:
+                self.tell(study, number, board.results[number])
 
-    def _restore(self, study: "Study", search: Search, claim: Claim, record: Record | None) -> None:
+    def _restore(self, study: "Study", search: Search, claim: Claim, result: TrialResult | None) -> None:
         params = dict(claim.params)
         study.enqueue_trial(params)
         trial = study.ask(distributions(search.space))
         self.number(trial, claim.number)
-        if record is not None:
-            self.tell(study, claim.number, record)
+        if result is not None:
+            self.tell(study, claim.number, result)
 
     def ask(self, study: "Study", search: Search, is_known: Callable[[Mapping[str, Value]], bool]) -> "Trial":
         """A trial with the sampler's next settings; such as are not known, as far as a few proposals find them.
@@ -155,16 +149,16 @@ class Studies:
         trial.set_user_attr(NUMBER, number)
 
     @staticmethod
-    def tell(study: "Study", number: int, record: Record) -> None:
+    def tell(study: "Study", number: int, result: TrialResult) -> None:
         """Tells the storage what came of a trial, unless it knows."""
         from optuna.trial import TrialState
 
         for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
             if trial.user_attrs.get(NUMBER) == number:
-                if record.state == "finished" and record.figure is not None:
-                    study.tell(trial.number, record.figure)
+                if result.figure is not None:
+                    study.tell(trial.number, result.figure)
                 else:
-                    study.tell(trial.number, state=TrialState.PRUNED if record.state == "pruned" else TrialState.FAIL)
+                    study.tell(trial.number, state=TrialState.PRUNED if result.state == "pruned" else TrialState.FAIL)
 
     def find(self, study: "Study", number: int) -> "Trial | None":
         """The trial of this number that is under way, for reports of its progress."""

@@ -80,6 +80,6 @@ def with_budget(
             f"budget.{key} = {given:,.0f} is less than one update of this run",
             why=f"an update takes {each:,.0f}",
             hint="give a larger budget, a smaller model, or smaller batches",
-            code="C160",
+            code="C140",
         )
     return with_steps(settings, round(given / each), kept), None

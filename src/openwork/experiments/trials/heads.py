@@ -35,7 +35,7 @@ def heads_of(model: ModelSettings) -> list[tuple[str, int]]:
             raise ConfigError(
                 f"a model of the kind {model.kind} has no attention heads to remove",
                 hint="name a Transformer, a decoder or an encoder as base",
-                code="C158",
+                code="C138",
             )
     return [(name, model.heads) for name in names]
 

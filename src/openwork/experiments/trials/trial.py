@@ -6,7 +6,6 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.checks.doctor import processor_name
 from openwork.experiments.claims import Claims, Work
 from openwork.experiments.experiment import Experiment
-from openwork.experiments.folder import Claim, ExperimentFolder, Record, TrialFolder, write_json
+from openwork.experiments.folder import Claim, ExperimentFolder, TrialFolder
 from openwork.experiments.plan import WHOLE
+from openwork.experiments.result import TrialProblem, TrialResult, write_written
 from openwork.experiments.search.pruning import Pruned, PruningObserver
 from openwork.experiments.search.studies import STORAGE_CODES
 from openwork.experiments.trials.budget import batches_of, cost_in, with_budget
@@ -29,6 +29,7 @@ from openwork.experiments.trials.corpora import Corpora, link_tree
 from openwork.experiments.trials.heads import HEAD, without_head
 from openwork.machine.available import cores
 from openwork.machine.precision import choose_precision
+from openwork.metrics.translation import chrf
 from openwork.runs.assembly import make_validator
 from openwork.runs.corpus import RunCorpus
 from openwork.runs.file.settings import RunSettings
@@ -56,7 +57,7 @@ class TrialRunner:
         """This machine in words."""
         return f"{processor_name()}, {cores()} cores, torch {torch.__version__}"
 
-    def carry_out(self, work: Work) -> Record | None:
+    def carry_out(self, work: Work) -> TrialResult | None:
         """The result of the trial, which its folder and the storage have then; None where it was interrupted.
 
         An error of the trial is its result; one of the storage is raised.
@@ -66,17 +67,17 @@ class TrialRunner:
         finally:
             work.lock.release()
 
-    def _recorded(self, claim: Claim, trial: TrialFolder) -> Record | None:
+    def _recorded(self, claim: Claim, trial: TrialFolder) -> TrialResult | None:
         try:
             found = self._result(claim, trial)
         except OpenworkError as error:
             if error.code in STORAGE_CODES:
                 raise
-            found = self._failed(claim, error)
+            found = self._failed(claim, error, trial)
         except Exception as error:
-            found = self._failed(claim, _unexpected(error, trial.path))
+            found = self._failed(claim, _unexpected(error, trial.path), trial)
         if found is not None:
-            write_json(trial.record, found.to_json())
+            write_written(trial.result, found)
             self.claims.tell(claim, found)
             self.tidy(trial)
         return found
@@ -91,7 +92,7 @@ class TrialRunner:
         kept = [key.removeprefix("training.") for key in given if key.startswith("training.")]
         return with_budget(settings, self.experiment.budget, self.corpora.of(settings), kept)
 
-    def _result(self, claim: Claim, trial: TrialFolder) -> Record | None:
+    def _result(self, claim: Claim, trial: TrialFolder) -> TrialResult | None:
         if claim.copy_of is not None:
             return self._copied(claim, trial)
         bundle = self.experiment.settings.experiment.bundle
@@ -99,7 +100,7 @@ class TrialRunner:
             return self._scored(claim)
         return self._trained(claim, trial)
 
-    def _trained(self, claim: Claim, trial: TrialFolder) -> Record | None:
+    def _trained(self, claim: Claim, trial: TrialFolder) -> TrialResult | None:
         point = claim.point
         run = self.experiment.run_settings(point)
         corpus = self.corpora.of(run)
@@ -115,8 +116,8 @@ class TrialRunner:
                 settings, trial.path, lambda line: None, watchers, budget=minutes, corpus=corpus
             )  # fmt: skip
         except Pruned as pruned:
-            record = self._measured(claim, settings, corpus, pruned.validation, pruned.progress)
-            return replace(record, state="pruned")
+            found = self._measured(claim, settings, corpus, pruned.validation, pruned.progress)
+            return found.model_copy(update={"state": "pruned"})
         if outcome.bundle is None or outcome.chosen is None:
             return None
         return self._measured(claim, settings, corpus, outcome.chosen, outcome.progress)
@@ -125,18 +126,18 @@ class TrialRunner:
         trial = self.claims.pruned_trial(claim)
         return [] if trial is None else [PruningObserver(trial, self.claims.studies.failures)]
 
-    def _copied(self, claim: Claim, trial: TrialFolder) -> Record:
+    def _copied(self, claim: Claim, trial: TrialFolder) -> TrialResult:
         """The same training is not made twice: its files get second names here, and cost nothing."""
         assert claim.copy_of is not None
-        source, record = self.folder.trial(claim.copy_of), self.folder.board().records[claim.copy_of]
+        source, found = self.folder.trial(claim.copy_of), self.folder.board().results[claim.copy_of]
         for name in RUN:
             if name not in NOT_COPIED and (source.path / name).exists():
                 link_tree(source.path / name, trial.path / name)
-        named = self._record(claim)
-        kept = {"number", "variant", "group", "settings", "seed", "started", "ended", "copy_of", "seconds", "flops"}
-        return replace(record, **{key: getattr(named, key) for key in kept})
+        kept = ("number", "variant", "group", "settings", "seed", "started", "ended", "copy_of")
+        named = self._named(claim)
+        return found.model_copy(update={key: getattr(named, key) for key in kept} | {"seconds": 0.0, "flops": 0.0})
 
-    def _scored(self, claim: Claim) -> Record:
+    def _scored(self, claim: Claim) -> TrialResult:
         """The trained model, whole or without a head, scored on the validation pairs."""
         point, before = claim.point, time.time()
         settings = self.experiment.run_settings(point)
@@ -146,15 +147,15 @@ class TrialRunner:
                 f"{self._bundle_path(point.seed)}: this model has other pieces than its run's data gives now",
                 why="so the validation pairs are others than those that it was trained with",
                 hint="bring the data back, or train the model again",
-                code="C161",
+                code="C141",
             )
         precision = choose_precision(settings.training.precision, bundle.model.output_weight.device)
         validator, head = make_validator(settings, corpus, bundle.model, precision), point.settings.get(HEAD)
         with without_head(bundle.model, str(head)) if head is not None else nullcontext():
             found = validator.validate(0)
         settings = settings.model_copy(update={"model": bundle.settings.model})
-        record = self._measured(claim, settings, corpus, found, Progress())
-        return replace(record, seconds=round(time.time() - before, 3))
+        measured = self._measured(claim, settings, corpus, found, Progress())
+        return measured.model_copy(update={"seconds": round(time.time() - before, 3)})
 
     def _bundle_path(self, seed: int) -> Path:
         """The trained model that heads are removed from."""
@@ -172,26 +173,40 @@ class TrialRunner:
 
     def _measured(
         self, claim: Claim, settings: RunSettings, corpus: RunCorpus, chosen: Validation, progress: Progress
-    ) -> Record:
+    ) -> TrialResult:
         cost = cost_in(settings, corpus, batches_of(settings, corpus))
         validating = sum(validation.seconds for validation in progress.validations)
         figures = {name: _finite(getattr(chosen, name)) for name in FIGURES}
-        return replace(
-            self._record(claim), validation=figures, signature=chosen.signature, weights=cost.weights,
-            tokenizers=corpus.tokenizers.fingerprint, data=corpus.train.fingerprint,
-            updates=progress.step, target_tokens=progress.target_tokens,
-            seconds=round(progress.seconds + validating, 3), flops=cost.training_flops * progress.target_tokens,
-        )  # fmt: skip
+        measured = {
+            "validation": figures, "signature": self._signature(chosen), "weights": cost.weights,
+            "tokenizers": corpus.tokenizers.fingerprint, "data": corpus.train.fingerprint,
+            "updates": progress.step, "target_tokens": progress.target_tokens,
+            "seconds": round(progress.seconds + validating, 3), "flops": cost.training_flops * progress.target_tokens,
+        }  # fmt: skip
+        return self._named(claim).model_copy(update=measured)
 
-    def _failed(self, claim: Claim, error: OpenworkError) -> Record:
-        problem = {name: getattr(error, name) for name in ("code", "what", "why")}
-        return replace(self._record(claim), state="failed", problem=problem)
+    def _signature(self, chosen: Validation) -> str:
+        """How the figure was computed that trials are compared by, as sacreBLEU says it; empty of other figures."""
+        match self.experiment.settings.experiment.metric:
+            case "bleu":
+                return chosen.signature
+            case "chrf":
+                return chrf(["a"], ["a"]).signature
+            case _:
+                return ""
 
-    def _record(self, claim: Claim) -> Record:
+    def _failed(self, claim: Claim, error: OpenworkError, trial: TrialFolder) -> TrialResult:
+        problem, made = TrialProblem(code=error.code, what=error.what, why=error.why), trial.made
+        took = {"updates": made.updates, "seconds": round(made.seconds + made.validating, 3)}
+        return self._named(claim).model_copy(update={"state": "failed", "problem": problem, **took})
+
+    def _named(self, claim: Claim) -> TrialResult:
+        """A finished trial, without what was measured of it."""
         point = claim.point
-        return Record(
-            claim.number, point.variant, point.group, point.settings, point.seed, "finished",
-            self.experiment.settings.experiment.metric, machine=self.machine, cores=torch.get_num_threads(),
+        return TrialResult(
+            number=claim.number, variant=point.variant, group=point.group, settings=point.settings, seed=point.seed,
+            state="finished", metric=self.experiment.settings.experiment.metric,
+            machine=self.machine, cores=torch.get_num_threads(),
             started=claim.started, ended=round(time.time(), 3), copy_of=claim.copy_of,
         )  # fmt: skip
 

@@ -72,7 +72,7 @@ class Crew:
                 f"{len(failed)} of the {len(codes)} workers have ended with exit code {failed[0]}",
                 why="a worker says above what is wrong; one that was killed says nothing",
                 hint="run the same command again: it goes on with the trials that were under way",
-                code="E069",
+                code="E049",
             )
         return True
 
