@@ -245,12 +245,12 @@ def _show_lines(state: Callable[[], "ExperimentState"], over: threading.Event) -
     while not is_last:
         is_last = over.wait(REFRESH)
         now = state()
-        for trial in now.trials:
-            if seen.get(trial.number) != trial.state and trial.state != WAITS:
-                report(trial_line(trial, now.metric))
-                if trial.state != "running":
-                    report(summary_line(now))
-            seen[trial.number] = trial.state
+        changed = [one for one in now.trials if seen.get(one.number) != one.state and one.state != WAITS]
+        for trial in changed:
+            report(trial_line(trial, now.metric))
+        if any(trial.state != "running" for trial in changed):
+            report(summary_line(now))
+        seen |= {trial.number: trial.state for trial in now.trials}
 
 
 def _show_table(console: "Console", state: Callable[[], "ExperimentState"], over: threading.Event) -> None:

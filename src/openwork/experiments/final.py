@@ -25,7 +25,7 @@ from openwork.metrics.translation import bleu, bleu_metric, bleu_tokenisation, c
 from openwork.metrics.two_way_bootstrap import corpus_metric
 
 HYPOTHESES = "test.txt"
-RULE = "the best by validation of each variant, group and seed"
+RULE = "of each variant and group the settings with the best mean validation figure, with all seeds"
 OnTested = Callable[[int, int], None]
 """Called before each scored trial with its place, from 1, and the number of them."""
 

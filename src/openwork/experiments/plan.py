@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from statistics import fmean
 
 from openwork.base.errors import OpenworkError
 from openwork.experiments.experiment import Experiment, Point
@@ -199,13 +200,22 @@ def _winner(experiment: Experiment, board: Board, variant: str, group: str | Non
 
 
 def chosen(board: Board) -> list[TrialResult]:
-    """The trials that are scored on the test set: the best by validation of each variant, group and seed.
+    """The trials that are scored on the test set: with all seeds, the best settings of each variant and group.
 
-    Validation alone decides; failed trials, and trials that were ended early, are never chosen.
+    Validation alone decides: the settings that finished with the most seeds, of those the ones with the best mean.
+    Failed trials, and trials that were ended early, are never chosen.
     """
-    cells = dict.fromkeys((one.variant, one.group, one.seed) for one in board.results.values())
-    found = (board.best(*cell) for cell in cells)
-    return [result for result in found if result is not None]
+    cells: dict[tuple[str, str | None], dict[str, list[TrialResult]]] = {}
+    for one in board.results.values():
+        if one.figure is not None:
+            same = cells.setdefault((one.variant, one.group), {})
+            same.setdefault(repr(sorted(one.settings.items())), []).append(one)
+    best = (max(same.values(), key=lambda trials: (len(trials), _mean_figure(trials))) for same in cells.values())
+    return sorted((one for trials in best for one in trials), key=lambda one: one.number)
+
+
+def _mean_figure(trials: Sequence[TrialResult]) -> float:
+    return fmean(one.figure or 0.0 for one in trials)
 
 
 def total(experiment: Experiment) -> int:

@@ -11,7 +11,7 @@ from openwork.experiments.experiment import Experiment
 from openwork.experiments.folder import Board, Claim, ExperimentFolder
 from openwork.experiments.plan import total
 from openwork.experiments.result import TouchedTestSet, TrialProblem, read_written
-from openwork.experiments.search.spaces import Value
+from openwork.experiments.search.spaces import Value, setting_text
 from openwork.experiments.trials.heads import HEAD
 from openwork.training.progress import duration
 
@@ -99,8 +99,8 @@ def summary_line(state: ExperimentState) -> str:
 def trial_name(variant: str, group: str | None, settings: Mapping[str, Value], seed: int) -> str:
     """A trial in words: what it changes, and its seed."""
     named = [group] if group is not None and group not in settings else []
-    changed = [f"{key} = {value}" for key, value in settings.items() if key != HEAD]
-    return f"{', '.join([variant, *named, *changed])}, seed {seed}"
+    changed = setting_text({key: value for key, value in settings.items() if key != HEAD})
+    return ", ".join([variant, *named, *([changed] if changed else []), f"seed {seed}"])
 
 
 def trial_cells(trial: TrialState) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ BASE = '[[variants]]\nname = "full"\n[[variants]]\nname = "one head"\nsettings =
 
 def protocol(folder: Path, cells: dict[tuple[str, str], list[float]], **more: object) -> Path:
     """Trials of the protocol with an LSTM as its baseline."""
-    experiment(folder, "protocol")
+    experiment(folder, "protocol", metric=str(more.get("metric", "bleu")))
     number = 0
     for (variant, group), scores in cells.items():
         for seed, score in enumerate(scores, start=1):

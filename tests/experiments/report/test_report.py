@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.simulated import arms, experiment, make_test_set, score_on_test_set, trial
+from experiments.simulated import arms, experiment, make_test_set, score_on_test_set, touch, trial
 from openwork.base.errors import DataError
 from openwork.base.messages import catalogue
 from openwork.base.phrases import AsIs
@@ -184,7 +184,7 @@ def test_what_is_said_of_an_ablation(tmp_path: Path):
     found, _ = section(document, "What was found")
     assert found[0] == "full has the highest mean."
     assert "No difference was shown between full and: other full." in found
-    assert "Shown to differ from full: one head." in found
+    assert any(one.startswith("Shown to differ from full: one head (-") for one in found)
     _, tables = section(document, "Variants")
     means = tables["Means over seeds"]
     assert [row[0] for row in means.rows] == ["full", "one head", "other full"]
@@ -299,7 +299,7 @@ def test_a_head_that_failed_leaves_the_others_their_numbers(tmp_path: Path):
 
 def test_a_test_set_whose_scoring_was_interrupted_says_so(tmp_path: Path):
     folder = ablation(tmp_path / "e")
-    (folder / "test.json").write_text('{"trials": [1], "started": 0, "ended": null}', "utf-8")
+    touch(folder, ended=None)
     said = section(report_of(read_results(folder)), "The test set")[0]
     assert said[-1] == "The scoring has not ended: it was interrupted, or is under way."
 

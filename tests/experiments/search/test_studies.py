@@ -30,7 +30,7 @@ def search(sampler: str, trials: int = 12, more: str = "") -> str:
 
 
 def loss_of_rate(point: Point) -> float:
-    return -abs(float(point.settings["training.learning_rate"]) - 0.01)
+    return -abs(float(point.settings.get("training.learning_rate", 0.0)) - 0.01)
 
 
 def proposals(tmp_path: Path, text: str) -> list[dict[str, object]]:

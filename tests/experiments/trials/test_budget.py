@@ -37,7 +37,7 @@ def test_updates_bring_their_warm_up_cool_down_and_validations(prepared: Prepare
 def test_tokens_are_those_of_the_mean_batch(prepared: Prepared):
     settings, corpus = prepared
     each = batches_of(settings, corpus).target_tokens
-    every = sum(corpus.train.target_lengths + 1)
+    every = sum(corpus.train.target.lengths + 1)
     assert each * round(every / each) == pytest.approx(every), "an epoch has all of them"
     for updates in (1, 5, 17):
         found, minutes = with_budget(settings, BudgetSection(tokens=round(each * updates)), corpus, ())

@@ -46,9 +46,7 @@ class SensitivityCurve:
 
 def sensitivity_section(results: ExperimentResults) -> ReportSection | None:
     """A curve for each setting with two numbers or more, as the experiment varied it; None where there is none."""
-    if results.kind != "factors":
-        return None
-    found = [(key, curves) for key in _varied(results) if (curves := curves_of(results, key))]
+    found = all_curves(results)
     if not found:
         return None
     parts = [
@@ -59,6 +57,12 @@ def sensitivity_section(results: ExperimentResults) -> ReportSection | None:
         "points are no test of two of them; the tables of differences are."
     )
     return ReportSection(msg("Sensitivity"), [sentence], parts)
+
+
+def all_curves(results: ExperimentResults) -> list[tuple[str, list[SensitivityCurve]]]:
+    """The curves of each setting that the experiment varied; none of a search, which compares its best alone."""
+    varied = dict.fromkeys(key for arm in results.arms for key in arm.settings) if results.kind == "factors" else ()
+    return [(key, curves) for key in varied if (curves := curves_of(results, key))]
 
 
 def curves_of(results: ExperimentResults, key: str) -> list[SensitivityCurve]:
@@ -74,10 +78,6 @@ def curves_of(results: ExperimentResults, key: str) -> list[SensitivityCurve]:
         for (variant, others), points in kept.items()
         if len(points) > 1
     ]
-
-
-def _varied(results: ExperimentResults) -> list[str]:
-    return list(dict.fromkeys(key for arm in results.arms for key in arm.settings))
 
 
 def _curve_name(variant: str, others: Mapping[str, Value]) -> str:
@@ -119,20 +119,31 @@ def _table(results: ExperimentResults, key: str, curves: Sequence[SensitivityCur
     return ReportTable(AsIs(key), columns, rows, note)
 
 
+def head_losses(results: ExperimentResults) -> dict[str, dict[int, dict[str, float]]]:
+    """Attention -> seed -> head -> difference from the whole model; empty of other experiments."""
+    wholes, losses = _whole_models(results), dict[str, dict[int, dict[str, float]]]()
+    for arm in results.arms if results.kind == "heads" else ():
+        for trial in arm.counted if arm.settings and arm.group else ():
+            if (whole := wholes.get(trial.seed)) is not None and trial.score is not None:
+                head = str(next(iter(arm.settings.values()))).rpartition(".")[2]
+                losses.setdefault(arm.group or "", {}).setdefault(trial.seed, {})[head] = trial.score - whole
+    return losses
+
+
+def _whole_models(results: ExperimentResults) -> dict[int, float]:
+    """Seed -> score of the model with all its heads."""
+    arms = [arm for arm in results.arms if not arm.settings]
+    return {trial.seed: trial.score for arm in arms for trial in arm.counted if trial.score is not None}
+
+
 def heads_section(results: ExperimentResults) -> ReportSection | None:
     """What a trained model loses without one of its heads; None of other experiments.
 
     The whole model of a seed is compared with itself, so differences are taken seed by seed. Head 1 of one training has
     nothing in common with head 1 of another, so means over seeds are those of an attention's heads together.
     """
-    wholes = {trial.seed: trial.score for arm in results.arms if not arm.settings for trial in arm.counted}
-    losses: dict[str, dict[int, dict[str, float]]] = {}  # attention -> seed -> head -> difference
-    for arm in results.arms:
-        for trial in arm.counted if arm.settings and arm.group else ():
-            if (whole := wholes.get(trial.seed)) is not None and trial.score is not None:
-                head = str(next(iter(arm.settings.values()))).rpartition(".")[2]
-                losses.setdefault(arm.group or "", {}).setdefault(trial.seed, {})[head] = trial.score - whole
-    if results.kind != "heads" or not losses:
+    losses = head_losses(results)
+    if not losses:
         return None
     rows, drawn, data = [], [], []
     for attention, by_seed in losses.items():
@@ -155,6 +166,6 @@ def heads_section(results: ExperimentResults) -> ReportSection | None:
         "Each model is compared with itself, on the same validation texts. Heads of several trainings have no common "
         "numbers, so what is averaged over seeds is the mean of an attention's heads."
     )
-    whole = ", ".join(f"{score:.2f} (seed {seed})" for seed, score in sorted(wholes.items()))
+    whole = ", ".join(f"{score:.2f} (seed {seed})" for seed, score in sorted(_whole_models(results).items()))
     sentences = [sentence, Joined(msg("whole model"), ": ", AsIs(whole))]
     return ReportSection(msg("Removed heads"), sentences, [ReportTable(title, columns, rows), figure])

@@ -1,6 +1,6 @@
 """Sections of a report about differences: which were shown, by which test, and which question that test answers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -81,38 +81,6 @@ def all_tests(results: ExperimentResults) -> AllTests:
     )
 
 
-def found_section(results: ExperimentResults, tests: AllTests) -> ReportSection | None:
-    """The conclusions that follow by rule; None where there is none."""
-    sentences = list(_conclusions(results, tests))
-    return ReportSection(msg("What was found"), sentences) if sentences else None
-
-
-def _conclusions(results: ExperimentResults, tests: AllTests) -> Iterator[str]:
-    if not results.trials:
-        yield msg("No trial has a result yet: there is nothing to compare.")
-        return
-    if all(trial.score is None for trial in results.trials):
-        yield msg(f"None of the {len(results.trials)} trials has finished with a figure: there is nothing to compare.")
-        return
-    if tests.main is None:
-        if results.kind != "heads":
-            yield msg("No two variants have two seeds each, so no difference between variants can be tested.")
-        return
-    found = tests.main
-    yield msg(f"{found.best} has the highest mean.") if results.sign > 0 else msg(f"{found.best} has the lowest mean.")
-    tied = [name for name in found.scores if name in found.tied and name != found.best]
-    if tied:
-        yield msg(f"No difference was shown between {found.best} and: {', '.join(tied)}.")
-    if shown := [one.second for one in with_reference(found.best, found.comparisons) if one.is_shown]:
-        yield msg(f"Shown to differ from {found.best}: {', '.join(shown)}.")
-    if shown := [one.second for one in tests.with_base if one.is_shown]:
-        yield msg(f"Changes of {tests.base} that are shown to cost or to gain: {', '.join(shown)}.")
-    yield msg("These sentences hold for new seeds and for the texts that were scored.")
-    name = tests.base or found.best
-    if hidden := [one.second for one in with_reference(name, tests.on_new_texts) if not one.is_shown]:
-        yield msg(f"For other texts like these, no difference is shown between {name} and: {', '.join(hidden)}.")
-
-
 def differences_section(results: ExperimentResults, tests: AllTests) -> ReportSection | None:
     """A table for each test, each with the question that it answers; None where nothing could be tested."""
     found = tests.main
@@ -121,8 +89,8 @@ def differences_section(results: ExperimentResults, tests: AllTests) -> ReportSe
     title = msg("New seeds, the test set") if tests.is_on_test_set else msg("New seeds, the validation texts")
     note = msg(
         "The question: trained again with other seeds, would the difference stay on these texts? Welch's t-test over "
-        f"the scores of the seeds. p is Holm's, corrected for all {len(found.comparisons)} pairs, since the data chose "
-        "the best. It says nothing of other texts."
+        f"the scores of the seeds. p is Holm's, corrected for the number of all pairs, {len(found.comparisons)}, since "
+        "the data chose the best. It says nothing of other texts."
     )
     tables = [_pairs_table(title, found.best, found.comparisons, note)]
     if tests.base and tests.with_base:
@@ -184,7 +152,7 @@ def _base_table(results: ExperimentResults, base: str, comparisons: Sequence[Met
         rows.append([AsIs(one.second), *_difference_cells(one), *figures])
     note = msg(
         "The question: trained again with other seeds, would the change cost or gain on these texts? Each is compared "
-        f"with {base}, which was chosen beforehand, so p is corrected for these {len(rows)} comparisons only. The "
+        f"with {base}, which was chosen beforehand, so p is corrected for the rows of this table only. The "
         "documents' figures (9.2.2, without a source) and those of the paper's table 3 are BLEU of WMT 2014."
     )
     return ReportTable(msg("What each change costs"), columns, rows, note, frozenset({0, 5}))

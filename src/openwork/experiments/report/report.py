@@ -8,12 +8,12 @@ from pathlib import Path
 
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
+from openwork.experiments.report.conclusions import found_section
 from openwork.experiments.report.curves import heads_section, sensitivity_section
 from openwork.experiments.report.differences import (
     all_tests,
     counterfactual_section,
     differences_section,
-    found_section,
     importance_section,
     protocol_section,
     touched_section,

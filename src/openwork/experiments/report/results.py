@@ -16,7 +16,7 @@ from openwork.base.messages import msg
 from openwork.experiments.file import read_settings
 from openwork.experiments.folder import experiment_folder
 from openwork.experiments.result import TouchedTestSet, TrialResult, read_json, read_written
-from openwork.experiments.search.spaces import Value
+from openwork.experiments.search.spaces import Value, setting_text
 from openwork.experiments.settings import ExperimentSettings
 
 METRICS = {"bleu": "BLEU", "chrf": "chrF2", "exact": msg("exact match"), "loss": msg("loss"), "score": msg("score")}
@@ -212,7 +212,7 @@ def _names(cells: list[list[TrialResult]], is_searched: bool) -> list[str]:
     names = []
     for (variant, group), has_many, trials in zip(groups, many, cells, strict=True):
         alike = [other for at, other in zip(groups, many, strict=True) if at == (variant, group)]
-        settings = [f"{key.rpartition('.')[2]} = {value}" for key, value in trials[0].settings.items()]
+        settings = [setting_text({key.rpartition(".")[2]: value}) for key, value in trials[0].settings.items()]
         is_told = len(alike) == 1 or (is_searched and has_many and sum(alike) == 1)
         inside = ", ".join([*([group] if group else []), *([] if is_told else settings)])
         names.append(f"{variant} ({inside})" if several and inside else inside or variant)

@@ -19,6 +19,7 @@ from openwork.experiments.report.document import (
 from openwork.experiments.report.findings import Ranking
 from openwork.experiments.report.results import Arm, ExperimentResults
 from openwork.experiments.result import TrialResult
+from openwork.experiments.search.spaces import setting_text
 from openwork.inspection.intervals import IntervalChart, IntervalRow
 from openwork.metrics.estimates import mean_with_interval
 from openwork.metrics.mixed_model import Components, take_apart
@@ -40,7 +41,8 @@ def variants_section(results: ExperimentResults, validation: Ranking | None, tes
         parts.append(_picture("variants", results, {arm.name: arm.scores for arm in shown}, msg("validation texts")))
     if tested := {arm.name: arm.test_scores for arm in shown if arm.test_scores}:
         parts.append(_picture("variants-test", results, tested, msg("test set")))
-    if parted := {arm.name: take_apart(table).components for arm in shown if (table := arm.sentences) is not None}:
+    distinct = [arm for arm in shown if arm.name in {one.name for one in results.distinct}]
+    if parted := {arm.name: take_apart(table).components for arm in distinct if (table := arm.sentences) is not None}:
         parts.append(_variances_table(parted))
     if single:
         parts.append(_single_table(results, single))
@@ -62,7 +64,7 @@ def _variants_sentences(results: ExperimentResults, shown: Sequence[Arm]) -> Ite
         )
     same = {key: value for key, value in results.changes(shown[0]).items() if key not in _differing(results, shown)}
     if same and len(shown) > 1:
-        yield Joined("The same for all: ", AsIs(_settings_text(same)))
+        yield Joined("The same for all: ", AsIs(setting_text(same)))
 
 
 def _arms_table(
@@ -79,7 +81,7 @@ def _arms_table(
     rows = []
     for arm in arms:
         changes = {key: value for key, value in results.changes(arm).items() if key in differing}
-        row = [AsIs(arm.name), AsIs(_settings_text(changes)), counted(len(arm.scores))]
+        row = [AsIs(arm.name), AsIs(setting_text(changes)), counted(len(arm.scores))]
         row += _score_cells(names[arm.trainings], arm.scores, validation)
         if is_tested:
             row += _score_cells(names[arm.trainings], arm.test_scores, test)
@@ -87,7 +89,10 @@ def _arms_table(
         hours = [trial.core_hours for trial in arm.counted]
         row += [number(_total(hours)), counted(_total([trial.flops for trial in arm.counted]))]
         rows.append(row)
-    note = msg("Weights and updates are those of one training; core-hours and FLOPs those of all seeds together.")
+    note = msg(
+        "Weights and updates are those of one training; core-hours and FLOPs those of all seeds together. A training "
+        "that has two names costs once, under the first."
+    )
     return ReportTable(msg("Means over seeds"), head, rows, note, frozenset({0, 1}))
 
 
@@ -135,7 +140,7 @@ def _variances_table(parted: Mapping[str, Components]) -> ReportTable:
 
 def _single_table(results: ExperimentResults, arms: Sequence[Arm]) -> ReportTable:
     ordered = sorted(arms, key=lambda arm: -results.sign * arm.scores[0])[:MOST_SINGLE]
-    rows = [[AsIs(arm.name), AsIs(_settings_text(arm.settings)), number(arm.scores[0])] for arm in ordered]
+    rows = [[AsIs(arm.name), AsIs(setting_text(arm.settings)), number(arm.scores[0])] for arm in ordered]
     note = msg(
         f"The {len(rows)} best of {len(arms)} trials of a search; with one seed each, their order is not tested."
     )
@@ -158,7 +163,7 @@ def trials_section(results: ExperimentResults) -> ReportSection:
     if not lost:
         return ReportSection(msg("Trials that do not count"), sentences)
     rows = [
-        [counted(trial.number), AsIs(trial.variant), counted(trial.seed), AsIs(_settings_text(trial.settings)),
+        [counted(trial.number), AsIs(trial.variant), counted(trial.seed), AsIs(setting_text(trial.settings)),
          msg("ended early") if trial.state == "pruned" else msg("failed") if trial.state == "failed"
          else msg("no figure"), _problem(trial)]
         for trial in lost
@@ -180,23 +185,20 @@ def cost_section(results: ExperimentResults) -> ReportSection:
             (msg("trials that do not count"), [trial for trial in results.trials if trial.score is None]),
             (msg("all"), list(results.trials)),
         )
+        if trials
     ]  # fmt: skip
     columns = [msg("trials"), msg("number"), msg("core-hours"), msg("hours"), msg("FLOPs")]
     sentences = [Joined(msg("machine"), ": ", AsIs(f"{name} ({times})")) for name, times in machines.items()]
     if results.budget:
-        sentences.append(Joined(msg("budget of each trial"), ": ", AsIs(_settings_text(results.budget))))
+        sentences.append(Joined(msg("budget of each trial"), ": ", AsIs(setting_text(results.budget))))
     return ReportSection(msg("Cost"), sentences, [ReportTable(msg("What the trials took"), columns, rows)])
 
 
 def _differing(results: ExperimentResults, arms: Sequence[Arm]) -> set[str]:
-    """The settings that are not the same for all arms."""
+    """The settings that are not the same for all arms; of a single arm all."""
     changes = [results.changes(arm) for arm in arms]
     keys = {key for one in changes for key in one}
-    return {key for key in keys if len({repr(one.get(key)) for one in changes}) > 1}
-
-
-def _settings_text(settings: Mapping[str, object]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in settings.items() if value is not None)
+    return {key for key in keys if len(arms) == 1 or len({repr(one.get(key)) for one in changes}) > 1}
 
 
 def _problem(trial: TrialResult) -> str:

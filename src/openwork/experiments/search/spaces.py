@@ -70,6 +70,14 @@ class Range(Settings):
 Dimension = Range | tuple[Value, ...]
 
 
+def setting_text(settings: Mapping[str, object]) -> str:
+    """Settings in words, numbers to four digits: "model.heads = 8, training.learning_rate = 0.003162"."""
+    return ", ".join(
+        f"{key} = {float(f'{value:.4g}')}" if isinstance(value, float) else f"{key} = {value}"
+        for key, value in settings.items()
+    )
+
+
 def grid_values(dimension: Dimension) -> tuple[Value, ...]:
     """The single values of a dimension; none of a range without points or step."""
     return dimension.values() if isinstance(dimension, Range) else dimension

@@ -28,10 +28,11 @@ class Batches:
 def batches_of(settings: RunSettings, corpus: RunCorpus) -> Batches:
     """The batches that a run makes of its corpus."""
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
-    plan = BatchPlan.of(corpus.train, settings.batches, settings.training.seed, versions, corpus.mixture).epoch(0)
-    rows = np.concatenate([plan[number] for number in range(len(plan))])
-    sources, targets = corpus.train.source_lengths[rows] + 1, corpus.train.target_lengths[rows] + 1
-    each = float(targets.sum()) / len(plan) * settings.training.accumulate
+    plan = BatchPlan.of(corpus.train, settings.batches, settings.training.seed, versions, corpus.mixture)
+    epoch = plan.epoch(0)
+    rows = np.concatenate([epoch[number] for number in range(len(epoch))])
+    sources, targets = plan.source_lengths[rows] + 1, plan.target_lengths[rows] + 1
+    each = float(targets.sum()) / len(epoch) * settings.training.accumulate
     return Batches(each, float(sources.mean()), float(targets.mean()))
 
 
