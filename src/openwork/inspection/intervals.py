@@ -11,7 +11,7 @@ from openwork.inspection.svg import Markup, element, figure, shortened, text_wid
 PLOT, ROW, TOP, BOTTOM = 480.0, 30.0, 48.0, 52.0
 EDGE = 18.0
 SMALL, NORMAL = 12.0, 14.0
-LONGEST_NAME = 32
+LONGEST_NAME = 48
 
 
 @dataclass(frozen=True)

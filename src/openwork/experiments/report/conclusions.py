@@ -35,9 +35,9 @@ def _conclusions(results: ExperimentResults, tests: AllTests) -> Iterator[str]:
     if all(trial.score is None for trial in results.trials):
         yield msg(f"None of the {len(results.trials)} trials has finished with a figure: there is nothing to compare.")
         return
-    yield from _best_settings(results)
     for protocol in tests.protocols:
         yield _gains(protocol)
+    yield from _best_settings(results)
     if results.kind == "heads":
         yield from _of_heads(results)
     elif tests.main is None and results.choosing_seed is not None:
